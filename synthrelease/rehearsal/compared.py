@@ -16,6 +16,7 @@ from time import process_time
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.margins import Calibration
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines import BASELINES
@@ -155,7 +156,7 @@ def public_file(
         strength=strength,
         risk=risk,
         epsilon=float(spec.plan.total.epsilon),
-        calibration=None if spec.calibration is None else spec.calibration.on(transformation),
+        calibration=None if (totals := spec.part(Calibration)) is None else totals.on(transformation),
         swap=wanted.variables,
         swap_key=wanted.key,
         swap_rate=wanted.rate,

@@ -20,7 +20,6 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
-from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
@@ -67,7 +66,6 @@ class ReleaseSpec:
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
-    calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
@@ -106,7 +104,6 @@ class ReleaseSpec:
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
-    calibration: Calibration | None = None
     bundle: BundleTable = BundleTable()
     intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()
