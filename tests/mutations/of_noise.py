@@ -113,7 +113,7 @@ OF_NOISE = (
         place="inversion.noise:gaussian",
         old="np.where(signs, -absolute, absolute)",
         new="np.where(signs, absolute, absolute)",
-        tests=(f"{NOISE}::test_discrete_gaussian_noise_has_its_law",),
+        tests=(f"{NOISE}::test_rounded_gaussian_noise_has_its_law",),
     ),
     Mutation(
         name="inversion: one block's words for all blocks",

@@ -53,6 +53,7 @@ class DPGAN(GradientGenerator):
     no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpgan"] = "dpgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 8.5e-5
 
     def charge(self, epsilon: Fraction) -> Charge:
