@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from synthrelease.accounting.charges import zero_concentrated
 from synthrelease.accounting.gaussian import epsilon_of
+from synthrelease.accounting.gaussian import of_pure as gaussian_rho_of_pure
 from synthrelease.accounting.renyi import of_pure, selected, zcdp
 from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.bundle import write_bundle
@@ -230,7 +231,7 @@ def test_a_gaussian_release_is_verified_and_what_is_understated_is_found(rounds:
         tmp_path,
         {
             'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "adaptive"',
-            "generation = 10\nlimit = 25": "generation = 8\ndelta = 1e-6\nlimit = 25",
+            "generation = 10\nlimit = 25": "generation = 8\ndelta = 1e-6\nlimit = 40",
             STOP: rounds,
         },
     )
@@ -238,7 +239,7 @@ def test_a_gaussian_release_is_verified_and_what_is_understated_is_found(rounds:
     law = spec.selection_rule.law
     assert isinstance(law, StopCoin | FiniteLaw)
     assert spec.plan.per_round[0].gaussian
-    least = law.price(Fraction(1, 2) + epsilon_of(Fraction(8), Fraction(1, 10**6) / law.exact_mean))
+    least = law.price(epsilon_of(8 + gaussian_rho_of_pure(Fraction(1, 2)), Fraction(1, 10**6) / law.exact_mean))
     assert least <= spec.plan.total.epsilon <= least + Fraction(1, 10**6)
     result = release(spec, write_data(tmp_path))
     assert result is not None
@@ -286,3 +287,29 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(f
     path.write_text(text.replace('"rho": "4"', '"rho": "3"'), encoding="utf-8")
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
     assert any("'one round': its parts give the curve 3.125 a; it states the curve 4.125 a" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("families", "rounds", "exactly"),
+    [
+        (('family = "adaptive"',), "stop_probability = 0.1", True),
+        (('family = "adaptive"',), BEST_OF_K, False),
+        (('family = "adaptive"', 'family = "pep"\nqueries = 10\niterations = 8'), "stop_probability = 0.1", False),
+        (('family = "adaptive"', 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'), HIDDEN, False),
+    ],
+    ids=["alone", "negative binomial", "with pep", "with a pure one"],
+)
+def test_a_fit_is_gaussian_where_every_family_and_the_loop_are_accounted_so(
+    families: tuple[str, ...], rounds: str, exactly: bool, tmp_path: Path
+) -> None:
+    first = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+    spec = spec_with(
+        tmp_path,
+        {
+            first: "\n\n[[generators]]\n".join(families),
+            "generation = 10\nlimit = 25": "generation = 0.1\ndelta = 1e-9",
+            STOP: rounds,
+        },
+    )
+    assert len(spec.space.generators) == len(families)
+    assert spec.plan.per_round[0].gaussian == exactly
