@@ -135,6 +135,15 @@ def test_open_draws_are_put_where_they_belong(monkeypatch: pytest.MonkeyPatch) -
     assert noise[noise != 10**6].max() < 10
 
 
+def test_a_draw_whose_bits_leave_two_whole_numbers_is_resolved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """At a deviation of 2^36 two in 100 are; not one is put to the lower of the two."""
+    asked = list[int]()
+    monkeypatch.setattr(rounded, "surely_taken", lambda cell, place, coin: np.ones(len(coin), dtype=bool))
+    monkeypatch.setattr(rounded, "resolve", lambda *given: asked.append(given[2]) or 1)
+    drawn(Fraction(2**36), 20_000)
+    assert 200 < len(asked) < 450  # 20,000 / 64
+
+
 def test_signs_are_fair_and_independent() -> None:
     noise = drawn(Fraction(50), 40_000)
     assert abs(np.sum(noise > 0) - np.sum(noise < 0)) < 6 * 200

@@ -171,7 +171,7 @@ OF_NOISE = (
         place="inversion.rounded:_absolute",
         old="(cell << _BITS) + place + 1",
         new="(cell << _BITS) + place",
-        tests=(f"{ROUNDED}::test_the_largest_scale_is_drawn_bit_by_bit_where_it_must_be",),
+        tests=(f"{ROUNDED}::test_a_draw_whose_bits_leave_two_whole_numbers_is_resolved",),
     ),
     Mutation(
         name="rounded noise: a deviation rounded down",

@@ -187,11 +187,19 @@ OF_PRICES = (
         tests=("tests/candidates/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),
     ),
     Mutation(
-        name="normal law: a term of the series too few",
+        name="normal law: a series that ends where its terms grow",
         breaks="upper bounds that are none",
         place="accounting.normal:_series",
-        old="most * above // (under * odd) + 1",
-        new="most * above // (under * odd)",
+        old="odd * under < 2 * above",
+        new="odd * under < above / 9",
+        tests=("tests/accounting/test_normal.py",),
+    ),
+    Mutation(
+        name="normal law: another pi",
+        breaks="a delta that is understated",
+        place="accounting.normal:_pi",
+        old="_arctan(239, bits)",
+        new="_arctan(240, bits)",
         tests=("tests/accounting/test_normal.py",),
     ),
     Mutation(
