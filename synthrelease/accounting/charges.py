@@ -148,7 +148,7 @@ def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
 
 def gaussian(name: str, rho: Fraction, because: str) -> Charge:
     """One mechanism that reads private counts once and is mu-Gaussian, rho = mu^2 / 2; it is also rho-zero-concentrated."""
-    return replace(zero_concentrated(name, rho, because), gaussian=True)
+    return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:
