@@ -187,14 +187,6 @@ OF_PRICES = (
         tests=("tests/candidates/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),
     ),
     Mutation(
-        name="normal law: a series that ends where its terms grow",
-        breaks="upper bounds that are none",
-        place="accounting.normal:_series",
-        old="odd * under < 2 * above",
-        new="odd * under < above / 9",
-        tests=("tests/accounting/test_normal.py",),
-    ),
-    Mutation(
         name="normal law: another pi",
         breaks="a delta that is understated",
         place="accounting.normal:_pi",
