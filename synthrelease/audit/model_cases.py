@@ -17,7 +17,6 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_gradient
-from synthrelease.candidates.generators.counting_queries import CountingQueries
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
@@ -40,7 +39,7 @@ _GENERATORS = {
     "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
-_ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
+_ITERATIVE: dict[str, MWEM | PEP] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
 _ADAPTIVE: dict[str, tuple[Adaptive | AdaptivePure, Callable[[Fraction], Charge]]] = {
     "zero-concentrated": (Adaptive(), Adaptive().charge),
     "Gaussian": (Adaptive(), lambda rho: gaussian(GENERATION, rho, "")),
@@ -162,7 +161,7 @@ def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None
 
 
 def _shares(
-    generator: CountingQueries | DPCTGAN | PATECTGAN,
+    generator: MWEM | PEP | DPCTGAN | PATECTGAN,
     highs: dict[str, int],
     budget: Fraction,
     table: tuple[int, ...],

@@ -42,7 +42,6 @@ class DPCTGAN(GradientGenerator):
         "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
         "the records, also how frequent the categories are, has noise."
     )
-    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpctgan"] = "dpctgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True
