@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
@@ -228,7 +228,8 @@ class ReleaseSpec:
         if first.by_library and families == first.family:
             return first.charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            charge = zero_concentrated(GENERATION, self.generation_budget, because)
+            exactly = self.shape is None and all(generator.gaussian for generator in self.space.generators)
+            charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)

@@ -44,6 +44,7 @@ class DPCTGAN(GradientGenerator):
     )
     family: Literal["dpctgan"] = "dpctgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 9e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     generator_rate: float = Field(default=0.002, gt=0, le=0.1)

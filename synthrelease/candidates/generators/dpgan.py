@@ -52,6 +52,7 @@ class DPGAN(GradientGenerator):
     )
     family: Literal["dpgan"] = "dpgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 8.5e-5
 
     def charge(self, epsilon: Fraction) -> Charge:

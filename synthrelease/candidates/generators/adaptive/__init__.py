@@ -179,6 +179,7 @@ class Adaptive(AdaptiveGenerator):
     no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
     family: Literal["adaptive"] = "adaptive"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
     rounds_per_column: ClassVar[int] = 4
@@ -191,13 +192,14 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`mechanism`; theory 12.11, adaptive
-        generators).
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record: rounded
+        Gaussian tables of squared l2 sensitivity 2 and choices of sensitivity 2 for each unit of weight, whose parts add up to
+        at most rho (`mechanism`; theory 12.11, adaptive generators).
         """
-        from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
+        from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian
 
-        return self._fit(private, charge, background, Gaussian, charge.curve().rho)
+        kind = ExactlyGaussian if charge.gaussian else Gaussian
+        return self._fit(private, charge, background, kind, charge.curve().rho)
 
 
 class AdaptivePure(AdaptiveGenerator):

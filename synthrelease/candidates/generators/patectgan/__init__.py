@@ -60,6 +60,7 @@ class PATECTGAN(AdversarialGenerator):
     )
     family: Literal["patectgan"] = "patectgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 1.8e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     batch: int = Field(default=500, ge=1, le=100_000)
