@@ -62,10 +62,6 @@ def rehearse(
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
-    baselines: Sequence[str] = (),
-    swap: Sequence[str] | None = None,
-    swap_key: Sequence[str] | None = None,
-    swap_rate: float = 0.05,
     progress: Callable[[str, int, int], None] = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Try the configurations on **public** data; writes the report and shortlist.toml into `out`.
@@ -80,8 +76,6 @@ def rehearse(
     minutes : start no attempts after so many minutes.
     seed : the same seed gives the same results.
     copies, quasi_identifiers, noise_level, nothing : as the options of the command (docs/rehearsal.md).
-    baselines, swap, swap_key, swap_rate : methods to compare with (docs/baselines.md): "swapping", "sequential", "dami",
-        "independent"; which columns are swapped, which must agree, and how often.
     progress : told the phase, the attempts done in it and their number.
 
     Raises
@@ -96,7 +90,6 @@ def rehearse(
     (400, 1)
     """
     from synthrelease.enclave.source import Source
-    from synthrelease.rehearsal.compared import WantedMethods
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -116,7 +109,6 @@ def rehearse(
         quasi_identifiers=quasi_identifiers,
         noise_level=noise_level,
         nothing=nothing,
-        baselines=WantedMethods.of(spec.schema.names, baselines, swap, swap_key, swap_rate),
         progress=progress,
     )
     write_report(found, out, noise_level)

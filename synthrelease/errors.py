@@ -191,6 +191,11 @@ def closest(name: str, known: Iterable[str]) -> str | None:
     return matches[0] if matches else None
 
 
+def percent(value: float) -> str:
+    """A share in per cent, with a decimal where it is small."""
+    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
+
+
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Names for a message: quoted, comma separated, cut after `limit`."""
     names = list(names)

@@ -1,6 +1,6 @@
 """The only source of entropy and of noise.
 
-Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `discrete_gaussian`, `one_noise`), private choices
+Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices
 (`choose`), and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public
 randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
 generator seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be
@@ -9,8 +9,8 @@ secret.
 There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
 exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
 
-Floating point: noise is drawn as exact integers, single ones by OpenDP's samplers (after Canonne, Kamath & Steinke 2020),
-vectors by inversion of random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
+Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
+2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
 noise; Mironov 2012). Private choices are drawn with exact rational exponents (`exact_choices`): a choice has the very law that
 is claimed.
 """
@@ -30,7 +30,9 @@ import numpy as np
 from synthrelease import cube_noise
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
-from synthrelease.inversion.noise import LARGEST_GAUSSIAN, gaussian, laplace
+from synthrelease.inversion.noise import laplace
+from synthrelease.inversion.rounded import Scale
+from synthrelease.inversion.rounded import rounded_gaussian as rounded
 from synthrelease.noise_grids import laplace_sd, noise_grid, rounded_up
 
 _MAX_STEPS = 2**62
@@ -49,10 +51,8 @@ class SystemEntropy:
         return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Gaussian noise, from OpenDP or, when many for their scale, in bulk."""
-        if scale <= LARGEST_GAUSSIAN and len(values) >= max(_BULK, 4 * scale):
-            return np.asarray(values, dtype=np.int64) + gaussian(Fraction(scale), len(values), secrets.token_bytes)
-        return np.array(_gaussian_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+        """(k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
+        return np.asarray(values, dtype=np.int64) + rounded(Scale.at_least(Fraction(scale)), len(values), secrets.token_bytes)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
         """(k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
@@ -96,15 +96,8 @@ class SeededEntropy(SystemEntropy):
         return np.asarray(values, dtype=np.int64) + noise[0] - noise[1]
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        # rejection from discrete Laplace noise (Canonne, Kamath & Steinke 2020, Algorithm 3), in floating point
-        noisy, width = np.array(values, dtype=np.int64), math.floor(scale) + 1
-        left = np.arange(len(noisy))
-        while len(left):
-            tried = self.add_laplace(np.zeros(len(left), dtype=np.int64), width)
-            kept = self._generator.random(len(left)) < np.exp(-((np.abs(tried) - scale**2 / width) ** 2) / (2 * scale**2))
-            noisy[left[kept]] += tried[kept]
-            left = left[~kept]
-        return noisy
+        noise = np.rint(self._generator.normal(0, scale, len(values)))
+        return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
         # as `cube_noise` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
@@ -200,10 +193,10 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
     return entropy.add_cube(values, epsilon / sensitivity)
 
 
-def discrete_gaussian(
+def rounded_gaussian(
     values: np.ndarray, *, squared_sensitivity: int, rho: Fraction, entropy: SystemEntropy = SYSTEM
 ) -> np.ndarray:
-    """Add independent discrete Gaussian noise to a vector of integers.
+    """Add independent Gaussian noise to a vector of integers, rounded to integers.
 
     Parameters
     ----------
@@ -213,13 +206,14 @@ def discrete_gaussian(
 
     Returns
     -------
-    (k,) int64: values + noise, Pr[noise = z] proportional to exp(-z^2 / (2 variance)), variance = squared_sensitivity /
-    (2 rho), `gaussian_scale` squared.
+    (k,) int64: the integers next to values + N(0, variance), variance = squared_sensitivity / (2 rho), the square of
+    `gaussian_scale`.
 
     Privacy
     -------
-    rho-zero-concentrated (Canonne, Kamath & Steinke 2020, Theorem 4 and Corollary 16 for vectors of integers). The scale
-    is a float rounded up, so the claim holds for the scale that is used. Whichever sampler draws the noise, its law is exact.
+    mu-Gaussian, mu^2 = 2 rho, and so rho-zero-concentrated: the noise is continuous, and rounding its sum with the values is
+    post-processing (theory 9.13, rounded Gaussian noise; Dong, Roth & Su 2022). The scale is rounded up, so the
+    claim holds for the scale that is used. The law is exact.
     """
     scale = gaussian_scale(squared_sensitivity, rho)
     _check_room(values, scale)
@@ -227,9 +221,9 @@ def discrete_gaussian(
 
 
 def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
-    """sqrt(squared_sensitivity / (2 rho)), rounded up: the scale of noise that is rho-zero-concentrated."""
+    """sqrt(squared_sensitivity / (2 rho)), rounded up: the scale of noise that is sqrt(2 rho)-Gaussian."""
     if squared_sensitivity < 1 or rho <= 0:
-        raise ValueError("discrete Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
+        raise ValueError("Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
     variance = Fraction(squared_sensitivity) / (2 * rho)
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
@@ -368,14 +362,3 @@ def _laplace_measurement(scale: float):
 
     enable_features("contrib")
     return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)
-
-
-@lru_cache(maxsize=64)
-def _gaussian_measurement(scale: float):
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_gaussian
-    from opendp.metrics import l2_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    return make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale)

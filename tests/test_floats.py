@@ -27,7 +27,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import discrete_gaussian, discrete_laplace, laplace_figure
+from synthrelease.randomness import discrete_laplace, laplace_figure, rounded_gaussian
 from tests.helpers.moments import private_least_squares
 
 pytestmark = pytest.mark.slow
@@ -172,7 +172,7 @@ def test_noise_is_not_added_to_integers_that_it_could_move_beyond_64_bits(value:
     with pytest.raises(ValueError, match="too large"):
         discrete_laplace(np.array([0, value]), sensitivity=1, epsilon=Fraction(1))
     with pytest.raises(ValueError, match="too large"):
-        discrete_gaussian(np.array([0, value]), squared_sensitivity=1, rho=Fraction(1))
+        rounded_gaussian(np.array([0, value]), squared_sensitivity=1, rho=Fraction(1))
 
 
 def test_the_largest_integers_get_noise() -> None:

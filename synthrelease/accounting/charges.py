@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 
@@ -75,6 +75,7 @@ class Charge:
     name : unique among the leaves of a plan.
     epsilon, delta : what the node costs in total; both 0 where a curve says it.
     renyi : the curve of a node that has no (epsilon, delta) of its own.
+    gaussian : whether a mechanism that is rho-zero-concentrated is also mu-Gaussian, rho = mu^2 / 2 (`accounting.gaussian`).
     because : the theorem or mechanism behind it, in words.
     reason : why it costs so much and no less, in the steward's words; empty where nothing was said.
     rule : how the node follows from its parts, for programs that check the sum.
@@ -89,12 +90,20 @@ class Charge:
     rule: str = MECHANISM
     parts: tuple[Charge, ...] = ()
     reason: str = ""
+    gaussian: bool = False
 
     def __post_init__(self) -> None:
         if self.epsilon < 0 or not 0 <= self.delta < 1:
             raise BudgetError(f"The charge {self.name!r} needs epsilon >= 0 and 0 <= delta < 1.")
         if self.renyi is not None and (self.epsilon or self.delta):
             raise BudgetError(f"The charge {self.name!r} is stated twice: as epsilon and delta, and as a Renyi curve.")
+        if self.gaussian and (self.renyi is None or self.renyi != zcdp(self.renyi.rho)):
+            raise BudgetError(f"The charge {self.name!r} is called Gaussian and states no rho.")
+
+    @property
+    def price(self) -> tuple[Fraction, Fraction, RenyiCurve | None, bool]:
+        """What the node costs, whatever it is called and however it came about."""
+        return self.epsilon, self.delta, self.renyi, self.gaussian
 
     @property
     def pure(self) -> bool:
@@ -135,6 +144,11 @@ def mechanism(name: str, epsilon: Fraction, because: str, delta: Fraction = Frac
 def zero_concentrated(name: str, rho: Fraction, because: str) -> Charge:
     """One mechanism that reads private counts once and is rho-zero-concentrated (Bun & Steinke 2016)."""
     return Charge(name=name, epsilon=Fraction(0), renyi=zcdp(rho), because=f"rho = {decimal_text(rho)}: {because}")
+
+
+def gaussian(name: str, rho: Fraction, because: str) -> Charge:
+    """One mechanism that reads private counts once and is mu-Gaussian, rho = mu^2 / 2; it is also rho-zero-concentrated."""
+    return replace(zero_concentrated(name, rho, f"Gaussian, {because}"), gaussian=True)
 
 
 def in_sequence(name: str, *parts: Charge, because: str = "sequential composition: the parts add up") -> Charge:

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.accounting.charges import STATED, Charge, decimal_text, in_parallel, in_sequence
+from synthrelease.accounting.conversion import check_above_0
 from synthrelease.accounting.pieces import PIECES, PartitionRule, of_piece
 from synthrelease.accounting.renyi import RenyiCurve, root_down
 from synthrelease.accounting.selection import SelectionRule, private_selection
@@ -56,11 +57,14 @@ class Plan:
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
         if partition is None:
-            total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule))
+            total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta))
         else:
             whole = of_piece(once, None)
             by_piece = [tuple(of_piece(each, piece) for each in (once, per_round, after)) for piece in PIECES]
-            alone = [_piece(f"piece: {piece}", *charges, rule=rule) for piece, charges in zip(PIECES, by_piece, strict=True)]
+            alone = [
+                _piece(f"piece: {piece}", *charges, rule=rule, delta=delta)
+                for piece, charges in zip(PIECES, by_piece, strict=True)
+            ]
             pieces = [stated_at(each, delta) for each in alone]  # the largest epsilon is less than that of a curve above both
             total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
@@ -75,18 +79,24 @@ class Plan:
 
 
 def _rounds_and_after(
-    per_round: tuple[Charge, ...], after: tuple[Charge, ...], rule: SelectionRule | None
+    per_round: tuple[Charge, ...], after: tuple[Charge, ...], rule: SelectionRule | None, delta: Fraction
 ) -> tuple[Charge, ...]:
     # rounds without charges are post-processing of what was paid for before them
-    rounds = (private_selection("selection", in_sequence("one round", *per_round), rule),) if per_round else ()
+    rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
     return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
 
 
 def _piece(
-    name: str, once: tuple[Charge, ...], per_round: tuple[Charge, ...], after: tuple[Charge, ...], *, rule: SelectionRule | None
+    name: str,
+    once: tuple[Charge, ...],
+    per_round: tuple[Charge, ...],
+    after: tuple[Charge, ...],
+    *,
+    rule: SelectionRule | None,
+    delta: Fraction,
 ) -> Charge:
     """What a release costs a record of one piece: the other piece is the same for both neighbours, and costs it nothing."""
-    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule))
+    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:
@@ -119,11 +129,7 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
                 "[budget]. Nothing was read and nothing was spent."
             )
         return total
-    if not 0 < delta < 1:
-        raise BudgetError(
-            "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
-            "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
-        )
+    check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
     epsilon = total.renyi.epsilon(delta)
     return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=STATED, parts=total.parts)

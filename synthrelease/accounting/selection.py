@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.accounting.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, decimal_text
-from synthrelease.accounting.renyi import exp_up, selected
+from synthrelease.accounting.conversion import check_above_0, epsilon_at
+from synthrelease.accounting.renyi import selected
 from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
 from synthrelease.errors import BudgetError, Unexpected
 
@@ -30,7 +31,7 @@ class SelectionRule:
     rounds: FiniteLaw | None = None
 
     @property
-    def law(self) -> StoppingLaw | None:
+    def law(self) -> StopCoin | NegativeBinomial | FiniteLaw | None:
         """The law of the hidden number of rounds; None where rounds are repeated without end.
 
         Raises
@@ -48,17 +49,21 @@ class SelectionRule:
         raise BudgetError(problem)
 
 
-def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None) -> Charge:
+def private_selection(name: str, one_round: Charge, rule: SelectionRule | None = None, delta: Fraction = Fraction(0)) -> Charge:
     """Rounds until one is accepted, or until the rule says "nothing". Only the accepted output may be published.
 
     Pure rounds cost the price of the law of the hidden number of rounds (theory 2b.1, price); with a stop coin that is epsilon
     + ln((E + gamma) / (1 + gamma E)), E = e^epsilon (theory 2b.2, price of the stop coin). Without a coin, gamma = 0, they cost
     2 epsilon (theory 2.1, known threshold, pure; Liu & Talwar, STOC 2019, Theorem 3.1).
 
-    Approximate rounds need a coin: theory 2b.3, price of the stop coin, approximate rounds.
+    Other rounds cost the price at the epsilon that they have at a delta, and the mean number of rounds times that delta (theory
+    2b.9, approximate rounds): zero-concentrated and Gaussian ones at `delta` over that mean, for which their epsilon is
+    computed. Zero-concentrated rounds may also have a truncated negative binomial number of rounds: `renyi.selected` (theory
+    2.5, hidden number of rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
 
-    Zero-concentrated rounds need a truncated negative binomial number of rounds: `renyi.selected` (theory 2.5, hidden number of
-    rounds; Papernot & Steinke, ICLR 2022, Theorem 2).
+    Parameters
+    ----------
+    delta : of the whole, for rounds that are curves.
 
     Raises
     ------
@@ -70,20 +75,14 @@ def private_selection(name: str, one_round: Charge, rule: SelectionRule | None =
         return _twice(name, one_round) if law is None else _priced(name, one_round, law)
     if isinstance(law, NegativeBinomial):
         return _negative_binomial(name, one_round, law)
-    if one_round.renyi is not None:
-        raise BudgetError(
-            f"Private selection with {_named(law)} has no guarantee for zero-concentrated rounds. Set "
-            '[selection] mode = "truncated_negative_binomial".'
-        )
-    if isinstance(law, StopCoin):
-        return _approximate(name, one_round, law)
     if law is None:
+        found = "a curve" if one_round.renyi is not None else f"delta = {float(one_round.delta):g}"
         raise BudgetError(
             "Private selection with a known threshold has no guarantee for rounds with delta > 0 when the stop probability is "
-            f"0: only pure rounds may go on for ever. The round {one_round.name!r} has delta = {float(one_round.delta):g}. "
+            f"0: only pure rounds may go on for ever. The round {one_round.name!r} has {found}. "
             "Set [selection] stop_probability above 0."
         )
-    raise _only_pure(one_round, law)
+    return _approximate(name, one_round, law, delta)
 
 
 def _twice(name: str, one_round: Charge) -> Charge:
@@ -99,47 +98,39 @@ def _priced(name: str, one_round: Charge, law: StoppingLaw) -> Charge:
     return Charge(name=name, epsilon=price, because=because, rule=PRICED, parts=(one_round,))
 
 
-def _approximate(name: str, one_round: Charge, law: StopCoin) -> Charge:
-    """(epsilon + ln R, (1 + c E) delta / gamma), R = (E + gamma) / (1 + gamma E).
-
-    Theory 2b.3, price of the stop coin, approximate rounds.
-    """
-    gamma, ratio = law.stop_probability, exp_up(one_round.epsilon)
-    factor = 1 - gamma
-    if ratio > 1:
-        worst = (ratio + gamma) / (1 + gamma * ratio)
-        share = (worst - 1 / ratio) / (ratio - 1 / ratio)
-        factor *= share + (1 - share) / ratio
-    delta = tidy_up((1 + factor * ratio) * one_round.delta / gamma * (1 + Fraction(1, 10**30)))
-    if delta >= 1:
+def _approximate(name: str, one_round: Charge, law: StopCoin | FiniteLaw, delta: Fraction) -> Charge:
+    """The price of the law at the epsilon of a round, and the mean number of rounds times its delta."""
+    if one_round.renyi is None:
+        epsilon, share, whole = one_round.epsilon, one_round.delta, tidy_up(law.exact_mean * one_round.delta)
+    else:
+        check_above_0(delta)
+        share, whole = delta / law.exact_mean, delta
+        epsilon = epsilon_at(one_round, share)
+    if whole >= 1:
         raise BudgetError(
-            f"The selection gives no guarantee: its delta would be {float(delta):.3g}. Lower the delta of the generation, or "
+            f"The selection gives no guarantee: its delta would be {float(whole):.3g}. Lower the delta of the generation, or "
             "raise the stop probability."
         )
-    because = f"{law.words}; that adds ln((E + gamma) / (1 + gamma E)) to epsilon and multiplies delta by (1 + c E) / gamma, "
-    because += "c at most 1 - gamma, E = e^epsilon (theory 2b.3, price of the stop coin, approximate rounds)"
-    epsilon = law.price(one_round.epsilon)
-    return Charge(name=name, epsilon=epsilon, delta=delta, because=because, rule=PRICED, parts=(one_round,))
+    price = law.approximate_price(epsilon, share)
+    because = f"{law.words}; rounds of epsilon = {decimal_text(epsilon)} at delta = {float(share):.3g} cost "
+    because += f"{decimal_text(price)}, and the mean number of rounds times that delta (theory 2b.9, approximate rounds)"
+    return Charge(name=name, epsilon=price, delta=whole, because=because, rule=PRICED, parts=(one_round,))
 
 
 def _negative_binomial(name: str, one_round: Charge, law: NegativeBinomial) -> Charge:
     if one_round.renyi is None:
-        raise _only_pure(one_round, law)
+        raise _only_pure(one_round)
     curve = selected(one_round.renyi, law.shape, law.stop_probability)
     because = "best of a hidden, truncated negative binomial number of rounds (Papernot & Steinke 2022)"
     because += f"; Renyi divergence of order a at most {curve.text()}"
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=HIDDEN_ROUNDS, parts=(one_round,))
 
 
-def _named(law: StoppingLaw | None) -> str:
-    return "a known threshold" if law is None or isinstance(law, StopCoin) else "a hidden number of rounds"
-
-
-def _only_pure(one_round: Charge, law: StoppingLaw) -> BudgetError:
-    kind = "pure and for zero-concentrated rounds" if isinstance(law, NegativeBinomial) else "pure rounds"
+def _only_pure(one_round: Charge) -> BudgetError:
     return BudgetError(
-        f"Private selection with this law of the number of rounds is for {kind}; the round {one_round.name!r} has "
-        'delta > 0. Set [selection] mode = "known_threshold" with a stop probability above 0.'
+        "Private selection with this law of the number of rounds is for pure and for zero-concentrated rounds; the round "
+        f"{one_round.name!r} has delta > 0. "
+        'Set [selection] mode = "known_threshold" with a stop probability above 0, or "hidden_number".'
     )
 
 

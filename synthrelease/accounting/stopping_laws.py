@@ -72,8 +72,12 @@ class StopCoin:
         return f"after each rejected round the search ends with probability {decimal_text(self.stop_probability)}"
 
     @property
+    def exact_mean(self) -> Fraction:
+        return 1 / self.stop_probability
+
+    @property
     def mean(self) -> float:
-        return float(1 / self.stop_probability)
+        return float(self.exact_mean)
 
     def nothing(self, rejection: Number) -> Number:
         stop = _like(self.stop_probability, rejection)
@@ -86,6 +90,10 @@ class StopCoin:
             return min(2 * epsilon, _up(epsilon + _ln_up(1 / gamma)))
         ratio = exp_up(epsilon)
         return min(2 * epsilon, _up(epsilon + _ln_up((ratio + gamma) / (1 + gamma * ratio))))
+
+    def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
+        """The price: the coin that theory 2b.9, approximate rounds, asks for stops more often, and that costs less."""
+        return self.price(epsilon)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -183,8 +191,12 @@ class FiniteLaw:
         return f"the first accepted one of a hidden number of rounds, {law}{more}"
 
     @property
+    def exact_mean(self) -> Fraction:
+        return sum((k * probability for k, probability in self.atoms), Fraction(0))
+
+    @property
     def mean(self) -> float:
-        return float(sum(k * probability for k, probability in self.atoms))
+        return float(self.exact_mean)
 
     def nothing(self, rejection: Number) -> Number:
         terms = [_like(probability, rejection) * rejection**k for k, probability in self.atoms]
@@ -207,6 +219,11 @@ class FiniteLaw:
                 f"A hidden number of rounds is priced for rounds of epsilon up to {LARGEST_EPSILON}; found {float(epsilon):g}."
             )
         return min(most, _up(largest_log_ratio(self.atoms, epsilon)))
+
+    def approximate_price(self, epsilon: Fraction, delta: Fraction) -> Fraction:
+        """The price, and (k - 1) ln(1 / (1 - delta)) for k rounds at most, rounded up (theory 2b.9, approximate rounds)."""
+        more = (self.atoms[-1][0] - 1) * delta / (1 - delta)
+        return _up(self.price(epsilon) + more) if more else self.price(epsilon)
 
 
 def _like(probability: Fraction, number: Fraction | float | np.ndarray) -> Fraction | float:

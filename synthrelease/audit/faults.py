@@ -26,7 +26,14 @@ from synthrelease.audit.model_cases import (
     network_case,
     votes_case,
 )
-from synthrelease.audit.noise_cases import even_draws, figure_case, laplace_case, laplace_vectors, low_bits_case
+from synthrelease.audit.noise_cases import (
+    even_draws,
+    figure_case,
+    gaussian_case,
+    laplace_case,
+    laplace_vectors,
+    low_bits_case,
+)
 from synthrelease.audit.parallel_cases import first_to_finish_case
 from synthrelease.audit.piece_cases import by_value_case, same_piece_case
 from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
@@ -62,6 +69,7 @@ def faulty_cases() -> Iterator[Case]:
     yield fit_case("degree 1", "a lone record moves", Fraction(1), spent=Fraction(30))
     yield asked_case("MWEM", "a lone record moves", Fraction(1), spent=Fraction(40))
     yield adaptive_case("pure", "a lone record moves", Fraction(1, 2), spent=Fraction(40))
+    yield gaussian_case(Fraction(1, 50), spent=Fraction(2))
     yield gradient_case(1.0, Fraction(1, 10), spent=Fraction(40))
     yield network_case("DPCTGAN", "a lone record moves", Fraction(1, 100), spent=Fraction(400))
     yield votes_case("a lone record moves", Fraction(1, 100), spent=Fraction(40))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian
+from synthrelease.accounting.conversion import epsilon_at
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
@@ -17,7 +18,6 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_gradient
-from synthrelease.candidates.generators.counting_queries import CountingQueries
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
@@ -40,8 +40,13 @@ _GENERATORS = {
     "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
-_ITERATIVE: dict[str, CountingQueries] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
-_ADAPTIVE: dict[str, Adaptive | AdaptivePure] = {"zero-concentrated": Adaptive(), "pure": AdaptivePure()}
+_ITERATIVE: dict[str, MWEM | PEP] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
+_ADAPTIVE: dict[str, tuple[Adaptive | AdaptivePure, Callable[[Fraction], Charge]]] = {
+    "zero-concentrated": (Adaptive(), Adaptive().charge),
+    "Gaussian": (Adaptive(), lambda rho: gaussian(GENERATION, rho, "")),
+    "pure": (AdaptivePure(), AdaptivePure().charge),
+}
+"""Names -> the generator, and how it is charged."""
 _NETWORKS: dict[str, DPCTGAN | PATECTGAN] = {
     "DPCTGAN": DPCTGAN(steps=3, batch=20, critic_width=2, generator_width=4, latent=2, oversampling=2),
     "PATECTGAN": PATECTGAN(steps=3, batch=20, labels=10, teachers=3, critic_width=2, generator_width=4, latent=2),
@@ -158,7 +163,7 @@ def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None
 
 
 def _shares(
-    generator: CountingQueries | DPCTGAN | PATECTGAN,
+    generator: MWEM | PEP | DPCTGAN | PATECTGAN,
     highs: dict[str, int],
     budget: Fraction,
     table: tuple[int, ...],
@@ -175,12 +180,11 @@ def _shares(
 
 
 def adaptive_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
-    """What an adaptive generator measures first, and rows of its model. Rho is claimed as in `asked_case`."""
+    """What an adaptive generator measures first, and rows of its model. Rho is claimed as in `asked_case`, or exactly."""
     highs, left, right = _FITS[name]
-    generator = _ADAPTIVE[kind]
-    charge = generator.charge(budget)
-    claim = budget if charge.renyi is None else charge.renyi.epsilon(Fraction(1, 10**9))
-    draw = partial(_adaptive_answers, generator, highs, spent or budget)
+    generator, charged = _ADAPTIVE[kind]
+    claim = budget if charged(budget).pure else epsilon_at(charged(budget), Fraction(1, 10**9))
+    draw = partial(_adaptive_answers, generator, charged(spent or budget), highs)
     layout = World(highs).layout
     counts = [f"noisy count {bin_} of {column}" for column, size in zip(layout.columns, layout.sizes, strict=True)
               for bin_ in range(size)]  # fmt: skip
@@ -197,10 +201,10 @@ def adaptive_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | N
 
 
 def _adaptive_answers(
-    generator: Adaptive | AdaptivePure, highs: dict[str, int], budget: Fraction, table: tuple[int, ...], draws: int
+    generator: Adaptive | AdaptivePure, charge: Charge, highs: dict[str, int], table: tuple[int, ...], draws: int
 ) -> np.ndarray:
     """(draws, k): the noisy columns, and 1000 rows of the model by cells."""
-    world, charge = World(highs), generator.charge(budget)
+    world = World(highs)
     free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
     private, found = world.private(table, ()), []
     for _ in range(draws):

@@ -10,10 +10,11 @@ from functools import partial
 import numpy as np
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
-from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure
+from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure, rounded_gaussian
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
 ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))
@@ -77,6 +78,8 @@ def noise_cases() -> Iterator[Case]:
     for epsilon in ODD_EPSILONS:
         for name, (left, right) in list(_VECTORS.items())[:2]:
             yield laplace_case(name, left, right, epsilon=epsilon)
+    for rho in (Fraction(1, 50), Fraction(1, 5)):
+        yield gaussian_case(rho)
     yield low_bits_case(_figures_of_sensitivity_one, faulty=False)
     for probability in _COINS:
         yield Case(
@@ -107,6 +110,29 @@ def laplace_case(
         draws=unit_draws(epsilon),
         faulty=spent is not None or sensitivity is not None,
     )
+
+
+def gaussian_case(rho: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Rounded Gaussian noise on two counts, between which a record moves; rho is claimed as its epsilon at delta = 1e-9.
+
+    That delta is far below what any number of draws shows, so it is left out of the comparison.
+    """
+    draw = partial(_gaussian_vectors, rho=spent or rho)
+    return Case(
+        family="rounded Gaussian",
+        name=f"two counts, a record moves{', more spent' if spent else ''}, rho {decimal_text(rho)}",
+        claim=float(epsilon_of(rho, Fraction(1, 10**9))),
+        left=partial(draw, (5, 0)),
+        right=partial(draw, (4, 1)),
+        features=("count 0", "count 1"),
+        draws=20_000,
+        faulty=spent is not None,
+    )
+
+
+def _gaussian_vectors(counts: tuple[int, ...], draws: int, *, rho: Fraction) -> np.ndarray:
+    values = np.tile(np.array(counts, dtype=np.int64), draws)
+    return rounded_gaussian(values, squared_sensitivity=2, rho=rho).reshape(draws, -1).astype(float)
 
 
 def laplace_vectors(counts: tuple[int, ...], draws: int, *, sensitivity: int, epsilon: Fraction, origin: int = 0) -> np.ndarray:

@@ -20,7 +20,6 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_bytes, parquet_bytes
-from synthrelease.bundle.weights import calibrated
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -33,14 +32,17 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     """The released table, release.json, and by name the files that do not follow from these: data, and the specification."""
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
-    calibration = None if release.spec.calibration is None else release.spec.calibration.on(candidate.transformation)
-    plain = replace(ReleasedTable.of(candidate), marked=bundle.synthetic_column)
-    table, weighting = calibrated(plain, calibration, columns)
-    rules = release.spec.synthetic.merge(candidate.transformation)
-    rows = AcceptedRows(table=table, columns=columns, rules=rules, smallest=_promised_count(release), bundle=bundle)
-    parts, files = made(release.spec.parts, rows)
-    document = release_document(release, {}, weighting, parts)
-    data = table_files(document, table) | files
+    rows = AcceptedRows(
+        table=replace(ReleasedTable.of(candidate), marked=bundle.synthetic_column),
+        transformation=candidate.transformation,
+        columns=columns,
+        rules=release.spec.synthetic.merge(candidate.transformation),
+        smallest=_promised_count(release),
+        bundle=bundle,
+    )
+    of_rows = made(release.spec.parts, rows)
+    table, document = of_rows.table, release_document(release, {}, of_rows.parts)
+    data = {**table_files(document, table), **of_rows.files}
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)

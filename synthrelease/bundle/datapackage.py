@@ -126,10 +126,10 @@ def _marks(document: ReleaseDocument) -> list[dict[str, Any]]:
 def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:
     fields = [_field(column) for column in document.columns]
     mark = _marks(document)
-    if document.calibration is None or document.calibration.weights is None:
+    if (found := document.weights_column) is None:
         return fields + mark
-    limits = {"minimum": document.calibration.weights.smallest, "maximum": document.calibration.weights.largest}
-    described = f"For how many a row stands. Raked to: {document.calibration.source}"
+    limits = {"minimum": found.smallest, "maximum": found.largest}
+    described = f"For how many a row stands. Raked to: {found.source}"
     return [
         *fields,
         {"name": WEIGHT, "type": "number", "description": described, "constraints": {"required": True, **limits}},

@@ -149,10 +149,9 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
 
 
 def _weights(document: ReleaseDocument) -> str:
-    part = document.calibration
-    if part is None or part.weights is None:
+    if (found := document.weights_column) is None:
         return ""
-    return f" A column of weights was raked from the released rows to published totals (source: {part.source.rstrip('.')})."
+    return f" A column of weights was raked from the released rows to published totals (source: {found.source.rstrip('.')})."
 
 
 def _administrative(document: ReleaseDocument) -> dict[str, Any]:

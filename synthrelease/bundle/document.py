@@ -12,7 +12,6 @@ from synthrelease.bundle.interval import LEVEL, laplace_interval
 from synthrelease.bundle.options import with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion, Score
-from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.document import (
     FORMAT,
     BoundsPart,
@@ -33,7 +32,6 @@ _PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "
 def release_document(
     release: Release,
     files: dict[str, str],
-    calibration: CalibrationPart | None = None,
     made_of_rows: Mapping[str, Part] = MappingProxyType({}),
 ) -> ReleaseDocument:
     """Everything in release.json. `files` are the data files of the bundle with their sha256, `made_of_rows` the
@@ -52,7 +50,6 @@ def release_document(
         versions=versions(spec),
         written_by=own_version(),
         card=spec.card,
-        calibration=calibration,
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
         intended_queries=list(spec.intended_queries),

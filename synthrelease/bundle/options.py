@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Writing
+from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Outcome, Writing
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
+from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.bundle import BundleTable
 
 Found = TypeVar("Found")
@@ -19,18 +21,32 @@ def writings() -> dict[str, Writing]:
     return each("writing")
 
 
-def made(values: Mapping[str, object], rows: AcceptedRows) -> tuple[dict[str, Part], dict[str, bytes]]:
-    """What options make of the released rows: parts of release.json by the name of the option, and files by their names."""
+@dataclass(frozen=True, kw_only=True)
+class MadeOfRows:
+    """What options make of the released rows: the table, perhaps weighted, parts by the option, files by their names."""
+
+    table: ReleasedTable
+    parts: Mapping[str, Part]
+    files: Mapping[str, bytes]
+
+
+def made(values: Mapping[str, object], rows: AcceptedRows, *, anew: bool = False) -> MadeOfRows:
+    """What options make of the released rows; `anew`: of a bundle that is finished, where what was drawn stays."""
     hooks = writings()
-    found = {name: one for name, value in values.items() if (one := hooks[name].make(value, rows)) is not None}
-    files = {name: content for each in found.values() for name, content in each.files.items()}
-    return {name: each.part for name, each in found.items()}, files
+    asked = {name: value for name, value in values.items() if hooks[name].made_anew or not anew}
+    found = {name: one for name, value in asked.items() if (one := hooks[name].make(value, rows)) is not None}
+    weights = next((each.weights for each in found.values() if each.weights is not None), None)
+    return MadeOfRows(
+        table=replace(rows.table, weights=weights),
+        parts={name: each.part for name, each in found.items()},
+        files={name: content for each in found.values() for name, content in each.files.items()},
+    )
 
 
-def placeholders(values: Mapping[str, object], columns: Sequence[str]) -> dict[str, Part]:
+def placeholders(values: Mapping[str, object], rows: AcceptedRows) -> dict[str, Part]:
     """The same parts in a preview."""
     hooks = writings()
-    return {name: part for name, value in values.items() if (part := hooks[name].placeholder(value, columns)) is not None}
+    return {name: part for name, value in values.items() if (part := hooks[name].placeholder(value, rows)) is not None}
 
 
 def with_parts(document: ReleaseDocument, values: Mapping[str, object], made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
@@ -46,8 +62,15 @@ def with_parts(document: ReleaseDocument, values: Mapping[str, object], made_of_
     return document.model_copy(update={**said, **made_of_rows})
 
 
-def with_parts_anew(document: ReleaseDocument, values: Mapping[str, object], before: bytes) -> ReleaseDocument:
-    """The document of a bundle that is written anew; `before` is its release.json until now.
+def with_parts_anew(
+    document: ReleaseDocument, values: Mapping[str, object], made_of_rows: Mapping[str, Part], before: bytes
+) -> ReleaseDocument:
+    """The document of a bundle that is written anew.
+
+    Parameters
+    ----------
+    made_of_rows : the parts that were made again of the released rows.
+    before : its release.json until now.
 
     Raises
     ------
@@ -55,7 +78,9 @@ def with_parts_anew(document: ReleaseDocument, values: Mapping[str, object], bef
     """
     hooks = writings()
     plain = document.model_copy(update=dict.fromkeys(hooks))
-    return plain.model_copy(update={name: hooks[name].rewritten(value, plain, before) for name, value in values.items()})
+    others = {name: value for name, value in values.items() if name not in made_of_rows}
+    said = {name: hooks[name].rewritten(value, plain, before) for name, value in others.items()}
+    return plain.model_copy(update={**said, **made_of_rows})
 
 
 def files_anew(old: ReleaseDocument, files: Mapping[str, bytes], now: BundleTable) -> dict[str, bytes]:
@@ -88,6 +113,12 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
     """The sections of the options of a release."""
     hooks = writings()
     return list(_there(hooks[name].section(part, document.bundle) for name, part in document.parts.items()))
+
+
+def outcomes(document: ReleaseDocument) -> list[Outcome]:
+    """What the command says of the options of a release."""
+    hooks = writings()
+    return list(_there(hooks[name].outcome(part) for name, part in document.parts.items()))
 
 
 def _there(found: Iterator[Found | None]) -> Iterator[Found]:

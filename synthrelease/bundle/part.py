@@ -7,7 +7,10 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
+import numpy as np
+
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
@@ -59,11 +62,20 @@ class CardSection:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """What the command says of an option after a release is written."""
+
+    text: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class AcceptedRows:
     """The released table, for what is made of it.
 
     Attributes
     ----------
+    transformation : from atomic bins to the released ones.
     columns : with the released bins.
     rules : for released rows, on these bins.
     smallest : how often every released row occurs at least.
@@ -71,6 +83,7 @@ class AcceptedRows:
     """
 
     table: ReleasedTable
+    transformation: Transformation
     columns: Sequence[ColumnPart]
     rules: Plausibility
     smallest: int
@@ -79,28 +92,37 @@ class AcceptedRows:
 
 @dataclass(frozen=True, kw_only=True)
 class Made(Generic[Said]):
-    """What was made of the released rows: a part of release.json, and files by name."""
-
-    part: Said
-    files: Mapping[str, bytes] = field(default_factory=dict)
-
-
-class Writing(Generic[Value, Said]):
-    """The hooks, with what most options answer. An option has `part`, or where it is drawn `make` and `placeholder`.
+    """What was made of the released rows: a part of release.json, files by name, and weights.
 
     Attributes
     ----------
+    weights : (n_cells,) of a row of each cell, a further column of the table; None for no such column.
+    """
+
+    part: Said
+    files: Mapping[str, bytes] = field(default_factory=dict)
+    weights: np.ndarray | None = None
+
+
+class Writing(Generic[Value, Said]):
+    """The hooks, with what most options answer. An option has `part`, or where it is made of the rows `make` and `placeholder`.
+
+    Attributes
+    ----------
+    made_anew : whether what is made of the rows is a function of them and of words, made again when these are others; what is
+        drawn stays.
     files : what each of its files is for, in a line, by the plain name.
     """
 
+    made_anew: bool = False
     files: Mapping[str, str] = MappingProxyType({})
 
     def make(self, value: Value, rows: AcceptedRows) -> Made[Said] | None:
         """What is made of the released rows, once."""
         return None
 
-    def placeholder(self, value: Value, columns: Sequence[str]) -> Said | None:
-        """The part in a preview, for what is made of released rows; `columns` by name."""
+    def placeholder(self, value: Value, rows: AcceptedRows) -> Said | None:
+        """The part in a preview, for what is made of released rows."""
         return None
 
     def rewritten_files(
@@ -132,4 +154,8 @@ class Writing(Generic[Value, Said]):
 
     def section(self, part: Said, bundle: BundleTable) -> CardSection | None:
         """What the card says in a section of its own."""
+        return None
+
+    def outcome(self, part: Said) -> Outcome | None:
+        """What the command says after a release is written."""
         return None

@@ -14,13 +14,11 @@ from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimating import LEVEL
 from synthrelease.bundle.options import placeholders
+from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.raking import Weights
-from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, stated_guarantee
@@ -36,8 +34,8 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
     """
     configuration = spec.space[0]
     layout = configuration.transformation.layout
-    rows = min(1000, spec.most_rows or 1000)
-    table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([rows]))
+    most_rows = min(1000, spec.most_rows or 1000)
+    table = Counts.of(layout, [np.zeros(1, dtype=np.int64)] * len(layout.sizes), np.array([most_rows]))
     most = table.total * (1 if spec.unit.key is None else spec.unit.records)
     scores = tuple(
         Score(
@@ -63,8 +61,16 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         scores=scores,
         n=table.total,
     )
-    document = release_document(release, {}, _weighting(spec, configuration), placeholders(spec.parts, spec.schema.names))
     made = replace(ReleasedTable.of(release.candidate), marked=spec.bundle.synthetic_column)
+    rows = AcceptedRows(
+        table=made,
+        transformation=configuration.transformation,
+        columns=column_parts(configuration.transformation),
+        rules=spec.synthetic.merge(configuration.transformation),
+        smallest=table.total,
+        bundle=spec.bundle,
+    )
+    document = release_document(release, {}, placeholders(spec.parts, rows))
     data = table_files(document, made)
     estimates = _estimates(spec) if spec.publish_measurements else None
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
@@ -79,20 +85,3 @@ def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     """Placeholders for estimates of intended queries."""
     one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
     return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.intended_queries))
-
-
-def _weighting(spec: ReleaseSpec, configuration: Configuration) -> CalibrationPart | None:
-    """Placeholders for what raking comes to."""
-    if spec.calibration is None:
-        return None
-    equal = Weights(
-        of_cells=np.ones(1),
-        smallest=1.0,
-        largest=1.0,
-        design_effect=1.0,
-        cycles=1,
-        deviation=spec.calibration.tolerance,
-        joined=(),
-    )
-    transformation = configuration.transformation
-    return CalibrationPart.of(spec.calibration.on(transformation), column_parts(transformation), equal)

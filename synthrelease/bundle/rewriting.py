@@ -9,9 +9,9 @@ from synthrelease.bundle import measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimating import with_estimates
-from synthrelease.bundle.options import files_anew, with_parts_anew
+from synthrelease.bundle.options import files_anew, made, with_parts_anew
+from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
-from synthrelease.bundle.weights import calibrated
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.published.checksums import sha256
@@ -52,20 +52,27 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
         )
     if "published" not in card.model_fields_set:
         card = card.model_copy(update={"published": old.card.published})
-    table = read_csv(files[old.csv], old.shape)
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
-    calibration = spec.calibration and spec.calibration.on(Transformation(schema=spec.schema, binnings=binnings))
-    plain = replace(table, weights=None, marked=spec.bundle.synthetic_column)
-    table, weighting = calibrated(plain, calibration, old.columns)
+    transformation = Transformation(schema=spec.schema, binnings=binnings)
+    rows = AcceptedRows(
+        table=replace(read_csv(files[old.csv], old.shape), weights=None, marked=spec.bundle.synthetic_column),
+        transformation=transformation,
+        columns=old.columns,
+        rules=spec.synthetic.merge(transformation),
+        smallest=old.minimum_count,
+        bundle=spec.bundle,
+    )
+    of_rows = made(spec.parts, rows, anew=True)
+    table = of_rows.table
     changed = {"card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
-    document = old.model_copy(update=changed | {"calibration": weighting, "bundle": spec.bundle, "versions": written_by})
+    document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
-    document = with_flavour(with_parts_anew(document, spec.parts, files["release.json"]))
+    document = with_flavour(with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"]))
     kept = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
     kept |= files_anew(old, files, spec.bundle)
-    data = kept | table_files(document, table)
+    data = {**kept, **of_rows.files, **table_files(document, table)}
     checksums = {name: sha256(content) for name, content in data.items() if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME))

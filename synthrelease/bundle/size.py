@@ -17,7 +17,7 @@ _DENSER = 4
 _MARGIN = 1.2
 """For what the documents of a real release say more than those of a preview."""
 _DIGITS = 24
-"""Bytes of a noisy count in measurements.json, of a weight, and of the marks of a row, at most about."""
+"""Bytes of a noisy count in measurements.json, at most about."""
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
@@ -53,11 +53,9 @@ def _row(spec: ReleaseSpec) -> int:
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
         longest += max(len(text.encode()) for text in texts) + 1
-    if spec.calibration is not None:
-        longest += _DIGITS
-    hooks = buildings()
-    options = sum(hooks[name].bytes_of_a_row(value, longest) for name, value in spec.parts.items())
     formats = 2 + len(spec.bundle.formats)  # each is smaller than CSV or about as large
+    hooks = buildings()
+    options = sum(hooks[name].bytes_of_a_row(value, longest, formats) for name, value in spec.parts.items())
     return longest * formats + options
 
 

@@ -104,26 +104,16 @@ def card(
     write_folder(rewritten(read_files(bundle), spec), target, key)
     warn_of_gaps(spec)
     out.print(f"The release with the new texts is in {str(target)}.")
-    print_weights(target)
+    print_outcomes(target)
 
 
-def print_weights(folder: Path) -> None:
-    """What became of [calibration] in a release that was written."""
+def print_outcomes(folder: Path) -> None:
+    """What became of options in a release that was written."""
+    from synthrelease.bundle.options import outcomes
     from synthrelease.published.document import read_leniently
 
-    part = read_leniently((folder / "release.json").read_bytes()).calibration
-    if part is not None and part.weights is None:
-        err.print(
-            f"The table was released without weights: {part.failed}. Nothing is lost: change \\[calibration], and "
-            "`synthrelease card --bundle` adds the weights, at no cost.",
-            style="yellow",
-        )
-    elif part is not None and part.weights is not None:
-        found = part.weights
-        out.print(
-            f"Weights: {found.smallest:g} to {found.largest:g}, design effect {found.design_effect:.3g}, totals met to "
-            f"{100 * found.deviation:.2g}%."
-        )
+    for each in outcomes(read_leniently((folder / "release.json").read_bytes())):
+        (err if each.failed else out).print(each.text, style="yellow" if each.failed else None)
 
 
 def print_report(report: Report) -> None:

@@ -11,14 +11,10 @@ from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import StoppingLaw
+from synthrelease.errors import percent
 
 PASSING = (2, 10, 100)
 """One round in so many is accepted, where nobody knows how many are."""
-
-
-def share(value: float) -> str:
-    """A probability in per cent, with two digits where it is small."""
-    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
 
 
 def nothing_where(law: StoppingLaw) -> dict[int, float]:
@@ -32,19 +28,22 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
     law, found = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
     if found is not None:
-        high = "" if found.nothing_high is None else f" (at most {share(found.nothing_high)}, by a 95% interval)"
+        high = "" if found.nothing_high is None else f" (at most {percent(found.nothing_high)}, by a 95% interval)"
         yield (
-            f"Chance that this epsilon is spent and nothing is released: {share(found.nothing)}{high}. So the rehearsal on "
-            f"public data, where {share(found.acceptance)} of the rounds were accepted."
+            f"Chance that this epsilon is spent and nothing is released: {percent(found.nothing)}{high}. So the rehearsal on "
+            f"public data, where {percent(found.acceptance)} of the rounds were accepted."
         )
         return
     if shortlist is not None:
-        yield f"{shortlist} is of another budget or other rounds: how often this plan ends with nothing was not rehearsed."
+        yield (
+            f"{shortlist} is of another budget, other rounds or other criteria: how often this plan ends with nothing was not "
+            "rehearsed."
+        )
     if law is None:
         return
     table = Table("if of the rounds there is accepted", *(f"1 in {many}" for many in PASSING))
     table.title, table.title_justify = "Chance that this epsilon is spent and nothing is released", "left"
-    table.add_row("nothing is released", *map(share, nothing_where(law).values()))
+    table.add_row("nothing is released", *map(percent, nothing_where(law).values()))
     yield table
     if shortlist is None:
         yield "How many rounds are accepted, a rehearsal on public data tells: rehearse, then plan --shortlist FILE."
@@ -54,13 +53,13 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
     from synthrelease.specification.shortlist import known_chances
 
-    high = "" if proposal.nothing_high is None else f" (at most {share(proposal.nothing_high)}, by a 95% interval)"
+    high = "" if proposal.nothing_high is None else f" (at most {percent(proposal.nothing_high)}, by a 95% interval)"
     known = known_chances(spec, shortlist)
-    present = "" if known is None else f", the present one with {share(known.nothing)}"
+    present = "" if known is None else f", the present one with {percent(known.nothing)}"
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
-        f"{share(proposal.nothing)}{high}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
+        f"{percent(proposal.nothing)}{high}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
         f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as "
         "it is."
     )

@@ -10,7 +10,7 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from synthrelease.cli.terminal import Config, Jobs, TableName, progress_bars
+from synthrelease.cli.terminal import Config, Jobs, PublicData, QuasiIdentifiers, TableName, given_names, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
@@ -25,9 +25,7 @@ FIXED = 5
 
 def compare(
     config: Config,
-    data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
-    ],
+    data: PublicData,
     table: TableName = None,
     method: Annotated[
         list[str] | None,
@@ -41,9 +39,7 @@ def compare(
     ] = None,
     shortlist: Annotated[Path | None, typer.Option(metavar="FILE", help="Take the configuration from this shortlist.")] = None,
     copies: Annotated[int, typer.Option(min=1, help="Tables of each method; below 2 no utility figures.")] = 3,
-    quasi_identifiers: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")
-    ] = None,
+    quasi_identifiers: QuasiIdentifiers = None,
     swap: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns whose values are swapped, together.")] = None,
     swap_key: Annotated[
         str | None, typer.Option(metavar="A,B,...", help="Columns that swapped records agree on; empty for none.")
@@ -57,7 +53,6 @@ def compare(
     For public data alone: figures are shown without noise. No release uses any of these methods (docs/baselines.md). Reads
     nothing private, spends nothing.
     """
-    from synthrelease.cli.rehearsing import given_names
     from synthrelease.enclave.source import Source
     from synthrelease.rehearsal.compared import METHODS, WantedMethods
     from synthrelease.rehearsal.comparing import compare_methods
@@ -71,15 +66,7 @@ def compare(
     spec = load_spec(config)
     if shortlist is not None:
         spec = narrowed(spec, shortlist)
-    wanted = WantedMethods.of(
-        spec.schema.names,
-        method or METHODS,
-        given_names(swap),
-        given_names(swap_key),
-        swap_rate,
-        option="--method",
-        known=METHODS,
-    )
+    wanted = WantedMethods.of(spec.schema.names, method or METHODS, given_names(swap), given_names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = compare_methods(
             spec,

@@ -68,7 +68,7 @@ def init(
         if times > ONE_BY_ONE:
             names = [left.source for left in found.left_out if left.because == because]
             terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
-    if not found.answered:
+    if found.unit is None:
         keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]
         shared = f" Rows share the values of {', '.join(keys[:6])}." if keys else ""
         terminal.print(
@@ -77,6 +77,8 @@ def init(
             "Until then `plan`, `check` and `release` refuse.",
             style="yellow",
         )
+    elif found.unit.doubt:
+        terminal.print(f"Doubtful: {found.unit.doubt}", style="yellow", markup=False, highlight=False)
     for column in found.doubtful:
         terminal.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
     terminal.print(

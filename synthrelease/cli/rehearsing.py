@@ -10,15 +10,23 @@ import typer
 from rich.table import Table
 
 from synthrelease.accounting.guarantee import loss_text
-from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED, Config, Jobs, TableName, progress_bars
+from synthrelease.cli.terminal import (
+    NOTHING_RELEASED,
+    STOPPED,
+    Config,
+    Jobs,
+    PublicData,
+    QuasiIdentifiers,
+    TableName,
+    given_names,
+    progress_bars,
+)
 from synthrelease.cli.terminal import out as terminal
 
 
 def rehearse(
     config: Config,
-    data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
-    ],
+    data: PublicData,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the results; an earlier one is continued.")],
     table: TableName = None,
     jobs: Jobs = 1,
@@ -33,21 +41,7 @@ def rehearse(
         float, typer.Option(min=0.0001, max=0.9, help="Wanted bound on the probability that nothing is released.")
     ] = 0.05,
     copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
-    quasi_identifiers: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")
-    ] = None,
-    baseline: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="METHOD",
-            help="Compare with swapping, sequential, dami or independent; repeat it. No release uses them: docs/baselines.md.",
-        ),
-    ] = None,
-    swap: Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns whose values are swapped, together.")] = None,
-    swap_key: Annotated[
-        str | None, typer.Option(metavar="A,B,...", help="Columns that swapped records agree on; empty for none.")
-    ] = None,
-    swap_rate: Annotated[float, typer.Option(help="Probability that a record is selected for swapping.")] = 0.05,
+    quasi_identifiers: QuasiIdentifiers = None,
     backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
     address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
     adopt: Annotated[
@@ -60,7 +54,6 @@ def rehearse(
     with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
     from synthrelease.enclave.source import Source
-    from synthrelease.rehearsal.compared import WantedMethods
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -71,7 +64,6 @@ def rehearse(
     if _adopted_before(config, spec, out, adopt):
         return
     workers = Workers(backend=backend, jobs=jobs, address=address)
-    wanted = WantedMethods.of(spec.schema.names, baseline or (), given_names(swap), given_names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = run(
             spec,
@@ -82,16 +74,15 @@ def rehearse(
             seed=seed,
             minutes=minutes,
             copies=copies,
-            quasi_identifiers=quasi_identifiers.split(",") if quasi_identifiers else None,
+            quasi_identifiers=given_names(quasi_identifiers),
             noise_level=noise_level,
             nothing=nothing,
-            baselines=wanted,
             progress=progress,
         )
     write_report(found, out, noise_level)
     _print_rehearsal(found, out)
     if adopt:
-        _adopt(config, found)
+        _adopt(config, found, out)
     if not found.complete:
         raise typer.Exit(STOPPED)
     if not found.shortlist:
@@ -100,9 +91,7 @@ def rehearse(
 
 def allocate(
     config: Config,
-    data: Annotated[
-        str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
-    ],
+    data: PublicData,
     table: TableName = None,
     total: Annotated[
         str | None, typer.Option(metavar="EPS", help="Epsilon of the whole release; that of the specification by default.")
@@ -178,16 +167,16 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
         return False
     told = (
         f"{out} is the rehearsal of {config} before its proposal was adopted: the configuration has that budget and those "
-        f"rounds now, and costs {loss_text(spec.plan.total)}. {out / 'shortlist.toml'} fits it. A rehearsal of the "
-        "configuration as it is now needs another folder (--out)."
+        f"rounds now, and costs {loss_text(spec.plan.total)}. {_fits(spec, out)} A rehearsal of the configuration as it "
+        "is now needs another folder (--out)."
     )
     if not adopt:
         raise InputError(told)
-    terminal.print(told, highlight=False)
+    terminal.print(told, highlight=False, soft_wrap=True)
     return True
 
 
-def _adopt(config: Path, found: Any) -> None:
+def _adopt(config: Path, found: Any, out: Path) -> None:
     """Write the proposal into the configuration and say what changed; or say why not."""
     from synthrelease.drafting import adopt, why_not
     from synthrelease.rehearsal.proposal_words import nothing_words
@@ -198,11 +187,26 @@ def _adopt(config: Path, found: Any) -> None:
         return
     done = adopt(config, found.spec, found.proposal.chosen)
     terminal.print(
-        f"Adopted: {done.path} costs {loss_text(done.after)} now, before {loss_text(done.before)}. The shortlist fits it.",
+        f"Adopted: {done.path} costs {loss_text(done.spec.plan.total)} now, before {loss_text(done.before)}. "
+        + _fits(done.spec, out),
         highlight=False,
+        soft_wrap=True,
     )
     for text in [*done.changes, *nothing_words(found)]:
         terminal.print(f"- {text}", highlight=False)
+
+
+def _fits(spec: Any, out: Path) -> str:
+    """What `release` will say of the shortlist of a rehearsal."""
+    from synthrelease.errors import SpecError
+    from synthrelease.specification.shortlist import narrowed
+
+    shortlist = out / "shortlist.toml"
+    try:
+        narrowed(spec, shortlist)
+    except SpecError as error:
+        return f"`release` refuses {shortlist} as it is: {error}"
+    return f"{shortlist} fits it."
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:
@@ -222,7 +226,6 @@ def _print_rehearsal(found: Any, out: Path) -> None:
         terminal.print(text, highlight=False)
     _print_proposal(found)
     _print_look(found)
-    _print_baselines(found)
     if not found.complete:
         terminal.print("Not complete: the time was used up or the run was stopped. The same command goes on where it ended.")
     others = "; further ones compared budgets and judged the proposal" if found.proposal is not None else ""
@@ -263,20 +266,6 @@ def _print_look(found: Any) -> None:
             terminal.print(f"\n{title}")
         for line in lines:
             terminal.print(f"- {line}", highlight=False)
-
-
-def _print_baselines(found: Any) -> None:
-    """What other methods would have kept, beside the guarantee of a release."""
-    from synthrelease.rehearsal.baseline_report import baseline_words, release_guarantee
-
-    if told := baseline_words(found):
-        terminal.print(f"\nMethods to compare with. None has the guarantee of a release ({release_guarantee(found)}):")
-    for text in told:
-        terminal.print(f"- {text}", highlight=False)
-
-
-def given_names(given: str | None) -> list[str] | None:
-    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
 
 
 def _above_zero(text: str) -> Fraction | None:

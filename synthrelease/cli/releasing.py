@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.cli.bundles import Password, Sign, print_weights, warn_of_gaps
+from synthrelease.cli.bundles import Password, Sign, print_outcomes, warn_of_gaps
 from synthrelease.cli.chances import cheaper_text
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
@@ -173,7 +173,7 @@ def _report(published: Published) -> None:
     if result.guarantee.delta:
         spent += f", delta = {float(result.guarantee.delta):g}"
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
-    print_weights(out)
+    print_outcomes(out)
     terminal.print(
         f"The data are in {str(out / f'{result.spec.bundle.stem}.csv')}; what they are and are not good for is in "
         f"{str(out / 'README.html')}. Check the files with synthrelease verify {str(out)}."

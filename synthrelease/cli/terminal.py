@@ -29,11 +29,20 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuratio
 TableName = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="Of a database: the table to read; before [input] table.")
 ]
+PublicData = Annotated[
+    str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+]
+QuasiIdentifiers = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
 Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
 Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
 out, err = (Console(stderr=stderr, markup=False, emoji=False) for stderr in (False, True))
 """Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them."""
+
+
+def given_names(given: str | None) -> list[str] | None:
+    """The columns of an option such as A,B; None where it is not given."""
+    return None if given is None else [name.strip() for name in given.split(",") if name.strip()]
 
 
 def cluster_address(backend: str, address: str | None) -> str | None:

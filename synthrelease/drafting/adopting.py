@@ -11,8 +11,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.connections import checked_path
-from synthrelease.drafting.edited import Edit, replace_files
-from synthrelease.drafting.leaving_out import changed, loaded_changed
+from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
 from synthrelease.drafting.text import toml
 from synthrelease.errors import OutputError
 from synthrelease.rehearsal.proposal import Offer
@@ -35,13 +34,14 @@ class Adopted:
     Attributes
     ----------
     changes : in sentences.
-    before, after : what the release cost, and costs.
+    before : what the release cost.
+    spec : as it is now.
     """
 
     path: Path
     changes: tuple[str, ...]
     before: Charge
-    after: Charge
+    spec: ReleaseSpec
 
 
 def why_not(found: Rehearsal) -> str:
@@ -89,7 +89,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
             f"rounds = {_rounds(chosen)}" + (f", in place of {' and '.join(instead)}" if instead else ""),
         ),
         before=spec.plan.total,
-        after=loaded.plan.total,
+        spec=loaded,
     )
 
 

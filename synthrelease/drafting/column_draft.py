@@ -113,12 +113,14 @@ class LeftOut:
     ----------
     rows_of_one, mean_rows : of a key whose values come again, the most rows of the public file that have the same one, and the
         mean; 0 for all others.
+    heavy : of such a key the value that far more rows have than any other, in words; empty where there is none.
     """
 
     source: str
     because: str
     rows_of_one: int = 0
     mean_rows: float = 0.0
+    heavy: str = ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -59,12 +59,12 @@ def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateCo
 
     Parameters
     ----------
-    texts, codes : the different texts of the column, and (n_rows,) which of them every row has.
+    texts, codes : the different texts of the column, without surrounding blanks, and (n_rows,) which of them every row has.
     """
     form = date_format(answers.texts)
     if form is None:
         return None
-    days = [found.toordinal() if (found := _parsed(text.strip(), form)) else -1 for text in texts]
+    days = [found.toordinal() if (found := _parsed(text, form)) else -1 for text in texts]
     return DateColumn(answers=answers, format=form, days=np.array([*days, -1])[codes])
 
 

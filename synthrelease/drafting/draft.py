@@ -10,29 +10,23 @@ import math
 import os
 import re
 import tempfile
-from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from itertools import pairwise
 from pathlib import Path
 
-import numpy as np
-
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
-from synthrelease.drafting.codebook import CodebookEntry, no_answers, read_codebook
-from synthrelease.drafting.codelists import one_to_one
-from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.columns import draft_column, without_role
+from synthrelease.drafting.codebook import read_codebook
+from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
+from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
-from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
-from synthrelease.drafting.gaps import with_bins_for_gaps
-from synthrelease.drafting.persons import AS_KEY, UnitAnswer, with_drafted_order
+from synthrelease.drafting.file_columns import drafted_columns
+from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
-from synthrelease.drafting.rows import public_rows
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
@@ -45,7 +39,6 @@ from synthrelease.drafting.text import (
     codelist_text,
     configuration_text,
 )
-from synthrelease.drafting.together import Order, orders
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.dependence import Pair, telling_tables, tied_pairs
@@ -59,7 +52,6 @@ from synthrelease.specification.json_schema import (
 )
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.columns import InputTable
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
@@ -78,7 +70,7 @@ class Draft:
     ----------
     codelists : long codelists, by their path relative to the configuration.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
-    answered : whether it is said how rows belong to persons.
+    unit : how rows belong to persons; None where nobody has said it.
     """
 
     configuration: str
@@ -90,7 +82,7 @@ class Draft:
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
-    answered: bool = True
+    unit: UnitAnswer | None = None
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
@@ -130,7 +122,7 @@ def draft(
     answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
     progress("reading the public file")
     file = read_public_file(public, table, wanted)
-    columns, left_out, dated = _columns(file, book, None if answer is None else answer.key)
+    columns, left_out, dated = drafted_columns(file, book, None if answer is None else answer.key)
     answer = answer and answer.ordered(file, dated)
     if len(columns) < 2:
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
@@ -146,75 +138,6 @@ def draft(
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise _no_draft(file, problems)
-
-
-def _columns(
-    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None
-) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Every column of the file, in its order, without that of the key; and which hold dates."""
-    answers = {
-        source: _answers(file, source, texts, book.get(source, CodebookEntry()))
-        for source, texts in file.columns.items()
-        if source != key
-    }
-    dated = draft_dates(_date_columns(file, answers), [])
-    rows = public_rows(file, answers)
-    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
-    order = orders(once.answers, rows)
-    columns: list[ColumnDraft] = []
-    left_out = [
-        LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
-        for source, because in file.unreadable.items()
-    ]
-    left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
-    left_out += file.not_wanted
-    left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
-    left_out += once.left_out
-    for source in (source for source in answers if source in dated or source in once.answers):
-        taken = [column.name for column in columns]
-        own = order.get(source, Order())
-        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
-        if isinstance(drafted, LeftOut):
-            left_out.append(drafted)
-        else:
-            columns += drafted if isinstance(drafted, list) else [drafted]
-    columns = [replace(column, doubt=_questions(column, once.doubts)) for column in columns]
-    return with_bins_for_gaps(columns, rows), left_out, list(dated)
-
-
-def _questions(column: ColumnDraft, almost: Mapping[str, str]) -> str:
-    """What the steward is asked about a column."""
-    return "; ".join(filter(None, [column.doubt, almost.get(column.source, "")]))
-
-
-def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
-    """The answers of a column, by its texts without surrounding blanks."""
-    notes, standard = file.notes.get(source), InputTable().missing_values
-    present, empty = Counter[str](), 0
-    for text, times in texts.items():
-        if text is None or text.strip() in standard:
-            empty += times
-        else:
-            present[text.strip()] += times
-    if notes:
-        labels = dict(notes.value_labels)
-        declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
-        entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
-    return Answers.of(source, present, empty, entry)
-
-
-def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
-    """The columns of dates, row by row: only they need a second look at the file."""
-    dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
-    texts: dict[str, dict[str, int]] = {source: {} for source in dated}
-    codes: dict[str, list[np.ndarray]] = {source: [] for source in dated}
-    for batch in file.batches() if dated else ():
-        for source in dated:
-            known, found = texts[source], batch[source]
-            places = np.array([known.setdefault(text or "", len(known)) for text in found.texts], dtype=np.int64)
-            codes[source].append(places[found.codes])
-    columns = [date_column(answers[source], list(texts[source]), np.concatenate(codes[source])) for source in dated]
-    return [column for column in columns if column is not None]
 
 
 _KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
@@ -414,7 +337,7 @@ class _Drafting:
             n_rows=self.file.n_rows,
             source=self.file.name,
             smaller=choices.smaller,
-            answered=self.unit is not None,
+            unit=unit,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 

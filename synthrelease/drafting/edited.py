@@ -21,7 +21,9 @@ from typing import Any
 
 import tomlkit
 
-from synthrelease.errors import OutputError
+from synthrelease.errors import OutputError, Problem, SpecError
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_changed
 
 Path_ = tuple[str | int, ...]
 """Where a value stands in the tables: ("criteria", 2, "by", 0)."""
@@ -203,6 +205,38 @@ def _with_key(text: str, edit: Edit) -> str:
         return tomlkit.dumps(document)
     name = ".".join(str(step) for step in table)
     return "\n".join([text.rstrip("\n"), "", f"[{name}]", line, ""])
+
+
+def changed(path: Path, before: bytes, edits: Sequence[Edit]) -> bytes:
+    """The content of a file with these changes; a byte order mark and the kind of its line ends stay.
+
+    Raises
+    ------
+    OutputError : when it is written in a way in which they cannot be made.
+    """
+    mark, ends = before.startswith(b"\xef\xbb\xbf"), b"\r\n" in before
+    text = before.decode("utf-8-sig").replace("\r\n", "\n")
+    problem = ""
+    try:
+        text = edited(text, edits)
+    except ValueError as error:
+        problem = f"{path}: could not be changed ({error}). Nothing was written: make the change by hand."
+    if problem:
+        raise OutputError(problem)
+    return (b"\xef\xbb\xbf" if mark else b"") + (text.replace("\n", "\r\n") if ends else text).encode()
+
+
+def loaded_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
+    """The changed specification. Raises SpecError when there is none, or when it accepts every table."""
+    problems = tuple[Problem, ...]()
+    try:
+        spec = load_changed(path, configuration, acceptance)
+        spec.check_can_fail()
+        return spec
+    except SpecError as error:
+        problems = error.problems
+    expected, found = "files that can be loaded after the change", "the following mistakes, and nothing was written"
+    raise SpecError([Problem(file=str(path), path="", expected=expected, found=found), *problems])
 
 
 def replace_files(texts: Mapping[Path, tuple[bytes, bytes]]) -> None:

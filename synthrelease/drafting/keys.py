@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
 from itertools import groupby
 
 import numpy as np
@@ -43,6 +44,8 @@ _WINDOWS = 20
 """Parts of the range of a column, of about as many values each, in which a quantity is about as dense everywhere."""
 _ROWS_OF_ONE = {"wide": 20, "narrow": 3}
 """Rows for each value, at most, of keys with six digits or more, and with fewer; of codes there are more."""
+_HEAVY = 10
+"""Times the rows of any other value, from which on it is a question whether a value of a key stands for none."""
 _TOP = 0.05
 _OF_TOP = 0.35
 """Share of the rows that the most frequent twentieth of the values has, at most; of codes and amounts few have most rows."""
@@ -86,7 +89,21 @@ def _key(answers: Answers, why: str) -> LeftOut:
         because=because,
         rows_of_one=most if shared else 0,
         mean_rows=rows / len(times) if shared else 0.0,
+        heavy=heavy_value(answers.texts) if shared else "",
     )
+
+
+def heavy_value(times: Mapping[str, int]) -> str:
+    """The value of a key that far more rows have than any other, in words: it may say that there is none. Empty without one.
+
+    Parameters
+    ----------
+    times : how many rows of the public file have each value.
+    """
+    (value, most), (_, next_most) = Counter(times).most_common(2)
+    if most < max(_FEWEST_ROWS, _HEAVY * next_most):
+        return ""
+    return f"{value!r} in {most} rows, and no other value in more than {next_most}"
 
 
 def _differ_by_design(answers: Answers) -> bool:

@@ -16,13 +16,12 @@ from typing import Any
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.connections import checked_path
-from synthrelease.drafting.edited import Edit, Path_, edited, replace_files
+from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
 from synthrelease.drafting.text import toml, wrapped
-from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
-from synthrelease.measurements.terms import FormulaTerm
+from synthrelease.errors import InputError, SpecError, Unexpected, closest, listing
+from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_changed, load_spec
+from synthrelease.specification.spec import load_spec
 from synthrelease.toml.reading import beside, dotted, read_configuration, read_toml
 
 ABOUT = ("column", "target", "weight")
@@ -109,38 +108,6 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
         before=spec.plan.total,
         after=loaded.plan.total,
     )
-
-
-def changed(path: Path, before: bytes, edits: Sequence[Edit]) -> bytes:
-    """The content of a file with these changes; a byte order mark and the kind of its line ends stay.
-
-    Raises
-    ------
-    OutputError : when it is written in a way in which they cannot be made.
-    """
-    mark, ends = before.startswith(b"\xef\xbb\xbf"), b"\r\n" in before
-    text = before.decode("utf-8-sig").replace("\r\n", "\n")
-    problem = ""
-    try:
-        text = edited(text, edits)
-    except ValueError as error:
-        problem = f"{path}: could not be changed ({error}). Nothing was written: make the change by hand."
-    if problem:
-        raise OutputError(problem)
-    return (b"\xef\xbb\xbf" if mark else b"") + (text.replace("\n", "\r\n") if ends else text).encode()
-
-
-def loaded_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
-    """The changed specification. Raises SpecError when there is none, or when it accepts every table."""
-    problems = tuple[Problem, ...]()
-    try:
-        spec = load_changed(path, configuration, acceptance)
-        spec.check_can_fail()
-        return spec
-    except SpecError as error:
-        problems = error.problems
-    expected, found = "files that can be loaded after the change", "the following mistakes, and nothing was written"
-    raise SpecError([Problem(file=str(path), path="", expected=expected, found=found), *problems])
 
 
 def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
@@ -244,7 +211,7 @@ class _References:
 
     def _formula(self, text: str) -> str:
         """Without the columns; a table that is then part of another one is not measured by itself."""
-        terms = [FormulaTerm.of(term) for term in text.split("+")]
+        terms = read_terms(text)
         if not any(self.gone & {*term.columns} for term in terms):
             return text
         kept = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
@@ -295,7 +262,7 @@ class _References:
         for source, names in made.items():
             if names and names <= self.gone:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
-        for top in ("calibration", "split", "partition", *PARTS):
+        for top in ("split", "partition", *PARTS):
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
 

@@ -9,14 +9,21 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthrelease.connections import without_secrets
 from synthrelease.drafting.column_draft import LeftOut
+from synthrelease.drafting.keys import heavy_value
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.rows import every_row
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.toml.budget import NOT_ANSWERED
 
 ROW = "row"
 MOST, FEWEST_PERSONS = 1000, 20
 AS_KEY = "[unit] has it as the key, which tells whose row it is and is never released"
+_IF_NONE = (
+    "If that says that a row has no key, leave the key of such rows empty in the private file: then they are left out. As it "
+    "is, they count as one person, of whom the first rows are released."
+)
 _MENTIONED = 6
 """Candidates that a draft names."""
 
@@ -30,11 +37,18 @@ class UnitAnswer:
     key, records : the column that tells whose row it is, and how many rows of each person are released; without a key each
         row is another person.
     first_by : the column by which a person's rows are ordered, where there is one.
+    heavy : the value of the key that may stand for none (`keys.heavy_value`).
     """
 
     key: str | None = None
     records: int = 1
     first_by: tuple[str, ...] = ()
+    heavy: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """What the steward is asked about the key, in sentences; empty where nothing is doubtful."""
+        return f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}" if self.heavy else ""
 
     @classmethod
     def of(cls, asked: str, names: Collection[str]) -> UnitAnswer:
@@ -54,7 +68,7 @@ class UnitAnswer:
             meant = f" Did you mean {guess!r}?" if guess else ""
             raise InputError(
                 f"--unit: expected `row`, or a column of the file ({listing(names)}), perhaps with how many rows of each "
-                f"person are released behind a colon; found {asked!r}.{meant}"
+                f"person are released behind a colon; found {without_secrets(repr(key), [key])}.{meant}"
             )
         if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= MOST):
             raise InputError(
@@ -63,7 +77,7 @@ class UnitAnswer:
         return cls(key=key, records=int(number))
 
     def ordered(self, file: PublicFile, dated: Sequence[str]) -> UnitAnswer:
-        """With the first column of dates in which the rows of one person differ.
+        """With the first column of dates in which the rows of one person differ, and the value that may stand for no key.
 
         Raises
         ------
@@ -71,26 +85,23 @@ class UnitAnswer:
         """
         if self.key is None:
             return self
-        known: dict[str, dict[str, int]] = {name: {} for name in (self.key, *dated)}
-        codes: dict[str, list[np.ndarray]] = {name: [] for name in known}
-        for batch in file.batches(tuple(known)):
-            for name, found in codes.items():
-                numbers = known[name]
-                places = [numbers.setdefault((text or "").strip(), len(numbers)) for text in batch[name].texts]
-                found.append(np.array(places, dtype=np.int64)[batch[name].codes])
-        every = np.concatenate(codes[self.key])
-        if (n := len(known[self.key].keys() - {""})) < FEWEST_PERSONS:
+        rows = every_row(file, (self.key, *dated))
+        keys, every = rows[self.key]
+        if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(
                 f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
                 f"with {n} in the public file."
             )
-        with_key = every != known[self.key].get("", -1)
+        times = np.bincount(every, minlength=len(keys)).tolist()
+        heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
+        with_key = every != (keys.index("") if "" in keys else -1)
         persons = every[with_key]
         for name in dated:
-            pairs = persons * len(known[name]) + np.concatenate(codes[name])[with_key]
+            texts, codes = rows[name]
+            pairs = persons * len(texts) + codes[with_key]
             if len(np.unique(pairs)) > len(np.unique(persons)):
-                return replace(self, first_by=(name,))
-        return self
+                return replace(self, first_by=(name,), heavy=heavy)
+        return replace(self, heavy=heavy)
 
 
 def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:
@@ -104,6 +115,8 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
     named = [f"{each.source!r} up to {each.rows_of_one} rows, {each.mean_rows:.3g} in the mean" for each in keys]
     more = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
     found = f"In the public file rows share the values of {'; '.join(named[:_MENTIONED])}{more}." if keys else ""
+    if heavy := "; ".join(f"{each.source!r} has {each.heavy}" for each in keys[:_MENTIONED] if each.heavy):
+        found += f" {heavy}. {_IF_NONE}"
     if answer is None:
         none = "No column of the public file looks like a key that several rows share. Persons may come again all the same."
         return [
@@ -135,7 +148,8 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
     return [
         *_comment(
             f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. Rows "
-            "beyond those that are released, and rows without a key, are left out; so they are in the figures of this draft."
+            "beyond those that are released, and rows without a key, are left out; so they are in the figures of this draft. "
+            + answer.doubt
         ),
         "[unit]",
         f"key = {_text(answer.key)}",

@@ -60,3 +60,14 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
         texts={source: list(place) for source, place in places.items()},
         codes={source: np.concatenate(parts) for source, parts in codes.items()},
     )
+
+
+def every_row(file: PublicFile, names: Sequence[str]) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has."""
+    known: dict[str, dict[str, int]] = {name: {} for name in names}
+    codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    for batch in file.batches(tuple(names)) if names else ():
+        for name, places in known.items():
+            found = [places.setdefault((text or "").strip(), len(places)) for text in batch[name].texts]
+            codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes])
+    return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}

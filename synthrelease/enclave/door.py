@@ -32,11 +32,7 @@ class Meter:
     def take(self, charge: Charge) -> None:
         """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
         planned = self._left.get(charge.name)
-        if planned is None or (planned.epsilon, planned.delta, planned.renyi) != (
-            charge.epsilon,
-            charge.delta,
-            charge.renyi,
-        ):
+        if planned is None or planned.price != charge.price:
             raise BudgetError(
                 f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
             )

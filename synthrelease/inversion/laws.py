@@ -63,12 +63,12 @@ class Geometric:
 
 
 @dataclass(frozen=True, kw_only=True)
-class FoldedGaussian:
-    """The absolute value of a discrete Gaussian: Pr[X = 0] proportional to 1, Pr[X = i] to 2 exp(-rate i^2).
+class HalfGaussian:
+    """Pr[X = i] proportional to exp(-rate i^2), for i = 0, 1, 2, ...
 
     Attributes
     ----------
-    rate : 1 / (2 sigma^2), > 0, exact.
+    rate : > 0, exact.
     """
 
     rate: Fraction
@@ -83,10 +83,10 @@ class FoldedGaussian:
         ratio = exponential(self.rate, wide)
         weight, sums = ratio, [Between(one, one)]
         while weight.high >> _GUARD:
-            sums.append(Between(sums[-1].low + 2 * weight.low, sums[-1].high + 2 * weight.high))
+            sums.append(Between(sums[-1].low + weight.low, sums[-1].high + weight.high))
             ratio = product(ratio, fall, wide)
             weight = product(weight, ratio, wide)
-        left = 2 * weight.high * one // (one - product(ratio, fall, wide).high) + 1
+        left = weight.high * one // (one - product(ratio, fall, wide).high) + 1
         whole = Between(sums[-1].low, sums[-1].high + left)
         for part in sums:
             yield quotient(part, whole, bits)

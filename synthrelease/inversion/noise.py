@@ -1,8 +1,7 @@
-"""Discrete Laplace and discrete Gaussian noise in bulk, exact.
+"""Discrete Laplace noise in bulk, exact.
 
 A geometric variable written in base 256 has independent digits, each of a truncated geometric law (theory 9.12, digits of a
-geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two. Discrete
-Gaussian noise is one draw of its absolute value and a sign.
+geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two.
 
 Integers are computed modulo 2^64: what is returned is a function of the exact integer, at every scale.
 """
@@ -15,7 +14,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.inversion.laws import FoldedGaussian, Geometric
+from synthrelease.inversion.laws import Geometric
 from synthrelease.inversion.tables import Read, Table
 
 _DIGIT = 8
@@ -24,8 +23,6 @@ _ONE_TABLE = 32
 """The largest scale of a geometric variable that one table holds: about 1,400 values have a probability above 2^-64."""
 _BLOCK = 2**16
 """Draws that are made together: their words stay in a processor's cache."""
-LARGEST_GAUSSIAN = 2048
-"""The largest standard deviation of a discrete Gaussian that one table holds."""
 
 
 def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
@@ -45,23 +42,6 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     return noise
 
 
-def gaussian(scale: Fraction, size: int, read: Read) -> np.ndarray:
-    """(size,) int64, independent, Pr[Z = z] proportional to exp(-z^2 / (2 scale^2)), exactly.
-
-    Parameters
-    ----------
-    scale : > 0, at most `LARGEST_GAUSSIAN`.
-    """
-    table = gaussian_table(scale)
-    noise = np.empty(size, dtype=np.int64)
-    for block in _blocks(size):
-        n = block.stop - block.start
-        absolute = table.draw(np.frombuffer(read(2 * n), dtype=np.uint16), read)
-        signs = np.unpackbits(np.frombuffer(read(-(-n // 8)), dtype=np.uint8), count=n)
-        noise[block] = np.where(signs, -absolute, absolute)
-    return noise
-
-
 @lru_cache(maxsize=16)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
     """Tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
@@ -73,11 +53,6 @@ def digit_tables(scale: Fraction) -> tuple[Table, ...]:
         laws.append(Geometric(rate=rate, end=2**_DIGIT))
         rate *= 2**_DIGIT
     return tuple(Table.of(law) for law in (*laws, Geometric(rate=rate)))
-
-
-@lru_cache(maxsize=16)
-def gaussian_table(scale: Fraction) -> Table:
-    return Table.of(FoldedGaussian(rate=1 / (2 * scale**2)))
 
 
 def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:

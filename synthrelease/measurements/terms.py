@@ -7,6 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
+from typing import Annotated
+
+from pydantic import AfterValidator, Field
 
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected, closest, listing
@@ -39,6 +42,21 @@ class FormulaTerm:
         if self.columns:
             return [tuple(sorted(layout.index(name) for name in self.columns))]
         return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
+
+
+def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
+    """All terms of a formula, which are joined by +. Raises Unexpected."""
+    return tuple(FormulaTerm.of(term) for term in formula.split("+"))
+
+
+def _measures(formula: str) -> str:
+    if not any(term.weight for term in read_terms(formula)):
+        raise Unexpected("a table with a weight above 0", repr(formula))
+    return formula
+
+
+Formula = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_measures)]
+"""The tables that a generator measures, at least one of them with a weight above 0."""
 
 
 def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:

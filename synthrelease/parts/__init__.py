@@ -10,7 +10,8 @@ under the same name, and holds one object that the floor asks for; a floor that 
 - `verifying.py`: `VERIFYING`, what is checked of that (`verification.part.Verifying`).
 
 A floor loads its own file of every folder, so a reader of a released folder loads no writer. No folder imports another: what
-two options have to do with each other is said in neutral facts of their tables (`SpecTable.several_releases`).
+two options have to do with each other is said in neutral facts of their tables and parts (`SpecTable.several_releases`,
+`Part.weights_column`).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-PARTS = ("series", "population", "imputation")
+PARTS = ("calibration", "series", "population", "imputation")
 """In the order in which release.json has them."""
 
 

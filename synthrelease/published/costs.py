@@ -146,8 +146,8 @@ class CurvePart(Part):
 class ChargePart(Part):
     """A node of the charge tree; `rule` says how it follows from its parts.
 
-    `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and
-    the root states both for the sum.
+    `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and a
+    node above it states both. `gaussian` is there where a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 / 2.
     """
 
     name: str
@@ -159,11 +159,14 @@ class ChargePart(Part):
     because: str
     reason: str = ""
     renyi: CurvePart | None = None
+    gaussian: bool = False
     parts: list[ChargePart] = Field(default_factory=list)
 
     @model_serializer(mode="wrap")
     def _without_empty_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in ("reason", "renyi", "parts") or value}
+        return {
+            name: value for name, value in dump(self).items() if name not in ("reason", "renyi", "gaussian", "parts") or value
+        }
 
     @classmethod
     def of(cls, charge: Charge) -> ChargePart:
@@ -177,6 +180,7 @@ class ChargePart(Part):
             because=charge.because,
             reason=charge.reason,
             renyi=None if charge.renyi is None else CurvePart.of(charge.renyi),
+            gaussian=charge.gaussian,
             parts=[cls.of(part) for part in charge.parts],
         )
 
@@ -195,6 +199,7 @@ class ChargePart(Part):
             because=self.because,
             reason=self.reason,
             renyi=None if self.renyi is None else self.renyi.curve(),
+            gaussian=self.gaussian,
             parts=tuple(part.charge() for part in self.parts),
         )
 

@@ -40,14 +40,13 @@ from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.parts import each
-from synthrelease.published.calibration import CalibrationPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
-from synthrelease.published.parts import ExactText, Number, Part, number, upwards
+from synthrelease.published.parts import ExactText, Number, Part, WeightColumn, number, upwards
 from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
@@ -253,7 +252,6 @@ class _DocumentCore(Part):
     versions: dict[str, str]
     written_by: str
     card: Annotated[CardTable, Field(strict=False)]
-    calibration: CalibrationPart | None = None
     flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
     partition: PartitionPart | None = None
@@ -275,8 +273,6 @@ class ReleaseDocument(_DocumentWithOptions):
     specification : the digest of the two files behind the release, without [card].
     files : the SHA-256 checksums of the data files.
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
-    calibration : what the rows are weighted to; absent where nothing was asked for. With weights, the table has one column more
-        than `schema`, the last one: "weight".
     flavour : the guarantee by its building blocks, for machines.
     partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
     split : the piece of the register that the release read; absent where it read all rows.
@@ -292,12 +288,18 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("calibration", "partition", "split", "estimates", *each("published"))
+        optional = ("partition", "split", "estimates", *each("published"))
         absent = {name for name in optional if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
         absent |= set() if self.intended_queries else {"intended_queries"}
         absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
-        return {name: value for name, value in dump(self).items() if name not in absent}
+        found = dump(self)
+        options = {name: found.pop(name) for name in each("published")}
+        ordered = dict[str, Any]()
+        for field, value in found.items():
+            ordered[field] = value
+            ordered |= {name: options[name] for name, part in each("published").items() if part.follows == field}
+        return {name: value for name, value in ordered.items() if name not in absent}
 
     @property
     def parts(self) -> dict[str, Part]:
@@ -311,7 +313,7 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def stated(self) -> list[Part]:
         """What is said of the file beside its domain, with the facts that it publishes exactly."""
-        return [part for part in (self.calibration, self.partition, self.split, *self.parts.values()) if part is not None]
+        return [part for part in (self.partition, self.split, *self.parts.values()) if part is not None]
 
     @property
     def csv(self) -> str:
@@ -341,8 +343,13 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @property
     def weighted(self) -> bool:
-        """Whether the table has a column of weights."""
-        return self.calibration is not None and self.calibration.weights is not None
+        """Whether the table has one column more than `columns`, "weight"."""
+        return self.weights_column is not None
+
+    @property
+    def weights_column(self) -> WeightColumn | None:
+        """The weights of the rows, where an option gives them some."""
+        return next((found for part in self.parts.values() if (found := part.weights_column) is not None), None)
 
     @property
     def raw_rules(self) -> list[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, ClassVar, Literal
 
@@ -27,6 +28,21 @@ Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
 """Where a fact comes from that is published exactly, and its place in release.json."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class WeightColumn:
+    """What the last column of a table says, where each row has a weight.
+
+    Attributes
+    ----------
+    smallest, largest : of the weights.
+    source : where the totals are published that they were raked to.
+    """
+
+    smallest: Number
+    largest: Number
+    source: str
+
+
 class Part(BaseModel):
     """Base of all parts of release.json: nothing may be missing, and nothing may be there that is not described.
 
@@ -34,9 +50,11 @@ class Part(BaseModel):
 
     Attributes
     ----------
+    follows : of an option, the field after which it stands in release.json.
     names_others : whether it names other releases, against which it can be checked.
     """
 
+    follows: ClassVar[str] = "split"
     names_others: ClassVar[bool] = False
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
@@ -49,6 +67,11 @@ class Part(BaseModel):
         way : where the number of rows comes from.
         """
         return ()
+
+    @property
+    def weights_column(self) -> WeightColumn | None:
+        """The column of weights that the table has by it."""
+        return None
 
     @property
     def several_releases(self) -> bool:

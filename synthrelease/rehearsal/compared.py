@@ -16,6 +16,7 @@ from time import process_time
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.margins import Calibration
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines import BASELINES
@@ -33,11 +34,6 @@ MOST_VALUES = 2**28
 
 METHODS = tuple(BASELINES)
 """What `compare --method` takes."""
-
-
-def table_methods() -> tuple[str, ...]:
-    """Those that give whole tables, which a rehearsal puts beside its shortlist: `rehearse --baseline`."""
-    return tuple(name for name, method in BASELINES.items() if method.makes_tables)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,18 +60,15 @@ class WantedMethods:
         variables: Sequence[str] | None = None,
         key: Sequence[str] | None = None,
         rate: float = 0.05,
-        *,
-        option: str = "--baseline",
-        known: Sequence[str] | None = None,
     ) -> WantedMethods:
-        """Check what a user asks for; `names` are the columns, `option` names methods of the `known` ones (those with tables).
+        """Check what a user asks for; `names` are the columns.
 
         Raises
         ------
         InputError : for an unknown method or column, or a rate that is none.
         """
         for asked, given, there in (
-            (option, methods, table_methods() if known is None else known),
+            ("--method", methods, METHODS),
             ("--swap", variables or (), names),
             ("--swap-key", key or (), names),
         ):
@@ -163,7 +156,7 @@ def public_file(
         strength=strength,
         risk=risk,
         epsilon=float(spec.plan.total.epsilon),
-        calibration=None if spec.calibration is None else spec.calibration.on(transformation),
+        calibration=None if (totals := spec.part(Calibration)) is None else totals.on(transformation),
         swap=wanted.variables,
         swap_key=wanted.key,
         swap_rate=wanted.rate,
@@ -187,7 +180,7 @@ def compare_baseline(
             not_made(
                 method,
                 f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, "
-                f"more than {MOST_VALUES:,} values; rehearse on a random sample to have it",
+                f"more than {MOST_VALUES:,} values; compare on a random sample to have it",
             ),
         )
     try:
@@ -195,7 +188,7 @@ def compare_baseline(
     except (ValueError, np.linalg.LinAlgError) as error:
         return (not_made(method, str(error)),)
     except MemoryError:
-        return (not_made(method, "this machine's memory is too small for it; rehearse on a random sample to have it"),)
+        return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
     taken = process_time() - start
     asked = questions(file, wanted.methods)
     found = [

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
@@ -19,7 +19,6 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, RejectedRound
-from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.baselines.base import MadeTables
 from synthrelease.rehearsal.compared import (
@@ -32,9 +31,9 @@ from synthrelease.rehearsal.compared import (
     public_file,
     questions,
 )
-from synthrelease.rehearsal.copies import CopyComparison
+from synthrelease.rehearsal.copies import CopyComparison, made_copy
 from synthrelease.rehearsal.parallel import Workers, running
-from synthrelease.releasing.attempt import generate, prepare, read_priors
+from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -169,11 +168,8 @@ def own_figures(
     """Copies of one configuration at the planned budget, judged as the methods are."""
     start, copies = process_time(), list[Counts]()
     for number in range(max(1, comparison.copies)):
-        table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
-        try:
-            copies.append(generate(spec, spec.space[index], table, prepare(spec, table, priors))[1].counts)
-        except RejectedRound:
-            continue
+        with suppress(RejectedRound):
+            copies.append(made_copy(spec, public, priors, seed, index, number))
     taken = process_time() - start
     if not copies:
         return not_made(RELEASE, "every attempt ended without a candidate")

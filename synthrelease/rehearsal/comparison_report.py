@@ -13,7 +13,7 @@ from synthrelease.errors import OutputError
 from synthrelease.rehearsal.compared import BaselineFigures
 from synthrelease.rehearsal.comparing import MethodComparison, share_of_threshold
 from synthrelease.rehearsal.report import describe
-from synthrelease.rehearsal.words import short
+from synthrelease.rehearsal.words import finite, short
 
 FORMATS = (".json", ".csv")
 
@@ -119,7 +119,7 @@ def comparison_document(found: MethodComparison) -> dict[str, Any]:
                 "cpu_seconds": round(one.seconds, 3),
                 "breaks_rules_share": one.breaks_rules,
                 "measures": [
-                    {"kind": kind, "name": name, "threshold": threshold, "figure": _number(figure), "met": met}
+                    {"kind": kind, "name": name, "threshold": threshold, "figure": finite(figure), "met": met}
                     for kind, name, threshold, figure, met in _measures(found, one)
                 ],
             }
@@ -178,7 +178,3 @@ def write_comparison(found: MethodComparison, path: Path) -> None:
         problem = f"--out {path}: expected a place for a new file ({error.strerror})."
     if problem:
         raise OutputError(problem)
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None

@@ -94,16 +94,20 @@ def copy_figures(
     ----------
     public, counts : the same public rows, as generators take them and as the figures do.
     """
-    configuration, copies = spec.space[index], []
     try:
-        for number in range(comparison.copies):
-            table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
-            prepared = prepare(spec, table, priors)
-            copies.append(generate(spec, configuration, table, prepared)[1].counts)
+        copies = [made_copy(spec, public, priors, seed, index, number) for number in range(comparison.copies)]
     except RejectedRound:
         return CopyFigures(configuration=index, utility={}, risk={})
-    utility, risk = compared(counts, configuration, copies, comparison)
+    utility, risk = compared(counts, spec.space[index], copies, comparison)
     return CopyFigures(configuration=index, utility=utility, risk=risk)
+
+
+def made_copy(
+    spec: ReleaseSpec, public: PrivateCounts, priors: Mapping[str, Counts], seed: int, index: int, number: int
+) -> Counts:
+    """One copy of a configuration at the planned budget. Raises RejectedRound where the attempt gives no candidate."""
+    table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
+    return generate(spec, spec.space[index], table, prepare(spec, table, priors))[1].counts
 
 
 def compared(

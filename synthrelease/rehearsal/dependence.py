@@ -127,11 +127,6 @@ def from_independence(counts: np.ndarray) -> np.ndarray:
     return counts - np.outer(counts.sum(axis=1), counts.sum(axis=0)) / max(1, int(counts.sum()))
 
 
-def _from_independence(counts: np.ndarray) -> float:
-    """Rows that would have to change."""
-    return float(np.abs(from_independence(counts)).sum() / 2)
-
-
 def cramers_v(counts: np.ndarray) -> float:
     """Cramer's V of a (n_first, n_second) table without the part that chance makes of it: 0 for independent columns, at most 1.
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from synthrelease.errors import percent
 from synthrelease.rehearsal.closer_look import CloserLook, CriterionLook
 from synthrelease.rehearsal.projecting import ProjectionEffect
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import percent, short, units
+from synthrelease.rehearsal.words import finite, short, units
 
 
 def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
@@ -45,15 +46,15 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
 def _criterion_document(look: CriterionLook) -> dict[str, Any]:
     offender = look.offender
     return {
-        "typical_figure": _number(look.figure),
+        "typical_figure": finite(look.figure),
         "largest_error": None
         if offender is None
         else {"where": offender.where, "released": offender.released, "public": offender.original},
         "places": [{"where": where, "candidates": times} for where, times in look.places],
-        "halves": _number(look.yardstick.perfect),
-        "halves_projected": _number(look.yardstick.projected),
-        "fit_without_noise": _number(look.noiseless),
-        "independent_columns": _number(look.yardstick.independent),
+        "halves": finite(look.yardstick.perfect),
+        "halves_projected": finite(look.yardstick.projected),
+        "fit_without_noise": finite(look.noiseless),
+        "independent_columns": finite(look.yardstick.independent),
         "verdicts": [{"kind": verdict.kind, "text": verdict.text} for verdict in look.verdicts],
     }
 
@@ -65,13 +66,9 @@ def _projection_document(names: list[str], effect: ProjectionEffect) -> dict[str
         "replaced_share": effect.changed,
         "just_as_often_as_asked_share": effect.repeated,
         "distinct_rows": effect.distinct,
-        "figures": {name: _number(value) for name, value in zip(names, effect.figures, strict=True)},
-        "added": {name: _number(value) for name, value in zip(names, effect.added, strict=True)},
+        "figures": {name: finite(value) for name, value in zip(names, effect.figures, strict=True)},
+        "added": {name: finite(value) for name, value in zip(names, effect.added, strict=True)},
     }
-
-
-def _number(value: float) -> float | None:
-    return value if math.isfinite(value) else None
 
 
 def criterion_row(look: CriterionLook | None) -> dict[str, str]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.errors import percent
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.rehearsal.words import percent
-from synthrelease.specification.shortlist import PlanTable, rounds_words
+from synthrelease.specification.shortlist import PlanTable, judged_digest, rounds_words
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:
@@ -134,6 +134,7 @@ def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
         delta=total.delta,
         generation=spec.generation_budget,
         rounds=rounds_words(spec),
+        judged=judged_digest(spec.tables),
         acceptance=_short(found.acceptance),
         nothing=_short(found.nothing),
     )
@@ -153,6 +154,7 @@ def proposed_plan(rehearsal: Rehearsal) -> PlanTable | None:
         delta=proposed.plan.total.delta,
         generation=chosen.generation,
         rounds=rounds_words(proposed),
+        judged=judged_digest(spec.tables),
         acceptance=_short(found.acceptance),
         nothing=_short(found.nothing),
         nothing_high=_short(found.nothing_high),

@@ -6,7 +6,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from contextlib import closing
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -27,7 +27,6 @@ from synthrelease.rehearsal.advice import (
 )
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
-from synthrelease.rehearsal.compared import BaselineFigures, WantedMethods, compare_baseline, not_made
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.rehearsal.parallel import Run, Workers, running
 from synthrelease.rehearsal.proposal import Offer, Proposal
@@ -61,8 +60,6 @@ class Rehearsal:
     proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
     copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
     look : a closer look at the most typical configuration; None where the time was used up before.
-    baselines, baselines_on : methods to compare with, and the index of the configuration over whose bins they were made; empty
-        and None where none was asked for, or the time was used up before.
     data : digests of the public file, for the shortlist.
     complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
     """
@@ -82,8 +79,6 @@ class Rehearsal:
     n_rows: int
     complete: bool
     data: RehearsedTable
-    baselines: tuple[BaselineFigures, ...] = ()
-    baselines_on: int | None = None
 
     @property
     def n_attempts(self) -> int:
@@ -103,7 +98,6 @@ def rehearse(
     quasi_identifiers: Sequence[str] | None = None,
     noise_level: float = 0.05,
     nothing: float = 0.05,
-    baselines: WantedMethods | None = None,
     progress: Progress = lambda phase, done, total: None,
 ) -> Rehearsal:
     """Rehearse a release on public data. Reads nothing private and promises no privacy.
@@ -119,7 +113,6 @@ def rehearse(
         and the columns that an intruder is taken to know (by default all but the regression's target).
     noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
     nothing : bound of the probability that nothing is released, for the advice on the number of rounds.
-    baselines : methods to compare with; none by default.
 
     Raises
     ------
@@ -154,7 +147,6 @@ def rehearse(
             noise_level,
             nothing,
             comparison,
-            baselines or WantedMethods(),
             progress,
         )
         return course.run_all()
@@ -190,14 +182,12 @@ class _Course:
         noise_level: float,
         nothing: float,
         comparison: CopyComparison,
-        baselines: WantedMethods,
         progress: Progress,
     ):
         self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal
         self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
         self.priors = read_priors(spec)
-        self.comparison, self.wanted = comparison, baselines
-        self.noise_level, self.nothing, self.progress = noise_level, nothing, progress
+        self.comparison, self.noise_level, self.nothing, self.progress = comparison, noise_level, nothing, progress
         self.seed = int(store.about["seed"])
         self.deadline = deadline
         self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
@@ -220,37 +210,9 @@ class _Course:
             race = Race.of(results, thresholds, self.goal)
         shortlist = race.shortlist()
         look = self._look(race, shortlist, results)
-        index = look.configuration if look else self._typical(race, shortlist, results)
-        baselines = self._baselines(index)
         by_budget = self._budgets(shortlist, planned, results)
         proposal = self._propose(shortlist, by_budget)
-        found = self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
-        return replace(found, baselines=baselines, baselines_on=index if baselines else None)
-
-    def _typical(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> int:
-        attempts, thresholds = [list(found.values()) for found in results], [each.threshold for each in self.spec.criteria]
-        return typical_configuration(shortlist, race.estimates, attempts, thresholds)
-
-    def _baselines(self, index: int) -> tuple[BaselineFigures, ...]:
-        """The methods to compare with, in the order in which they were asked for."""
-        methods, found = self.wanted.methods, list[tuple[BaselineFigures, ...]]()
-        if self._late(self.deadline):
-            return tuple(not_made(method, "the time was used up before it") for method in methods)
-        if not methods:
-            return ()
-        phase = "methods to compare with"
-        self.progress(phase, 0, len(methods))
-        arguments = [(self.spec, self.counts, self.seed, index, self.comparison, self.wanted, method) for method in methods]
-        try:
-            with closing(self.run(compare_baseline, arguments)) as made:
-                for one in made:
-                    found.append(one)
-                    self.progress(phase, len(found), len(methods))
-        except KeyboardInterrupt:
-            self.stopped = True
-        done = {each.method for one in found for each in one}
-        found.append(tuple(not_made(method, "the run was stopped before it") for method in methods if method not in done))
-        return tuple(sorted((each for one in found for each in one), key=lambda each: methods.index(each.method)))
+        return self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
 
     def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
         """A closer look at the best configuration, or at the least bad one."""
@@ -258,7 +220,8 @@ class _Course:
             return None
         phase, attempts = "closer look", [list(found.values()) for found in results]
         self.progress(phase, 0, 1)
-        index = self._typical(race, shortlist, results)
+        thresholds = [criterion.threshold for criterion in self.spec.criteria]
+        index = typical_configuration(shortlist, race.estimates, attempts, thresholds)
         seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
         arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
         try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 from importlib.metadata import version
 from pathlib import Path
@@ -16,18 +15,9 @@ from markupsafe import Markup
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
-from synthrelease.errors import OutputError, cut
+from synthrelease.errors import OutputError, cut, percent
 from synthrelease.rehearsal.advice import MARGIN, cheapest
-from synthrelease.rehearsal.baseline_report import (
-    baseline_criteria,
-    baseline_document,
-    baseline_rows,
-    baseline_words,
-    figure_texts,
-    made,
-    release_guarantee,
-)
-from synthrelease.rehearsal.copies import CopyFigures
+from synthrelease.rehearsal.copies_report import copies_document, copies_rows
 from synthrelease.rehearsal.dependence import WEAKEST
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
@@ -44,8 +34,8 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.words import (
     below_zero,
     binding,
+    finite,
     outlook_words,
-    percent,
     projection_advice,
     units,
     verdict_words,
@@ -155,19 +145,9 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
             for point in rehearsal.budgets
         ],
         "proposal": proposal_document(rehearsal.proposal),
-        "copies": {
-            "number": rehearsal.comparison.copies,
-            "quasi_identifiers": list(rehearsal.comparison.quasi_identifiers),
-            "regression_target": rehearsal.comparison.target,
-            "odds_target": rehearsal.comparison.odds.target if rehearsal.comparison.odds else None,
-            "figures": [
-                {"index": one.configuration, "utility": _finite(one.utility), "risk": _finite(one.risk)}
-                for one in rehearsal.copies
-            ],
-        },
-        "outlook": _finite(vars(rehearsal.outlook)) if rehearsal.outlook else None,
+        "copies": copies_document(rehearsal),
+        "outlook": {name: finite(value) for name, value in vars(rehearsal.outlook).items()} if rehearsal.outlook else None,
         "look": look_document(rehearsal),
-        "baselines": baseline_document(rehearsal),
     }
 
 
@@ -224,14 +204,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         proposal_generation=decimal_text(chosen.generation) if chosen else "",
         proposal_words=[*proposal_words(rehearsal), *partition_words(rehearsal.spec)],
         proposal_lines=lines(chosen),
-        copies=sorted((_copies_row(rows, shown, one) for one in rehearsal.copies), key=lambda row: int(row["label"])),
-        baselines=made(rehearsal),
-        baselines_on=_label_of(shown, rehearsal.baselines_on),
-        baselines_range=len(rehearsal.shortlist) > 1,
-        baseline_criteria=baseline_criteria(rehearsal),
-        baseline_rows=baseline_rows(rehearsal),
-        baseline_words=baseline_words(rehearsal),
-        release_guarantee=release_guarantee(rehearsal),
+        copies=copies_rows(rehearsal, shown),
         odds_target=words(rehearsal.comparison.odds.target) if rehearsal.comparison.odds else "",
         n_copies=rehearsal.comparison.copies,
         quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
@@ -319,21 +292,6 @@ def _criterion_row(rehearsal: Rehearsal, place: int) -> dict[str, str]:
         "bad_accepted": "none seen" if advice.bad_accepted is None else percent(advice.bad_accepted),
         "smallest": _number(advice.smallest_epsilon),
     }
-
-
-def _finite(figures: dict[str, float]) -> dict[str, float | None]:
-    return {name: value if math.isfinite(value) else None for name, value in figures.items()}
-
-
-def _copies_row(rows: list[dict[str, Any]], shown: list[int], one: CopyFigures) -> dict[str, str]:
-    """The figures of one configuration under the number that the shortlist's table gives it."""
-
-    return {"label": rows[shown.index(one.configuration)]["label"], **figure_texts(one.utility, one.risk)}
-
-
-def _label_of(shown: list[int], c: int | None) -> str:
-    """The configuration's number in the shortlist's table; empty where it is not on it."""
-    return str(shown.index(c) + 1) if c in shown else ""
 
 
 def _number(value: float | None) -> str:

@@ -9,7 +9,7 @@ import numpy as np
 from synthrelease.accounting.guarantee import loss_text
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
-from synthrelease.errors import listing
+from synthrelease.errors import listing, percent
 from synthrelease.rehearsal.advice import CriterionAdvice
 from synthrelease.rehearsal.closer_look import CriterionLook
 from synthrelease.rehearsal.projecting import COSTLY, ProjectionEffect
@@ -17,9 +17,9 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import UnguardedPair
 
 
-def percent(value: float) -> str:
-    """A share in per cent, with a decimal where it is small."""
-    return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
+def finite(value: float) -> float | None:
+    """A number for JSON, which knows no NaN and nothing infinite."""
+    return value if math.isfinite(value) else None
 
 
 def units(rehearsal: Rehearsal) -> dict[str, str]:

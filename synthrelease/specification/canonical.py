@@ -23,7 +23,6 @@ NAME = "specification.json"
 FORMAT = 1
 WORDS = (
     "card",
-    "calibration",
     "bundle",
     *(name for name, table in each("table").items() if table.only_words),
     "intended_queries",

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.domain.schema import Schema
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
@@ -23,11 +25,17 @@ class Surroundings:
     Attributes
     ----------
     file : the configuration that has the table of the option; paths in it are relative to this.
+    groups : the bins of the acceptance file's [groups].
+    transformations : of the configurations that a release may draw.
+    released : the rules for released rows, over atomic bins.
     """
 
     file: Path
     release: ReleaseFile
     schema: Schema
+    groups: Mapping[str, Binning]
+    transformations: Sequence[Transformation]
+    released: Plausibility
 
 
 class Building(Generic[Table, Value]):
@@ -44,8 +52,8 @@ class Building(Generic[Table, Value]):
         """How many rows the private file has at most, where the table says so."""
         return None
 
-    def bytes_of_a_row(self, value: Value, longest: int) -> int:
-        """Of its files, for each released row, at most; a row of the table has at most `longest` bytes."""
+    def bytes_of_a_row(self, value: Value, longest: int, files: int) -> int:
+        """What it adds for each released row, at most; a row has at most `longest` bytes in each of so many `files`."""
         return 0
 
     def plan_text(self, value: Value, total: Loss, rows: int) -> str:

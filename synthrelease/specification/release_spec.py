@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
@@ -20,7 +20,6 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
-from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
@@ -67,7 +66,6 @@ class ReleaseSpec:
         None otherwise. Exact releases of one dataset on different domains would give away an exact difference.
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
-    calibration : what the accepted table is weighted to, over atomic bins; None where it gets no weights.
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
@@ -106,7 +104,6 @@ class ReleaseSpec:
     exact_domain: str | None = None
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
-    calibration: Calibration | None = None
     bundle: BundleTable = BundleTable()
     intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()
@@ -231,7 +228,8 @@ class ReleaseSpec:
         if first.by_library and families == first.family:
             return first.charge(self.generation_budget)  # its own charge shows the library's part
         if self.generation_unit == "rho":
-            charge = zero_concentrated(GENERATION, self.generation_budget, because)
+            exactly = self.shape is None and all(generator.gaussian for generator in self.space.generators)
+            charge = (gaussian if exactly else zero_concentrated)(GENERATION, self.generation_budget, because)
             if pure := sorted({each.family for each in self.space.generators if each.guarantee == "pure"}):
                 beside = f"{charge.because}; {', '.join(pure)} at epsilon = {decimal_text(pure_epsilon(charge))}"
                 return replace(charge, because=beside)

@@ -104,6 +104,7 @@ class PlanTable(SpecTable):
     acceptance, nothing : probability that a round is accepted, and that nothing is released.
     nothing_high : the upper end of the interval of the latter, where it is known.
     lines : what makes a configuration cost this; empty for what it costs as it is.
+    judged : a digest of what was rehearsed (`judged_digest`): with other criteria other rounds are accepted.
     """
 
     epsilon: Fraction
@@ -114,10 +115,15 @@ class PlanTable(SpecTable):
     nothing: float
     nothing_high: float | None = None
     lines: str = ""
+    judged: str = ""
+
+    def is_about(self, spec: ReleaseSpec) -> bool:
+        """Whether the specification has what was rehearsed, whatever it costs."""
+        return self.judged == judged_digest(spec.tables)
 
     def is_of(self, spec: ReleaseSpec) -> bool:
         """Whether this is what the specification costs, with its generation budget and rounds."""
-        same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec))
+        same = (self.generation, self.rounds) == (spec.generation_budget, rounds_words(spec)) and self.is_about(spec)
         return same and abs(self.epsilon - spec.plan.total.epsilon) < _ROUNDING
 
 
@@ -240,9 +246,9 @@ def known_chances(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
     """The plan that the rehearsal proposed, where it costs less than this specification. Raises SpecError as `narrowed`."""
     proposal, total = _read(path).proposal, spec.plan.total
-    if proposal is None or not (proposal.epsilon + _ROUNDING < total.epsilon and proposal.delta <= total.delta):
+    if proposal is None or not proposal.is_about(spec):
         return None
-    return proposal
+    return proposal if proposal.epsilon + _ROUNDING < total.epsilon and proposal.delta <= total.delta else None
 
 
 def _read(path: str | Path) -> ShortlistFile:

@@ -68,9 +68,9 @@ def _check_generators(
     concentrated = next((generator.family for _, generator in generators if generator.guarantee == "zCDP"), None)
     if concentrated is not None:
         why = f"because the guarantee of {concentrated!r} is zero-concentrated"
-        if selection.mode != "truncated_negative_binomial" and not shared:
-            costs = "mind that stop_probability and shape then cost epsilon (docs/accounting.md)"
-            problems.add("selection.mode", f"'truncated_negative_binomial', {why}; {costs}", repr(selection.mode))
+        if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
+            expected = f"a number above 0, {why}: rounds without end are for pure ones (docs/accounting.md)"
+            problems.add("selection.stop_probability", expected, "0")
         if not release.budget.delta:
             expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")

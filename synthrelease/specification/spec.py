@@ -16,7 +16,6 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
-from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
@@ -25,11 +24,11 @@ from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle
-from synthrelease.specification.calibration import build_calibration, check_design_weights
 from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.specification.design_weights import check_design_weights
 from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.options import buildings
 from synthrelease.specification.part import Surroundings
@@ -181,9 +180,9 @@ class _SpecBuilder:
         check_unit(self.release, schema, self.problems)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
-        calibration = self._calibration(schema, groups, space, synthetic)
+        check_design_weights(self.release, space.transformations, self.problems)
         law = self._law_of_rounds()
-        parts = self._parts(schema)
+        parts = self._parts(setting, synthetic)
         check_queries(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
@@ -220,18 +219,24 @@ class _SpecBuilder:
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
-            calibration=calibration,
             bundle=self.release.bundle,
             intended_queries=tuple(self.release.intended_queries),
             not_promised=self.acceptance.not_promised,
             parts=parts,
         )
 
-    def _parts(self, schema: Schema) -> dict[str, object]:
+    def _parts(self, setting: Setting, synthetic: Plausibility) -> dict[str, object]:
         """What options that are a folder make of their tables."""
         hooks, found = buildings(), dict[str, object]()
         for name, table in self.release.parts.items():
-            around = Surroundings(file=self.configuration.file_of(name), release=self.release, schema=schema)
+            around = Surroundings(
+                file=self.configuration.file_of(name),
+                release=self.release,
+                schema=setting.schema,
+                groups=setting.groups,
+                transformations=setting.transformations,
+                released=synthetic,
+            )
             found[name] = hooks[name].build(table, around, self.problems)
         return found
 
@@ -243,18 +248,6 @@ class _SpecBuilder:
                 if name not in known:
                     expected, path = f"columns ({listing(known)})", f"not_promised.pairs[{place}]"
                     self.problems.add(path, expected, repr(name), closest(name, known), self.acceptance_file)
-
-    def _calibration(
-        self, schema: Schema, groups: Mapping[str, Binning], space: ConfigurationSpace, synthetic: Plausibility
-    ) -> Calibration | None:
-        """Design weights, and what the released rows are weighted to."""
-        check_design_weights(self.release, space.transformations, self.problems)
-        if self.release.calibration is None:
-            return None
-        file = self.configuration.file_of("calibration")
-        return build_calibration(
-            self.release.calibration, self.release, schema, groups, space.transformations, synthetic, file, self.problems
-        )
 
     def _rows_rule(self, schema: Schema, raw: Plausibility) -> RowsRule:
         """Whether rows can be left out at all, and what then is public about how many."""

@@ -97,7 +97,7 @@ class SelectionTable(SpecTable):
     ----------
     mode : "known_threshold" (Liu & Talwar 2019), at most a "hidden_number" of rounds with the law of `rounds`, which for pure
         rounds costs least (theory 2b.4, best law), or at most a hidden, "truncated_negative_binomial" number of rounds
-        (Papernot & Steinke 2022), which zero-concentrated rounds need.
+        (Papernot & Steinke 2022), whose price for zero-concentrated rounds is a Renyi curve.
         Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
     rounds : the law of the hidden number of rounds: numbers of rounds with their probabilities, which are exact and add up to
         1. For mode "hidden_number" alone. The number is drawn before the rounds and never shown.

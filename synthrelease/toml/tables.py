@@ -10,7 +10,6 @@ from synthrelease.errors import Unexpected
 from synthrelease.parts import each, words
 from synthrelease.toml.budget import BudgetTable, SelectionTable, UnitTable
 from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.calibration import CalibrationTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.toml.fields import Line, SpecTable
@@ -85,16 +84,12 @@ class ReleaseFile(_ReleaseWithOptions):
         both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
     split : which piece of the register this release reads, where the ledger has split it; its settings follow below. Left out,
         it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
-    calibration : published totals that the released rows are weighted to, after acceptance and at no cost; its settings follow
-        below. Example: `calibration.source = "Population register, 1 January 2024, table 3"`,
-        `calibration.margins = [{ columns = ["sex"], totals = { F = 5100, M = 4900 } }]`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
         about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
-    calibration: CalibrationTable | None = None
     bundle: BundleTable = BundleTable()
     intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)

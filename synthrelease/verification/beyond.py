@@ -27,9 +27,7 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
-    if document.calibration is not None:
-        yield f"that the totals of the weights were published, as is stated: {document.calibration.source}"
-    yield from (text for name in document.parts if (text := verifyings()[name].beyond))
+    yield from (text for name, part in document.parts.items() if (text := verifyings()[name].beyond(part)))
     yield "with which versions of programs the run was made"
     tables = ", ".join(f"[{name}]" for name in WORDS if name != "card")
     yield f"the publisher's words, which are no part of the specification: the card, and what {tables} ask for"

@@ -69,7 +69,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
     except (BudgetError, ValueError) as error:
         yield f"charge {node.name!r}: {error}"
         return
-    if (found.epsilon, found.delta, found.renyi) != (stated.epsilon, stated.delta, stated.renyi):
+    if found.price != stated.price:
         yield f"charge {node.name!r}: its parts give {_cost(found)}; it states {_cost(stated)}"
 
 
@@ -85,7 +85,7 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
     if node.rule == REPLACING and len(parts) == 1:
         return replacing_one(parts[0])
     if len(parts) == 1 and node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED):
-        selected = private_selection(node.name, parts[0], selection)
+        selected = private_selection(node.name, parts[0], selection, Fraction(node.delta_exact))
         if selected.rule == node.rule:
             return selected
     raise ValueError("expected one round below the selection that the document describes, found something else")

@@ -10,7 +10,7 @@ from synthrelease.verification.checks import Check
 
 
 def flavour(document: ReleaseDocument) -> Check:
-    """Compare what is stated with what follows from guarantee, domain and calibration."""
+    """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
     stated = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)
     found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"

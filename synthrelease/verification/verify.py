@@ -112,10 +112,7 @@ def _written(
     from synthrelease.verification.estimates import estimates
     from synthrelease.verification.measurements import NAME
     from synthrelease.verification.statistical import statistical
-    from synthrelease.verification.weights import weights
 
-    if document.calibration is not None:
-        yield made("weights", lambda: weights(document, table))
     if document.bundle.formats:
         yield made("statistical files", lambda: statistical(document, table, files))
     if NAME in document.files:

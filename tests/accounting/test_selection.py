@@ -8,10 +8,12 @@ from itertools import product
 
 import pytest
 
-from synthrelease.accounting.charges import in_sequence, mechanism, zero_concentrated
+from synthrelease.accounting.charges import gaussian, in_sequence, mechanism, zero_concentrated
+from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.accounting.plan import Plan, stated_at
 from synthrelease.accounting.renyi import exp_up, of_pure, selected, zcdp
 from synthrelease.accounting.selection import SelectionRule, private_selection, tidy_up
+from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
 
 Law = tuple[Fraction, ...]
@@ -44,21 +46,57 @@ def neighbours(ratio: Fraction, delta: Fraction) -> list[tuple[Law, Law]]:
 @pytest.mark.parametrize("gamma", [Fraction(1, 50), Fraction(1, 4), Fraction(1)])
 @pytest.mark.parametrize("delta", [Fraction(1, 400), Fraction(1, 40)])
 def test_the_approximate_bound_holds_for_every_pair_and_not_by_far(gamma: Fraction, delta: Fraction) -> None:
-    """exp(eps1) = 2. Theory 2b.3, price of the stop coin, approximate rounds: exactly, R = (2 + gamma) / (1 + 2 gamma)."""
-    ratio = (2 + gamma) / (1 + 2 * gamma)
-    weight = (ratio - Fraction(1, 2)) / Fraction(3, 2)
-    bound = (1 + 2 * (1 - gamma) * (weight + (1 - weight) / 2)) * delta / gamma
+    """exp(eps1) = 2. Theory 2b.9, approximate rounds: exactly, R = (2 + gamma) / (1 + 2 gamma) and delta / gamma."""
+    ratio, bound = (2 + gamma) / (1 + 2 * gamma), delta / gamma
     worst = max(
         hockey_stick(known_threshold(p, gamma), known_threshold(q, gamma), 2 * ratio) for p, q in neighbours(Fraction(2), delta)
     )
     assert worst <= bound
-    if bound < 1:
-        assert worst > bound / 12
+    assert worst > bound * (Fraction(1, 3) if bound > 1 else Fraction(4, 5))
     epsilon = Fraction(math.log(2)) + Fraction(1, 10**15)
     if bound < 1:
         charge = private_selection("s", mechanism("g", epsilon, "", delta), SelectionRule(stop_probability=gamma))
         assert 2 * ratio <= exp_up(charge.epsilon) < 2 * ratio * (1 + Fraction(1, 10**6))
         assert bound <= charge.delta <= bound * (1 + Fraction(1, 10**4))
+
+
+def of_at_most(round_law: Law, law: FiniteLaw) -> Law:
+    """Law of the first accepted one of K rounds, or nothing: for every K, one round after the other."""
+    *accepted, rejected = round_law
+    before = sum((share * sum((rejected**j for j in range(k)), Fraction(0)) for k, share in law.atoms), Fraction(0))
+    return (*(p * before for p in accepted), sum((share * rejected**k for k, share in law.atoms), Fraction(0)))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("atoms", [((1, 1),), ((1, "1/2"), (3, "1/2")), ((2, "1/5"), (5, "4/5"))])
+def test_the_approximate_bound_holds_for_laws_with_finitely_many_values(atoms: tuple[tuple[int, str], ...]) -> None:
+    delta, law = Fraction(1, 400), FiniteLaw(atoms=tuple((k, Fraction(share)) for k, share in atoms))
+    epsilon = Fraction(math.log(2)) + Fraction(1, 10**15)
+    charge = private_selection("s", mechanism("g", epsilon, "", delta), SelectionRule(rounds=law))
+    ratio = exp_up(charge.epsilon)
+    worst = max(hockey_stick(of_at_most(p, law), of_at_most(q, law), ratio) for p, q in neighbours(Fraction(2), delta))
+    assert worst <= charge.delta < Fraction(1001, 1000) * law.exact_mean * delta
+    assert worst > charge.delta / 2
+    assert charge.epsilon >= law.price(epsilon)
+    assert (charge.epsilon > law.price(epsilon)) == (law.atoms[-1][0] > 1)  # rounds that are bad make short searches likelier
+
+
+@pytest.mark.parametrize(
+    "rule", [SelectionRule(stop_probability=Fraction(1, 5)), SelectionRule(rounds=FiniteLaw.of({5: Fraction(1)}))]
+)
+def test_rounds_of_curves_are_taken_at_their_share_of_delta(rule: SelectionRule) -> None:
+    """Both laws have five rounds on average."""
+    delta, rho = Fraction(1, 10**9), Fraction(1, 10)
+    fit, test = gaussian("generation", rho, ""), mechanism("test", Fraction(1, 2), "")
+    assert isinstance(rule.law, StopCoin | FiniteLaw)
+    for one, epsilon in ((fit, epsilon_of(rho, delta / 5)), (zero_concentrated("g", rho, ""), zcdp(rho).epsilon(delta / 5))):
+        for parts, each in (((one,), epsilon), ((one, test), epsilon + Fraction(1, 2))):
+            charge = private_selection("s", in_sequence("one round", *parts), rule, delta)
+            assert charge.delta == delta
+            assert rule.law.price(each) <= charge.epsilon <= rule.law.price(each) + Fraction(1, 10**6)
+    rounds = private_selection("s", in_sequence("one round", fit, test), rule, delta)
+    plan = Plan.of(once=(mechanism("rows", Fraction(1, 20), ""),), per_round=(fit, test), rule=rule, delta=delta)
+    assert (plan.total.epsilon, plan.total.delta) == (Fraction(1, 20) + rounds.epsilon, delta)
 
 
 def test_one_delta_of_a_round_would_not_be_enough() -> None:
@@ -86,8 +124,11 @@ def test_rounds_without_a_guarantee_are_refused() -> None:
     approximate = mechanism("g", Fraction(1), "", Fraction(1, 10**6))
     with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
         private_selection("s", approximate, forever)
-    with pytest.raises(BudgetError, match="truncated_negative_binomial"):
-        private_selection("s", zero_concentrated("g", Fraction(1), ""), SelectionRule(stop_probability=Fraction(1, 10)))
+    for curve in (zero_concentrated("g", Fraction(1), ""), gaussian("g", Fraction(1), "")):
+        with pytest.raises(BudgetError, match="Set delta in"):
+            private_selection("s", curve, SelectionRule(stop_probability=Fraction(1, 10)))
+        with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
+            private_selection("s", curve, forever, Fraction(1, 10**9))
     with pytest.raises(BudgetError, match="delta > 0"):
         private_selection("s", approximate, best)
     with pytest.raises(BudgetError, match="no guarantee"):

@@ -66,10 +66,11 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert families["MWEM"] == families["PEP"] == 6
     assert families["DPGAN"] == 9
     assert families["DPCTGAN"] == families["PATECTGAN"] == families["votes of teachers"] == 6
-    assert families["adaptive measurement"] == 8
+    assert families["adaptive measurement"] == 12
     assert families["PrivBayes fit"] >= 10
     assert families["noisy marginals"] >= 10
     assert families["joint test"] >= 9
+    assert families["rounded Gaussian"] == 3
     for family in ("discrete Laplace", "released figure", "permute and flip", "exponential mechanism", "stop coin", "selection",
                    "functional mechanism", "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
         assert families[family]

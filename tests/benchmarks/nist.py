@@ -24,7 +24,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from synthrelease.accounting.renyi import zcdp
+from synthrelease.accounting.charges import GENERATION, gaussian
+from synthrelease.accounting.gaussian import rho_within
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.domain.counts import Counts
@@ -166,12 +167,8 @@ class Benchmark:
 
 
 def budget(guarantee: str, epsilon: Fraction) -> Fraction:
-    """The epsilon itself, or the largest rho, to 1e-7, that yields it at `DELTA`."""
-    low, high = Fraction(0), epsilon
-    while guarantee != "pure" and high - low > Fraction(1, 10**7):
-        middle = (low + high) / 2
-        low, high = (middle, high) if zcdp(middle).epsilon(DELTA) <= epsilon else (low, middle)
-    return epsilon if guarantee == "pure" else low
+    """The epsilon itself, or the largest Gaussian rho that yields it at `DELTA`."""
+    return epsilon if guarantee == "pure" else rho_within(epsilon, DELTA)
 
 
 def main() -> None:
@@ -193,7 +190,8 @@ def main() -> None:
     areas = "".join(f" + {WEIGHT_OF_AREAS} PUMA:{name}" for name in names if "PUMA" in names and name not in ("PUMA", "INDP"))
     fields = {"tables": GENERATORS[options.family].model_fields["tables"].default + areas}
     generator = GENERATORS[options.family].model_validate(fields)
-    charge = generator.charge(budget(generator.guarantee, options.epsilon))
+    rho_or_epsilon = budget(generator.guarantee, options.epsilon)
+    charge = gaussian(GENERATION, rho_or_epsilon, "") if generator.gaussian else generator.charge(rho_or_epsilon)
     for number in range(options.fits):
         private, start = PrivateCounts(table, Meter([charge])), time.process_time()
         model = one_thread(generator.fit)(private, charge, Background(plausibility=plausibility, ordered=ordered))  # type: ignore[arg-type]

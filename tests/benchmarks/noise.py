@@ -25,8 +25,9 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from synthrelease.inversion.noise import digit_tables, gaussian, laplace
-from synthrelease.inversion.tables import Table
+from synthrelease.inversion.noise import digit_tables, laplace
+from synthrelease.inversion.rounded import Scale, rounded_gaussian
+from synthrelease.inversion.tables import Read, Table
 from tests.helpers.noise_laws import Cumulative, cells, counted, gaussian_below, laplace_below, p_values
 
 LEVEL = 0.001
@@ -66,6 +67,10 @@ class Pooled:
     def error(self) -> float:
         """Largest difference between the share of draws up to the end of a cell and its probability."""
         return float(np.abs(np.cumsum(self._counts)[:-1] / self.draws() - self._below).max())
+
+
+def gaussian(scale: Fraction, size: int, read: Read) -> np.ndarray:
+    return rounded_gaussian(Scale.at_least(scale), size, read)
 
 
 def examined(name: str, scale: Fraction, draws: int, runs: int) -> bool:

@@ -16,7 +16,7 @@ from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import PlanTable, rounds_words, shortlist_text
+from synthrelease.specification.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
 from synthrelease.specification.spec import load_spec
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
@@ -36,7 +36,7 @@ def test_the_lines_are_written_and_the_rest_stays(tmp_path: Path) -> None:
     spec, before = load_spec(config), config.read_text()
     done = adopt(config, spec, offer(spec))
     loaded = load_spec(config)
-    assert loaded.plan.total.epsilon == offer(spec).total == done.after.epsilon < done.before.epsilon
+    assert loaded.plan.total.epsilon == offer(spec).total == done.spec.plan.total.epsilon < done.before.epsilon
     assert (loaded.generation_budget, loaded.rounds) == (Fraction("2.5"), LAW)
     lines = config.read_text().splitlines()
     assert "generation = 2.5   # of a fit" in lines
@@ -99,7 +99,12 @@ def test_a_cheaper_plan_is_told_before_anything_is_checked_or_charged(tmp_path: 
     spec = load_spec(write_config(tmp_path))
     cheap = with_law(spec, Fraction("2.5"), LAW)
     proposal = PlanTable(
-        epsilon=cheap.plan.total.epsilon, generation=Fraction("2.5"), rounds=rounds_words(cheap), acceptance=0.5, nothing=0.01
+        epsilon=cheap.plan.total.epsilon,
+        generation=Fraction("2.5"),
+        rounds=rounds_words(cheap),
+        acceptance=0.5,
+        nothing=0.01,
+        judged=judged_digest(spec.tables),
     )
     shortlist = tmp_path / "shortlist.toml"
     shortlist.write_text(shortlist_text("Coins", [spec.space[0].describe()], proposal=proposal))
@@ -146,7 +151,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     adopted = run(*rehearse, "--adopt")
     assert adopted.returncode == 0
     assert "Adopted:" in adopted.stdout
-    assert "The shortlist fits it." in words(adopted.stdout)
+    assert f"{shortlist} fits it." in words(adopted.stdout)
     assert "- nothing is released with probability" in words(adopted.stdout)
     cheap = load_spec(config).plan.total.epsilon
     assert float(cheap) == pytest.approx(proposal["epsilon"], abs=1e-9)
@@ -163,6 +168,16 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     without = run(*rehearse)
     assert without.returncode == 2
     assert "needs another folder" in words(without.stderr)
+
+    acceptance = tmp_path / "acceptance.toml"
+    (named,) = NOT_PROMISED.values()
+    (plain,) = NOT_PROMISED  # without it the rehearsal found something that nobody says is known
+    acceptance.write_text(acceptance.read_text().replace(named, plain))
+    refused, told = run(*release, "--out", tmp_path / "third"), run(*rehearse, "--adopt")
+    assert (refused.returncode, told.returncode) == (2, 0)
+    assert f"`release` refuses {shortlist}" in words(told.stdout)
+    assert f"{shortlist} fits it." not in words(told.stdout)
+    assert "".join(refused.stderr.split()) in "".join(told.stdout.split())
 
 
 @pytest.mark.slow

@@ -6,13 +6,17 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterable
 from datetime import datetime, timedelta
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, LeftOut
-from synthrelease.drafting.keys import left_out_as_key
+from synthrelease.drafting.keys import heavy_value, left_out_as_key
+from synthrelease.drafting.persons import UnitAnswer, unit_lines
+from synthrelease.drafting.public_file import read_public_file
+from synthrelease.errors import InputError
 
 RANDOM = np.random.default_rng(11)
 START = RANDOM.bit_generator.state
@@ -116,3 +120,40 @@ def test_only_what_is_so_in_nearly_every_row_is_said_of_nearly_every_row() -> No
     texts = key_of([f"remark {chr(97 + number % 26)}{number}" for number in [*range(2000), *range(1000)]])
     assert texts is not None
     assert "(33% of the rows have one of their own)" in texts.because
+
+
+def test_a_value_of_a_key_that_many_rows_have_may_say_that_there_is_none() -> None:
+    """A hospital that writes 0 for stays of unknown patients, whom nobody may take for one patient."""
+    keys = [*map(str, shared(100_000, 109_999, 2000)), *["0"] * 300]
+    drafted = key_of(keys, "patient_id")
+    assert drafted is not None
+    told = re.fullmatch(r"'0' in 300 rows, and no other value in more than ([1-9])", drafted.heavy)
+    assert told is not None
+    asked = " ".join(unit_lines(None, [drafted]))
+    assert f"'patient_id' has {drafted.heavy}. If that says" in asked.replace(" # ", " ")
+    plain = key_of(keys[:-300], "patient_id")
+    assert plain is not None
+    assert plain.heavy == ""
+
+
+def test_a_frequent_visitor_is_no_missing_key() -> None:
+    assert heavy_value({"a": 40, "b": 1, "c": 1}) == ""
+    assert heavy_value({"a": 400, "b": 60, "c": 1}) == ""
+    assert heavy_value({"a": 600, "b": 60, "c": 1}) != ""
+
+
+def test_the_answer_with_a_key_asks_about_such_a_value(tmp_path: Path) -> None:
+    path = tmp_path / "stays.csv"
+    path.write_text("patient,day\n" + "".join(f"{key},1\n" for key in [*range(1, 40), *[0] * 80, *[""] * 90]))
+    answer = UnitAnswer.of("patient", ["patient", "day"]).ordered(read_public_file(path, None), [])
+    assert "the key 'patient' has '0' in 80 rows, and no other value in more than 1. If that says" in answer.doubt
+    assert answer.doubt in " ".join(unit_lines(answer, [])).replace(" # ", " ")
+    assert UnitAnswer(key="patient").doubt == ""
+
+
+def test_a_mistyped_key_with_a_number_is_quoted_and_what_may_be_a_password_is_not() -> None:
+    with pytest.raises(InputError, match="found 'patiens'. Did you mean 'patient'"):
+        UnitAnswer.of("patiens:3", ["patient", "day"])
+    with pytest.raises(InputError) as told:
+        UnitAnswer.of("postgresql://u:secret@server/db:3", ["patient", "day"])
+    assert "secret" not in str(told.value)

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.drafting.codebook import CodebookEntry, read_codebook
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.draft import _columns
+from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.kinds import number_or_code
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.drafting.rows import public_rows
@@ -24,7 +24,7 @@ def drafted(frame: pd.DataFrame, folder: Path, codebook: object = None) -> dict[
     """What becomes of every column of a table, by its name in the file."""
     frame.to_csv(folder / "public.csv", index=False)
     (folder / "book.json").write_text(json.dumps(codebook or {}), encoding="utf-8")
-    columns, left_out, _ = _columns(read_public_file(folder / "public.csv"), read_codebook(folder / "book.json"))
+    columns, left_out, _ = drafted_columns(read_public_file(folder / "public.csv"), read_codebook(folder / "book.json"))
     return {one.source: one for one in (*left_out, *columns)}
 
 

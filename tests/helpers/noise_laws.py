@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
+from scipy import special, stats
 
 Cumulative = Callable[[np.ndarray], np.ndarray]
 """Pr[Z <= z] for integers z, as doubles, with small errors in both tails beside the masses that are compared."""
@@ -25,11 +25,8 @@ def laplace_below(scale: float) -> Cumulative:
 
 
 def gaussian_below(scale: float) -> Cumulative:
-    """Pr[Z <= z] of Pr[Z = z] proportional to exp(-z^2 / (2 scale^2)), by summation over 12 deviations."""
-    reach = math.ceil(12 * scale) + 2
-    weights = np.exp(-(np.arange(-reach, reach + 1) ** 2) / (2 * scale**2))
-    sums = np.cumsum(weights) / weights.sum()
-    return lambda z: sums[np.clip(z + reach, 0, 2 * reach)]
+    """Pr[Z <= z] of the whole number Z next to a normal number of this deviation."""
+    return lambda z: special.ndtr((z + 0.5) / scale)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,7 +9,7 @@ from functools import cache
 
 import pytest
 
-from synthrelease.inversion.laws import FoldedGaussian, Geometric, Law, exponential
+from synthrelease.inversion.laws import Geometric, HalfGaussian, Law, exponential
 from synthrelease.inversion.noise import digit_tables
 from synthrelease.inversion.tables import exact_floors
 
@@ -42,11 +42,11 @@ def test_exponentials_that_nothing_holds_lie_between_nothing_and_one_step(expone
 
 @cache
 def weights(rate: Fraction) -> list[Decimal]:
-    """exp(-rate i^2), twice but for i = 0, in 150 digits."""
+    """exp(-rate i^2), in 150 digits."""
     with localcontext(prec=150):
         found = [Decimal(1)]
         while found[-1] > Decimal("1e-140"):
-            found.append(2 * (-Decimal(rate.numerator) / Decimal(rate.denominator) * len(found) ** 2).exp())
+            found.append((-Decimal(rate.numerator) / Decimal(rate.denominator) * len(found) ** 2).exp())
         return found
 
 
@@ -67,7 +67,7 @@ LAWS = (
     Geometric(rate=Fraction(1, 33), end=256),
     Geometric(rate=Fraction(1, 2**55), end=256),
     Geometric(rate=Fraction(3), end=2),
-    *(FoldedGaussian(rate=1 / (2 * scale**2)) for scale in (Fraction(1, 20), Fraction(2, 3), Fraction(1), Fraction(17, 2))),
+    *(HalfGaussian(rate=1 / (2 * scale**2)) for scale in (Fraction(1, 20), Fraction(2, 3), Fraction(1), Fraction(17, 2))),
 )
 
 

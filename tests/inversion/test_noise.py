@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from synthrelease.inversion import noise
-from synthrelease.inversion.noise import digit_tables, gaussian, gaussian_table, laplace
-from tests.helpers.noise_laws import PValues, gaussian_below, laplace_below, p_values
+from synthrelease.inversion.noise import digit_tables, laplace
+from tests.helpers.noise_laws import PValues, laplace_below, p_values
 
 DRAWS = 200_000
 LEVEL = 1e-7
@@ -23,27 +23,15 @@ def of_laplace(scale: Fraction, draws: int = DRAWS) -> PValues:
     return p_values(drawn, laplace_below(float(scale)), scale=float(scale), laplace=True)
 
 
-def of_gaussian(scale: Fraction, draws: int = DRAWS) -> PValues:
-    drawn = gaussian(scale, draws, secrets.token_bytes)
-    return p_values(drawn, gaussian_below(float(scale)), scale=float(scale), laplace=False)
-
-
 @pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(7, 2), Fraction(33), Fraction(5000), Fraction(2**40, 3)], ids=str)
 def test_discrete_laplace_noise_has_its_law(scale: Fraction) -> None:
     assert of_laplace(scale).smallest() > LEVEL
-
-
-@pytest.mark.parametrize("scale", [Fraction(1, 2), Fraction(3), Fraction(100)], ids=str)
-def test_discrete_gaussian_noise_has_its_law(scale: Fraction) -> None:
-    assert of_gaussian(scale).smallest() > LEVEL
 
 
 @pytest.mark.parametrize("wrong", [Fraction(19, 20), Fraction(21, 20)], ids=str)
 def test_these_tests_see_a_scale_that_is_off_by_a_twentieth(wrong: Fraction) -> None:
     drawn = laplace(33 * wrong, DRAWS, secrets.token_bytes)
     assert p_values(drawn, laplace_below(33.0), scale=33.0, laplace=True).smallest() < LEVEL
-    drawn = gaussian(3 * wrong, DRAWS, secrets.token_bytes)
-    assert p_values(drawn, gaussian_below(3.0), scale=3.0, laplace=False).smallest() < LEVEL
 
 
 def in_pairs(scale: Fraction, size: int) -> np.ndarray:
@@ -89,9 +77,6 @@ def test_the_first_bits_of_all_draws_are_read_at_once() -> None:
         laplace(scale, 10_000, read)
         assert read.sizes[0] == 2 * 2 * tables * 10_000
         assert sum(read.sizes[1:]) < read.sizes[0] / 4
-    read = Counted()
-    gaussian(Fraction(20), 10_001, read)
-    assert (read.sizes[0], read.sizes[-1]) == (20_002, 1251)
 
 
 def test_no_draw_is_used_twice_across_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -105,7 +90,6 @@ def test_no_draw_is_used_twice_across_blocks(monkeypatch: pytest.MonkeyPatch) ->
 def test_tiny_scales_give_zero(scale: Fraction) -> None:
     """A value other than 0 has probability below exp(-99)."""
     assert not laplace(scale, 1000, secrets.token_bytes).any()
-    assert not gaussian(scale / 10, 1000, secrets.token_bytes).any()
 
 
 def test_the_largest_scale_moves_nothing_beyond_64_bits() -> None:
@@ -117,6 +101,5 @@ def test_the_largest_scale_moves_nothing_beyond_64_bits() -> None:
 
 def test_tables_are_remembered_by_scale_but_no_draw_is() -> None:
     assert digit_tables(Fraction(20)) is digit_tables(Fraction(20))
-    assert gaussian_table(Fraction(20)) is gaussian_table(Fraction(20))
     first, second = (laplace(Fraction(2**50), 300, secrets.token_bytes) for _ in range(2))
     assert not set(first.tolist()) & set(second.tolist())

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.inversion.laws import FoldedGaussian, Geometric, Law
+from synthrelease.inversion.laws import Geometric, HalfGaussian, Law
 from synthrelease.inversion.tables import Table
 from tests.inversion.test_laws import LAWS, closed_form
 
@@ -103,7 +103,7 @@ def test_the_first_bits_decide_only_where_all_words_agree(law: Law) -> None:
 
 def test_a_vector_is_drawn_place_by_place() -> None:
     """Mixed: decided by 16 bits, by 64, and by more; no place gets another's bits."""
-    law = FoldedGaussian(rate=Fraction(1, 32))
+    law = HalfGaussian(rate=Fraction(1, 32))
     table = Table.of(law)
     floor = int(table.floors[4])
     with localcontext(prec=150):

@@ -82,7 +82,7 @@ OF_BASELINES = (
     Mutation(
         name="flavour: published totals are left out of the scope",
         breaks="an exactly published fact that no scope names",
-        place="published.calibration:CalibrationPart.exact_facts",
+        place="parts.calibration.published:CalibrationPart.exact_facts",
         old='(("published_figures", "calibration.margins"),)',
         new="()",
         tests=(FLAVOUR,),
@@ -184,16 +184,8 @@ OF_BASELINES = (
         tests=(ANSWERS,),
     ),
     Mutation(
-        name="kNN: a variance of fewer than two",
-        breaks="a division by nothing",
-        place="rehearsal.baselines.imputed_answers:ImputedAnswers.mean_and_variance",
-        old="max(2.0, size)",
-        new="max(1.0, size)",
-        tests=(ANSWERS,),
-    ),
-    Mutation(
         name="kNN: a mean is not cut off at its bounds",
-        breaks="a centre of the variance beyond what its bound is for",
+        breaks="a mean that no file can have",
         place="rehearsal.baselines.imputed_answers:ImputedAnswers.mean",
         old="min(max(answer.value, self.low), self.high)",
         new="answer.value",

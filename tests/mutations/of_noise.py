@@ -6,6 +6,7 @@ from tests.mutations.machinery import Mutation
 
 LAWS = "tests/inversion/test_laws.py"
 TABLES = "tests/inversion/test_tables.py"
+ROUNDED = "tests/inversion/test_rounded.py"
 NOISE = "tests/inversion/test_noise.py"
 TIES = f"{TABLES}::test_a_tie_is_resolved_by_further_bits"
 
@@ -37,15 +38,15 @@ OF_NOISE = (
     Mutation(
         name="inversion: the tail of a Gaussian is left out",
         breaks="large noise is impossible",
-        place="inversion.laws:FoldedGaussian.below",
+        place="inversion.laws:HalfGaussian.below",
         old="sums[-1].high + left",
         new="sums[-1].high",
         tests=(LAWS,),
     ),
     Mutation(
-        name="inversion: 0 counts twice in a folded Gaussian",
+        name="inversion: 0 counts twice in a half Gaussian",
         breaks="another law, 0 too likely",
-        place="inversion.laws:FoldedGaussian.below",
+        place="inversion.laws:HalfGaussian.below",
         old="[Between(one, one)]",
         new="[Between(2 * one, 2 * one)]",
         tests=(f"{LAWS}::test_floors_are_those_of_the_closed_form",),
@@ -110,10 +111,10 @@ OF_NOISE = (
     Mutation(
         name="inversion: Gaussian noise has no sign",
         breaks="counts only grow",
-        place="inversion.noise:gaussian",
+        place="inversion.rounded:rounded_gaussian",
         old="np.where(signs, -absolute, absolute)",
         new="np.where(signs, absolute, absolute)",
-        tests=(f"{NOISE}::test_discrete_gaussian_noise_has_its_law",),
+        tests=(f"{ROUNDED}::test_it_has_its_law",),
     ),
     Mutation(
         name="inversion: one block's words for all blocks",
@@ -135,8 +136,65 @@ OF_NOISE = (
         name="noise in bulk: half the Gaussian scale",
         breaks="four times the claimed rho",
         place="randomness:SystemEntropy.add_gaussian",
-        old="gaussian(Fraction(scale), len(values), secrets.token_bytes)",
-        new="gaussian(Fraction(scale) / 2, len(values), secrets.token_bytes)",
+        old="Scale.at_least(Fraction(scale))",
+        new="Scale.at_least(Fraction(scale) / 2)",
         tests=("tests/test_randomness.py::test_gaussian_noise_of_long_and_short_vectors_has_one_law",),
+    ),
+    Mutation(
+        name="rounded noise: every pair is taken",
+        breaks="the law of a staircase, not the normal one",
+        place="inversion.rounded:surely_taken",
+        old="((coin + 1) << unit - _BITS) + exponent <= 1 << unit",
+        new="coin >= 0",
+        tests=(f"{ROUNDED}::test_a_coin_that_is_surely_taken_is_below_its_probability",),
+        core=True,
+    ),
+    Mutation(
+        name="rounded noise: open coins are taken",
+        breaks="densities off by up to a hundredth in the tail",
+        place="inversion.rounded:resolve",
+        old="return -1",
+        new="taken = True",
+        tests=(f"{ROUNDED}::test_a_coin_at_its_probability_is_decided_by_further_bits",),
+    ),
+    Mutation(
+        name="rounded noise: the first bits of a place decide",
+        breaks="masses off by 2^-42 deviations, and by much at large scales",
+        place="inversion.rounded:resolve",
+        old="taken and least == most",
+        new="taken",
+        tests=(f"{ROUNDED}::test_a_place_at_a_tie_is_decided_by_further_bits",),
+    ),
+    Mutation(
+        name="rounded noise: ties are not looked for",
+        breaks="masses off by 2^-42 deviations, and by much at large scales",
+        place="inversion.rounded:_absolute",
+        old="(cell << _BITS) + place + 1",
+        new="(cell << _BITS) + place",
+        tests=(f"{ROUNDED}::test_a_draw_whose_bits_leave_two_whole_numbers_is_resolved",),
+    ),
+    Mutation(
+        name="rounded noise: a deviation rounded down",
+        breaks="a little less noise than is paid for",
+        place="inversion.rounded:Scale.at_least",
+        old="math.ceil(scale * Fraction(2) ** bits)",
+        new="math.floor(scale * Fraction(2) ** bits)",
+        tests=(f"{ROUNDED}::test_scales_are_rounded_up_by_hardly_anything",),
+    ),
+    Mutation(
+        name="rounded noise: numbers are cut, not rounded",
+        breaks="0 too rarely, and every count too near",
+        place="inversion.rounded:nearest",
+        old="total + (1 << shift - 1)",
+        new="total",
+        tests=(f"{ROUNDED}::test_the_nearest_whole_number_is_that_of_fractions",),
+    ),
+    Mutation(
+        name="rounded noise: the width of cells left out of their law",
+        breaks="noise of half the deviation",
+        place="inversion.rounded:cells",
+        old="2 * _CELL_BITS + 1",
+        new="2 * _CELL_BITS - 1",
+        tests=(f"{ROUNDED}::test_it_has_its_law",),
     ),
 )

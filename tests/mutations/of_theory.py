@@ -119,8 +119,8 @@ OF_THE_THEORY = (
         name="private selection: delta without the stop probability",
         breaks="the delta of the loop is understated",
         place="accounting.selection:_approximate",
-        old="(1 + factor * ratio) * one_round.delta / gamma",
-        new="(1 + factor * ratio) * one_round.delta",
+        old="tidy_up(law.exact_mean * one_round.delta)",
+        new="tidy_up(one_round.delta)",
         tests=("tests/accounting/test_selection.py",),
     ),
     Mutation(
@@ -156,7 +156,7 @@ OF_THE_THEORY = (
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
-        name="discrete Gaussian: variance of twice the rho",
+        name="Gaussian noise: variance of twice the rho",
         breaks="rho doubled",
         place="randomness:gaussian_scale",
         old="Fraction(squared_sensitivity) / (2 * rho)",

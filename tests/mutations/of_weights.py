@@ -6,12 +6,12 @@ from tests.mutations.machinery import Mutation
 
 RAKING = "tests/domain/test_raking.py"
 MARGINS = "tests/domain/test_margins.py"
-STATED = "tests/specification/test_calibration.py"
+STATED = "tests/parts/test_calibration.py"
 WEIGHTED = "tests/criteria/test_weighted_marginals.py"
 NEIGHBOURS = "tests/criteria/test_sensitivity.py"
-VERIFIED = "tests/verification/test_weights.py"
+VERIFIED = "tests/parts/test_calibration_verified.py"
 DONORS = "tests/domain/test_donors.py"
-COPIES = "tests/verification/test_imputation.py"
+COPIES = "tests/parts/test_imputation.py"
 REFUSED = "tests/specification/test_bad_specs.py"
 
 OF_WEIGHTS = (
@@ -90,15 +90,15 @@ OF_WEIGHTS = (
     Mutation(
         name="calibration: any column may be the start",
         breaks="weights that start from numbers that are none",
-        place="specification.calibration:build_calibration",
-        old="release.columns[table.start].role != WEIGHT",
+        place="parts.calibration.building:_check_names",
+        old="columns[table.start].role != WEIGHT",
         new="False",
         tests=(REFUSED,),
     ),
     Mutation(
         name="design weights: nothing has to be said about the rows",
         breaks="a file that was expanded by weight is read as it is",
-        place="specification.calibration:check_design_weights",
+        place="specification.design_weights:check_design_weights",
         old="marked and release.input.one_row_per is None",
         new="False",
         tests=(REFUSED,),
@@ -106,7 +106,7 @@ OF_WEIGHTS = (
     Mutation(
         name="verify: weights in the table are taken as they are",
         breaks="forged weights pass",
-        place="verification.weights:_near",
+        place="parts.calibration.verifying:_near",
         old="np.allclose(left, right, rtol=_RELATIVE, atol=0)",
         new="True",
         tests=(VERIFIED,),

@@ -19,7 +19,7 @@ from tests.mutations.places import PACKAGE, Found, StaleMutation, children, put_
 ROOMS = ("criteria", "candidates/generators", "candidates/projections", "enclave/resizing.py")
 """Where epsilon is spent, and where it is said how far a record moves a figure."""
 BUDGETS = frozenset({"epsilon", "rho", "risk", "budget", "left", "delta"})
-NOISE = frozenset({"laplace_figure", "discrete_laplace", "discrete_gaussian", "choose", "laplace_tail"})
+NOISE = frozenset({"laplace_figure", "discrete_laplace", "rounded_gaussian", "choose", "laplace_tail"})
 """Functions of `randomness` that add noise, draw by it or bound it."""
 REAL = frozenset({"Query", "laplace_figure", "laplace_tail"})
 """What takes a sensitivity that is no integer."""

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.parts import PARTS, each
+from synthrelease.published.document import ReleaseDocument
 from tests.conftest import ROOT
 
 PACKAGE = ROOT / "synthrelease"
@@ -38,6 +39,11 @@ def test_each_floor_of_an_option_holds_what_the_floor_asks_for() -> None:
         assert set(each(floor)) <= set(PARTS)
     assert set(each("table")) == set(PARTS)
     assert {path.name for path in (PACKAGE / "parts").iterdir() if (path / "table.py").is_file()} == set(PARTS)
+
+
+def test_each_part_stands_in_release_json_after_a_field_that_is_no_option() -> None:
+    """What follows another name would not be written at all."""
+    assert {part.follows for part in each("published").values()} <= set(ReleaseDocument.model_fields) - set(each("published"))
 
 
 WITHOUT = """

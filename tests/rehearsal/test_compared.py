@@ -1,8 +1,7 @@
-"""Methods to compare with, in a rehearsal: what is made, what is said instead, and where it is shown."""
+"""Methods to compare with: the figures of each, and what is said instead."""
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from dataclasses import replace
@@ -14,26 +13,22 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.rehearsal import compared
-from synthrelease.rehearsal.baseline_report import baseline_words, figure_texts
+from synthrelease.rehearsal.baselines import BASELINES
 from synthrelease.rehearsal.baselines.sequential import Sequential
 from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
 from synthrelease.rehearsal.baselines.swapped import Swapping
 from synthrelease.rehearsal.compared import (
+    METHODS,
     BaselineFigures,
     WantedMethods,
     compare_baseline,
     public_file,
-    table_methods,
 )
 from synthrelease.rehearsal.copies import CopyComparison
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import Rehearsal, rehearse
-from synthrelease.rehearsal.report import document, page
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.labour_force import write_survey
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import write_config
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +49,7 @@ def figures(spec: ReleaseSpec, survey: Counts, method: str, **wanted: object) ->
 
 @pytest.fixture(scope="module")
 def every(spec: ReleaseSpec, survey: Counts) -> dict[str, tuple[BaselineFigures, ...]]:
-    return {method: figures(spec, survey, method) for method in table_methods()}
+    return {method: figures(spec, survey, method) for method in METHODS if BASELINES[method].makes_tables}
 
 
 @pytest.mark.slow
@@ -105,7 +100,7 @@ def test_the_same_seed_gives_the_same_figures(spec: ReleaseSpec, survey: Counts,
 def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(compared, "MOST_VALUES", 10)
     (one,) = figures(spec, survey, "sequential")
-    assert re.search("has 1,748 rows of 7 columns, more than 10 values; rehearse on a random sample", one.not_made)
+    assert re.search("has 1,748 rows of 7 columns, more than 10 values; compare on a random sample", one.not_made)
     assert one.figures == ()
 
     def no_memory(*_: object) -> None:
@@ -119,7 +114,7 @@ def test_a_table_that_is_too_large_is_told_in_words(spec: ReleaseSpec, survey: C
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ({"methods": ["swaping"]}, "--baseline: expected one of .* found 'swaping'. Did you mean 'swapping'"),
+        ({"methods": ["swaping"]}, "--method: expected one of .* found 'swaping'. Did you mean 'swapping'"),
         ({"methods": [], "variables": ["regoin"]}, "--swap: .* found 'regoin'. Did you mean 'region'"),
         ({"methods": [], "key": ["x"]}, "--swap-key: .* found 'x'"),
         ({"methods": [], "variables": ["region"], "key": ["region"]}, "expected different columns"),
@@ -137,44 +132,3 @@ def test_a_release_refuses_each_with_its_reason(tmp_path: Path, family: str) -> 
     path = write_config(tmp_path, {'family = "privbayes"': f'family = "{family}"'})
     with pytest.raises(SpecError, match=r"for public data alone, because .* `compare --method (dami|sequential|independent)"):
         load_spec(path)
-
-
-@pytest.fixture(scope="module")
-def rehearsed(tmp_path_factory: pytest.TempPathFactory) -> Rehearsal:
-    folder = tmp_path_factory.mktemp("coins")
-    spec, data = load_spec(write_config(folder, {"degree = 1\n": "degree = [1, 2]\n"})), write_data(folder)
-    wanted = WantedMethods.of(spec.schema.names, ["independent", "swapping"])
-    goal = RaceGoal(keep=1, width=0.9)
-    with pytest.MonkeyPatch.context() as patch:  # no advice on budgets, which is most of the work
-        patch.setattr("synthrelease.rehearsal.rehearse._Course._budgets", lambda *_: {})
-        patch.setattr("synthrelease.rehearsal.rehearse._Course._propose", lambda *_: None)
-        return rehearse(spec, data, folder / "out", goal=goal, workers=Workers(jobs=1), seed=4, copies=2, baselines=wanted)
-
-
-@pytest.mark.slow
-def test_report_document_and_terminal_show_them_beside_the_shortlist(rehearsed: Rehearsal) -> None:
-    assert [one.method for one in rehearsed.baselines] == ["independent", "swapping"]
-    told = json.loads(json.dumps(document(rehearsed), allow_nan=False))["baselines"]
-    assert rehearsed.look is not None
-    assert told["configuration"] == rehearsed.look.configuration
-    assert [one["method"] for one in told["methods"]] == ["independent", "swapping"]
-    assert told["methods"][0]["criteria"][0]["figure"] == rehearsed.baselines[0].figures[0]
-    late = compared.not_made("dami", "the time was used up before it")
-    html = page(replace(rehearsed, baselines=(*rehearsed.baselines, late)), 0.05)
-    section = html[html.index("<h2>Methods to compare with</h2>") :]
-    for text in ("no method below has such a guarantee", "no guarantee", "independent columns", "swapping at 0.05"):
-        assert text in section
-    assert "dami: not made. Reason: the time was used up before it." in section
-    assert "Risk by group of persons" in html
-    assert len(rehearsed.shortlist) == 1
-    assert "medians of the shortlist" not in section  # they would be those of the one configuration
-    two = page(replace(rehearsed, shortlist=rehearsed.shortlist * 2), 0.05)
-    assert two.count("medians of the shortlist") == 1
-    assert figure_texts({"mean_standardised_difference": 1.48e-15}, {})["difference"] == "0"
-    assert baseline_words(rehearsed)[0].startswith("independent columns (no guarantee): meets ")
-
-
-def test_without_a_wish_there_is_no_section(rehearsed: Rehearsal) -> None:
-    without = replace(rehearsed, baselines=(), baselines_on=None)
-    assert baseline_words(without) == []
-    assert document(without)["baselines"] is None

@@ -55,7 +55,7 @@ def file(spec: ReleaseSpec, survey: Counts) -> ComparedFile:
 
 
 def asked(spec: ReleaseSpec, survey: Counts, seed: int = 1) -> ComparedFile:
-    wanted = WantedMethods.of(spec.schema.names, METHODS, known=METHODS)
+    wanted = WantedMethods.of(spec.schema.names, METHODS)
     return public_file(spec, survey, 0, CopyComparison.of(spec, 2, KNOWN), wanted, seed)
 
 
@@ -126,7 +126,7 @@ def test_gaps_that_a_rule_demands_are_no_part_of_the_question(file: ComparedFile
 @pytest.mark.slow
 def test_a_method_that_is_left_out_has_no_figures(spec: ReleaseSpec, survey: Counts) -> None:
     """At the epsilon of the release itself, which is below 2 ln 3."""
-    wanted = WantedMethods.of(spec.schema.names, ["imputation"], known=METHODS)
+    wanted = WantedMethods.of(spec.schema.names, ["imputation"])
     (one,) = compare_baseline(spec, survey, 1, 0, CopyComparison.of(spec, 2, KNOWN), wanted, "imputation")
     assert "2 ln 3" in one.not_made
     assert (one.figures, dict(one.errors), one.epsilon) == ((), {}, None)

@@ -19,6 +19,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.rehearsal.copies import CopyComparison
+from synthrelease.rehearsal.copies_report import figure_texts
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.proposal_words import proposal_words, shown
 from synthrelease.rehearsal.racing import RaceGoal, Standing
@@ -173,6 +174,10 @@ def test_the_document_says_what_the_rehearsal_found(coins: tuple[Rehearsal, Path
     assert [budget["total"] for budget in read_back["budgets"]] == totals
     assert [budget["trials"] for budget in read_back["budgets"][:5]] == [2 * BUDGET_ATTEMPTS] * 5
     assert [entry["index"] for entry in read_back["copies"]["figures"]] == list(found.shortlist)
+
+
+def test_a_figure_that_is_0_but_for_rounding_is_shown_as_0() -> None:
+    assert figure_texts({"mean_standardised_difference": 1.48e-15}, {})["difference"] == "0"
 
 
 @pytest.mark.slow

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from fractions import Fraction
 from pathlib import Path
 
@@ -11,8 +12,10 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.accounting.charges import zero_concentrated
+from synthrelease.accounting.gaussian import epsilon_of
+from synthrelease.accounting.gaussian import of_pure as gaussian_rho_of_pure
 from synthrelease.accounting.renyi import of_pure, selected, zcdp
-from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial
+from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.cli import app
@@ -88,17 +91,24 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
 
 
 @pytest.mark.usefixtures("concentrated")
-def test_a_law_with_finitely_many_values_is_for_pure_rounds(tmp_path: Path) -> None:
-    with pytest.raises(SpecError, match=r"selection\.mode: expected 'truncated_negative_binomial'.*found 'hidden_number'"):
-        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: HIDDEN})
+@pytest.mark.parametrize("rounds", [HIDDEN, "stop_probability = 0.02"])
+def test_zero_concentrated_rounds_cost_the_price_at_their_share_of_delta(rounds: str, tmp_path: Path) -> None:
+    """The criteria's 0.5 add to the epsilon of the fit; not Gaussian, as PrivBayes is not."""
+    spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: rounds})
+    law = spec.selection_rule.law
+    assert isinstance(law, StopCoin | FiniteLaw)
+    delta = Fraction(1, 10**9)
+    assert not spec.plan.per_round[0].gaussian
+    least = law.price(Fraction(1, 2) + zcdp(Fraction(1, 10)).epsilon(delta / law.exact_mean))
+    assert least <= spec.plan.total.epsilon <= least + Fraction(1, 10**6)
+    assert spec.plan.total.delta == delta
 
 
 @pytest.mark.usefixtures("approximate")
-def test_a_law_with_finitely_many_values_refuses_a_delta(tmp_path: Path) -> None:
-    with pytest.raises(BudgetError, match="is for pure rounds; the round 'one round' has delta > 0"):
-        _ = spec_with(
-            tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-7", STOP: HIDDEN}
-        ).plan
+def test_a_law_with_finitely_many_values_multiplies_delta_by_its_mean(tmp_path: Path) -> None:
+    changes = {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-7", STOP: HIDDEN}
+    total = spec_with(tmp_path, changes).plan.total
+    assert (total.epsilon, total.delta) == (LAW.approximate_price(Fraction(3, 2), Fraction(1, 10**12)), Fraction("1.8e-12"))
 
 
 def test_the_probability_of_nothing_of_a_law_with_finitely_many_values() -> None:
@@ -119,14 +129,12 @@ def test_approximate_rounds_need_a_delta_in_the_budget_and_a_coin(tmp_path: Path
     spec = spec_with(tmp_path, small)
     ratio, stop = math.exp(1.5), 0.001
     worst = (ratio + stop) / (1 + stop * ratio)
-    weight = (worst - 1 / ratio) / (ratio - 1 / ratio)
-    delta = (1 + (1 - stop) * (weight * ratio + 1 - weight)) * 1e-12 / stop
     assert 0 < float(spec.plan.total.epsilon) - (1.5 + math.log(worst)) < 1e-6
-    assert delta * (1 - 1e-12) < float(spec.plan.total.delta) < delta * (1 + 1e-5)
+    assert spec.plan.total.delta == Fraction(1, 10**9)
     with pytest.raises(BudgetError, match="only pure rounds may go on for ever"):
         _ = spec_with(tmp_path, small | {STOP: "stop_probability = 0"}).plan
     with pytest.raises(BudgetError, match="the delta in"):
-        _ = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-9"}).plan
+        _ = spec_with(tmp_path, {"generation = 10": "generation = 1\ngeneration_delta = 1e-12\ndelta = 1e-10"}).plan
 
 
 @pytest.mark.usefixtures("concentrated")
@@ -136,9 +144,9 @@ def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path
     assert spec.plan.total.epsilon == curve.epsilon(Fraction(1, 10**9))
     assert spec.plan.per_round[0] == zero_concentrated("generation", Fraction(1, 10), spec.plan.per_round[0].because[11:])
     with pytest.raises(
-        SpecError, match="selection.mode: expected 'truncated_negative_binomial', because .* 'privbayes' is zero"
+        SpecError, match="selection.stop_probability: expected a number above 0, because .* 'privbayes' is zero"
     ):
-        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9"})
+        spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: "stop_probability = 0"})
     with pytest.raises(SpecError, match="budget.delta: expected a number above 0, far below one over"):
         spec_with(tmp_path, {"generation = 10": "generation = 0.1", STOP: BEST_OF_K})
 
@@ -217,6 +225,36 @@ def test_a_rehearsal_without_a_guarantee_is_refused_before_its_folder_is_made(tm
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.parametrize("rounds", ["stop_probability = 0.1", HIDDEN])
+def test_a_gaussian_release_is_verified_and_what_is_understated_is_found(rounds: str, tmp_path: Path) -> None:
+    """From the two files to the bundle, with the exact curve; then without what makes it exact, and with another number."""
+    config = write_config(
+        tmp_path,
+        {
+            'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5': 'family = "adaptive"',
+            "generation = 10\nlimit = 25": "generation = 8\ndelta = 1e-6\nlimit = 40",
+            STOP: rounds,
+        },
+    )
+    spec = load_spec(config)
+    law = spec.selection_rule.law
+    assert isinstance(law, StopCoin | FiniteLaw)
+    assert spec.plan.per_round[0].gaussian
+    least = law.price(epsilon_of(8 + gaussian_rho_of_pure(Fraction(1, 2)), Fraction(1, 10**6) / law.exact_mean))
+    assert least <= spec.plan.total.epsilon <= least + Fraction(1, 10**6)
+    result = release(spec, write_data(tmp_path))
+    assert result is not None
+    assert result.guarantee.epsilon == spec.plan.total.epsilon
+    folder = write_bundle(result, tmp_path / "out")
+    assert verify_bundle(folder).passed
+    path = folder / "release.json"
+    text = path.read_text(encoding="utf-8")
+    assert text.count('"gaussian": true') == 1
+    path.write_text(re.sub(r',\s*"gaussian": true', "", text), encoding="utf-8")
+    problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
+    assert any("'selection': its parts give" in problem for problem in problems)  # the Renyi conversion gives more
+
+
 @pytest.mark.parametrize(
     "family",
     ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"')],
@@ -250,3 +288,29 @@ def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(f
     path.write_text(text.replace('"rho": "4"', '"rho": "3"'), encoding="utf-8")
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
     assert any("'one round': its parts give the curve 3.125 a; it states the curve 4.125 a" in problem for problem in problems)
+
+
+@pytest.mark.parametrize(
+    ("families", "rounds", "exactly"),
+    [
+        (('family = "adaptive"',), "stop_probability = 0.1", True),
+        (('family = "adaptive"',), BEST_OF_K, False),
+        (('family = "adaptive"', 'family = "pep"\nqueries = 10\niterations = 8'), "stop_probability = 0.1", False),
+        (('family = "adaptive"', 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'), HIDDEN, False),
+    ],
+    ids=["alone", "negative binomial", "with pep", "with a pure one"],
+)
+def test_a_fit_is_gaussian_where_every_family_and_the_loop_are_accounted_so(
+    families: tuple[str, ...], rounds: str, exactly: bool, tmp_path: Path
+) -> None:
+    first = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+    spec = spec_with(
+        tmp_path,
+        {
+            first: "\n\n[[generators]]\n".join(families),
+            "generation = 10\nlimit = 25": "generation = 0.1\ndelta = 1e-9",
+            STOP: rounds,
+        },
+    )
+    assert len(spec.space.generators) == len(families)
+    assert spec.plan.per_round[0].gaussian == exactly

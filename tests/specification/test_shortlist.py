@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 import tomllib
 from collections.abc import Collection, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -234,6 +236,7 @@ def plans_of(spec: ReleaseSpec, *, cheaper: Fraction = Fraction(1)) -> tuple[Pla
         epsilon=spec.plan.total.epsilon,
         generation=spec.generation_budget,
         rounds=rounds_words(spec),
+        judged=judged_digest(spec.tables),
         acceptance=0.5,
         nothing=0.001,
     )
@@ -242,6 +245,7 @@ def plans_of(spec: ReleaseSpec, *, cheaper: Fraction = Fraction(1)) -> tuple[Pla
         epsilon=proposed.plan.total.epsilon * cheaper,
         generation=Fraction(5),
         rounds=rounds_words(proposed),
+        judged=judged_digest(spec.tables),
         acceptance=0.4,
         nothing=0.03,
         nothing_high=0.09,
@@ -287,6 +291,18 @@ def test_a_shortlist_without_plans_or_with_a_dearer_one_warns_of_nothing(coins: 
     assert cheaper_plan(coins, with_plans(coins, tmp_path, None, None)) is None
     assert known_chances(coins, with_plans(coins, tmp_path, None, None)) is None
     assert cheaper_plan(coins, with_plans(coins, tmp_path, *plans_of(coins, cheaper=Fraction(100)))) is None
+
+
+def test_chances_that_were_found_with_other_thresholds_are_not_told(coins: ReleaseSpec, tmp_path: Path) -> None:
+    """A shortlist without a verdict is drawn from all the same: its rehearsal had no time for one, or pieces of rows."""
+    path = with_plans(coins, tmp_path, *plans_of(coins))
+    acceptance = copy.deepcopy(coins.tables["acceptance"])
+    acceptance["criteria"][0]["threshold"] /= 2
+    tightened = replace(coins, tables={**coins.tables, "acceptance": acceptance})
+    assert narrowed(tightened, path).space.shortlist == (0,)
+    assert known_chances(coins, path) is not None
+    assert known_chances(tightened, path) is None
+    assert cheaper_plan(tightened, path) is None
 
 
 def test_a_plan_is_known_by_its_budget_its_rounds_and_its_total(coins: ReleaseSpec) -> None:

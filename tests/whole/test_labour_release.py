@@ -16,6 +16,7 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.cli import app, demonstrating
+from synthrelease.domain.margins import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.checksums import NAME, checksum_file
@@ -85,8 +86,9 @@ def test_the_plan_is_the_sum_written_down_by_hand(spec: ReleaseSpec) -> None:
 def test_calibration_totals_are_those_of_the_facts(spec: ReleaseSpec) -> None:
     script = runpy.run_path(str(ROOT / "public_data" / "simulate_labour.py"))
     facts = script["read_facts"]()
-    assert spec.calibration is not None
-    by_person, by_state = spec.calibration.margins
+    calibration = spec.part(Calibration)
+    assert calibration is not None
+    by_person, by_state = calibration.margins
     assert dict(zip(by_state.labels[0], by_state.totals, strict=True)) == {
         each["name"]: each["population"] * 1000 for each in facts["states"]
     }
@@ -181,8 +183,9 @@ def test_what_goes_together_in_the_original_goes_together_in_the_release(rows: p
 @pytest.mark.slow
 def test_weighted_totals_are_the_published_ones(rows: pd.DataFrame, spec: ReleaseSpec) -> None:
     weight = rows["weight"].astype(float)
-    assert spec.calibration is not None
-    by_state = spec.calibration.margins[1]
+    calibration = spec.part(Calibration)
+    assert calibration is not None
+    by_state = calibration.margins[1]
     wanted = dict(zip(by_state.labels[0], by_state.totals, strict=True))
     found = weight.groupby(states_of(rows)).sum()
     for state, total in wanted.items():

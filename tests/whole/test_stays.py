@@ -97,6 +97,7 @@ def test_with_the_key_the_untouched_draft_is_released_and_tells_first_stays(
     ("unit", "expected"),
     [
         ("potilaat", "Did you mean 'potilas'?"),
+        ("potilaat:2", "found 'potilaat'. Did you mean 'potilas'?"),
         ("potilas:0", "from 1 to 1000 behind 'potilas:', found '0'"),
         ("potilas:many", "from 1 to 1000 behind 'potilas:', found 'many'"),
     ],

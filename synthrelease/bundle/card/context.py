@@ -12,7 +12,6 @@ from synthrelease.bundle.card import (
     pieces,
     protection,
     queries,
-    weighting,
 )
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.wording import Wording
@@ -51,7 +50,6 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "explain": explanations,
         "protect": protection,
         "pieces": pieces.sentences(document),
-        "weighting": [] if document.calibration is None else weighting.sentences(document.calibration),
         "estimates": estimates.sentences(document),
         "estimate_example": estimates.example(document),
         "queries": queries.rows(document),

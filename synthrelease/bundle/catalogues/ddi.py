@@ -95,9 +95,8 @@ def _method(parent: Element, document: ReleaseDocument) -> None:
         sources = SubElement(collected, "sources")
         _text(sources, "dataSrc", document.card.source)
     _text(collected, "collSitu", NOTICE)
-    part = document.calibration
-    if part is not None and part.weights is not None:
-        _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {part.source}")
+    if (found := document.weights_column) is not None:
+        _text(collected, "weight", f"The variable {WEIGHT} says for how many a row stands. Raked to: {found.source}")
     _text(parent, "notes", provenance(document))
     appraised = SubElement(parent, "anlyInfo")
     for one in document.criteria:

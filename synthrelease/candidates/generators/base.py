@@ -64,6 +64,9 @@ class Generator(SpecTable):
     guarantee: ClassVar[Guaranteed]
     """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
 
+    gaussian: ClassVar[bool] = False
+    """Whether a fit at rho is also sqrt(2 rho)-Gaussian where its charge says so (`accounting.gaussian`)."""
+
     words: ClassVar[str]
     """What the family does and where it is from, in two sentences for the card."""
 

@@ -42,9 +42,9 @@ class DPCTGAN(GradientGenerator):
         "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
         "the records, also how frequent the categories are, has noise."
     )
-    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpctgan"] = "dpctgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 9e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     generator_rate: float = Field(default=0.002, gt=0, le=0.1)

@@ -50,9 +50,9 @@ class DPGAN(GradientGenerator):
         "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, the "
         "other tells them from the original records; what the second one learns from the records has noise."
     )
-    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["dpgan"] = "dpgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 8.5e-5
 
     def charge(self, epsilon: Fraction) -> Charge:

@@ -56,8 +56,8 @@ class PEP(CountingQueries):
         -------
         rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
         mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
-        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a discrete Gaussian count; both have sensitivity 1
-        (`counting_queries.mechanism`); adaptive composition.
+        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; both have
+        sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
         """
         from synthrelease.candidates.generators.counting_queries.mechanism import ConcentratedSteps, answer
 

@@ -26,7 +26,7 @@ class ImputationBuilding(Building[ImputationTable, ImputationTable]):
             problems.add("imputation.match", "each column once", listing(table.match or ()))
         return table
 
-    def bytes_of_a_row(self, value: ImputationTable, longest: int) -> int:
+    def bytes_of_a_row(self, value: ImputationTable, longest: int, files: int) -> int:
         """In each copy."""
         return value.copies * (longest + DIGITS)
 

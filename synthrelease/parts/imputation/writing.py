@@ -64,9 +64,9 @@ class ImputationWriting(Writing[ImputationTable, ImputationPart]):
             failed = f"the copies could not be made ({type(error).__name__})"
             return Made(part=part.model_copy(update={"failed": failed}))
 
-    def placeholder(self, value: ImputationTable, columns: Sequence[str]) -> ImputationPart:
+    def placeholder(self, value: ImputationTable, rows: AcceptedRows) -> ImputationPart:
         """Copies of no row."""
-        match = list(value.match if value.match is not None else columns)
+        match = list(value.match if value.match is not None else rows.table.names)
         return ImputationPart(copies=value.copies, donors=value.donors, match=match, rows=0, smallest=1, failed="")
 
     def rewritten(self, value: ImputationTable, document: ReleaseDocument, before: bytes) -> ImputationPart | None:

@@ -17,7 +17,9 @@ from synthrelease.verification.part import KnownFiles, Verifying
 class SeriesVerifying(Verifying[object, SeriesPart]):
     """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
 
-    beyond = "that there are no releases of the same register but those that are named"
+    def beyond(self, part: SeriesPart) -> str:
+        """Other releases."""
+        return "that there are no releases of the same register but those that are named"
 
     def found(self, part: SeriesPart, known: KnownFiles) -> str:
         """The sum, and how many of the releases were looked at."""

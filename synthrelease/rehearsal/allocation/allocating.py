@@ -12,12 +12,11 @@ from typing import Any
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
-from synthrelease.errors import InputError, OutputError
+from synthrelease.errors import InputError, OutputError, percent
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
-from synthrelease.rehearsal.words import percent
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -1,4 +1,4 @@
-"""One count, mean or variance of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
+"""One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
 
 Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A release
 refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in an
@@ -105,40 +105,6 @@ class ImputedAnswers:
         exact = float(values[chosen(table.cells, values)].sum()) / size
         answer = self._answer(exact, self.bound(table, self.high, moved) / size, epsilon, generator)
         return replace(answer, value=min(max(answer.value, self.low), self.high))
-
-    def variance(
-        self, table: GappedTable, chosen: Chosen, size: float, centre: float, epsilon: float, generator: np.random.Generator
-    ) -> Answer:
-        """Sum of squared deviations of the chosen from a public centre over size - 1; at least 0.
-
-        Privacy: epsilon-DP; S = m (1 + L_1) / (size - 1), replacing with 2 L_1, m the largest squared deviation within the
-        bounds.
-
-        Parameters
-        ----------
-        size : above 1, a constant or a noisy count that was paid for.
-        centre : between the bounds, a constant or a noisy mean that was paid for.
-        """
-        if not (size > 1 and self.low <= centre <= self.high):
-            raise ValueError("expected a size above 1 and a centre between the bounds")
-        values = self._imputed(table)
-        largest = max((self.low - centre) ** 2, (self.high - centre) ** 2)
-        exact = float(((values[chosen(table.cells, values)] - centre) ** 2).sum()) / (size - 1)
-        answer = self._answer(exact, self.bound(table, largest, largest) / (size - 1), epsilon, generator)
-        return replace(answer, value=max(answer.value, 0.0))
-
-    def mean_and_variance(
-        self, table: GappedTable, chosen: Chosen, epsilon: float, generator: np.random.Generator
-    ) -> tuple[Answer, Answer]:
-        """Mean and variance of the chosen, a third of epsilon each; the third one is for their noisy number.
-
-        Privacy: epsilon-DP by sequential composition; the choice may depend on imputed values. The size is at least 1 in
-        the mean, and at least 2 in the variance, which divides by size - 1.
-        """
-        third = epsilon / 3
-        size = self.count(table, chosen, third, generator).value
-        mean = self.mean(table, chosen, max(1.0, size), third, generator, chosen_by_value=True)
-        return mean, self.variance(table, chosen, max(2.0, size), mean.value, third, generator)
 
     def bound(self, table: GappedTable, own: float, moved: float) -> float:
         """A smooth bound on how far a sum moves to any neighbour. **Private.**

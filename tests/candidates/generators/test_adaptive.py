@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -11,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure
-from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
+from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.candidates.generators.adaptive.rounds import learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
@@ -30,6 +32,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.errors import PrivateFailure
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from tests.helpers.small import layout_of
 
@@ -68,7 +71,7 @@ def distance(left: Counts, right: Counts, columns: Columns) -> float:
 # --- What is spent
 
 
-@pytest.mark.parametrize("kind", [Gaussian, Laplace])
+@pytest.mark.parametrize("kind", [Gaussian, ExactlyGaussian, Laplace])
 @pytest.mark.parametrize("tables", ["all 2-way", "all 2-way + all 3-way", "all 1-way"])
 @pytest.mark.parametrize("budget", [Fraction(1, 50), Fraction(3)])
 def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], tables: str, budget: Fraction) -> None:
@@ -79,6 +82,25 @@ def test_the_whole_budget_is_spent_and_nothing_more(kind: type[PrivateTables], t
         plan = Adaptive(tables=tables, clique_cells=cells).plan(table.layout)
         learned(private, table.layout, table.total, no_rules(table.layout), plan)
         assert private.left == 0
+
+
+@pytest.mark.parametrize(("charge", "kind"), [(gaussian, ExactlyGaussian), (zero_concentrated, Gaussian)])
+def test_choices_are_priced_as_the_charge_says(
+    charge: Callable[..., Charge], kind: type[PrivateTables], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the budget is the rho of the charge."""
+    asked, table = list[tuple[type, Fraction]](), table_of(0)
+
+    def within(counts: Counts, kind: type, budget: Fraction, **_: object) -> None:
+        asked.append((kind, budget))
+        raise ValueError
+
+    monkeypatch.setattr(mechanism, "asked_within", within)
+    paid = charge("generation", Fraction(1, 3), "")
+    private = PrivateCounts(table, Meter([paid]), SystemEntropy())
+    with pytest.raises(PrivateFailure):
+        Adaptive().fit(private, paid, no_rules(table.layout))
+    assert asked == [(kind, Fraction(1, 3))]
 
 
 @BOTH

@@ -12,13 +12,20 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.adaptive.mechanism import Asked, Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive import mechanism
+from synthrelease.candidates.generators.adaptive.mechanism import (
+    Asked,
+    ExactlyGaussian,
+    Gaussian,
+    Laplace,
+    PrivateTables,
+)
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy
 
 WORLD = World({"a": 1, "b": 2})
 TABLES = [(0,), (1,), (0, 1)]
-BOTH = pytest.mark.parametrize("kind", [Gaussian, Laplace])
+BOTH = pytest.mark.parametrize("kind", [Gaussian, ExactlyGaussian, Laplace])
 
 
 def neighbours(n: int) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
@@ -106,6 +113,16 @@ def test_parts_add_up_to_the_budget_exactly_and_not_further(kind: type[PrivateTa
         private.table((0,), Fraction(1, 10**30))
 
 
+@pytest.mark.parametrize(("kind", "epsilon"), [(Gaussian, 2.0), (ExactlyGaussian, 2 * math.log(0.6914625 / 0.3085375))])
+def test_a_choice_gets_the_epsilon_that_its_part_pays_for(
+    kind: type[PrivateTables], epsilon: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given = list[Fraction]()
+    monkeypatch.setattr(mechanism, "choose", lambda scores, *, epsilon, **_: given.append(epsilon) or 0)
+    kind(WORLD.counts([0, 5]), Fraction(1), SystemEntropy()).choice(QUESTIONS, Fraction(1, 2))
+    assert float(given[0]) == pytest.approx(epsilon, rel=1e-6)
+
+
 def slow_exponential(scores: Sequence[int], rate: float) -> np.ndarray:
     weights = np.array([math.exp(rate * (score - max(scores))) for score in scores])
     return weights / weights.sum()
@@ -123,12 +140,17 @@ def slow_permute_and_flip(scores: Sequence[int], rate: float) -> np.ndarray:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("kind", "law"), [(Gaussian, slow_exponential), (Laplace, slow_permute_and_flip)])
+@pytest.mark.parametrize(
+    ("kind", "law"), [(Gaussian, slow_exponential), (ExactlyGaussian, slow_exponential), (Laplace, slow_permute_and_flip)]
+)
 def test_a_choice_has_the_law_of_its_mechanism(kind: type[PrivateTables], law: object) -> None:
-    """At a part of 1/2 the epsilon is 2 for the exponential mechanism (epsilon^2 / 8) and 1/2 for permute-and-flip."""
+    """At a part of 1/2 the epsilon is 2 for the exponential mechanism (epsilon^2 / 8) and 1/2 for permute-and-flip.
+
+    In a Gaussian budget mu is 1, and the epsilon 2 ln(p / (1 - p)), p = Pr[N < 1 / 2] = 0.69146: 1.6140.
+    """
     rows, draws = [0, 0, 5, 4], 6000
     scores, sensitivity = scores_of(rows)
-    epsilon = 2.0 if kind is Gaussian else 0.5
+    epsilon = {Gaussian: 2.0, ExactlyGaussian: 2 * math.log(0.6914625 / 0.3085375), Laplace: 0.5}[kind]
     expected = law(scores, epsilon / (2 * sensitivity))  # type: ignore[operator]
     counts = WORLD.counts(rows)
     found = np.bincount(

@@ -69,7 +69,7 @@ def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:
         yield library, "np", _Numpy()
     spent = Randomness.gaussian_noise
     yield Randomness, "gaussian_noise", lambda self, sigma, size=None: _noise_of_library(spent, self, sigma, size)
-    for name, stand_in in (("choose", _choose), ("discrete_laplace", _laplace), ("discrete_gaussian", _gaussian)):
+    for name, stand_in in (("choose", _choose), ("discrete_laplace", _laplace), ("rounded_gaussian", _gaussian)):
         drawn = getattr(randomness, name)
         for module in [module for title, module in sys.modules.items() if title.startswith("synthrelease")]:
             if getattr(module, name, None) is drawn:

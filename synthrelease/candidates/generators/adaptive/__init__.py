@@ -10,7 +10,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
@@ -24,8 +24,8 @@ from synthrelease.candidates.generators.maximum_entropy import families_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import RejectedRound, Unexpected
-from synthrelease.measurements.terms import FormulaTerm, unknown_columns
+from synthrelease.errors import RejectedRound
+from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ class AdaptiveGenerator(Generator):
         Example: `clique_cells = 65536`.
     """
 
-    tables: str = Field(default="all 2-way + all 3-way", min_length=1, max_length=10_000)
+    tables: Formula = "all 2-way + all 3-way"
     prior: str | None = None
     prior_weight: float = Field(default=50.0, gt=0, le=1e12)
     clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
@@ -91,17 +91,9 @@ class AdaptiveGenerator(Generator):
     rounds_per_column: ClassVar[int]
     """A round gets one part of so many for each column, at first."""
 
-    @field_validator("tables")
-    @classmethod
-    def _terms(cls, text: str) -> str:
-        terms = [FormulaTerm.of(term) for term in text.split("+")]
-        if not any(term.weight for term in terms):
-            raise Unexpected("a table with a weight above 0", repr(text))
-        return text
-
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
-        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
+        return read_terms(self.tables)
 
     @property
     def prior_file(self) -> str | None:
@@ -187,6 +179,7 @@ class Adaptive(AdaptiveGenerator):
     no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
     family: Literal["adaptive"] = "adaptive"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
     rounds_per_column: ClassVar[int] = 4
@@ -199,13 +192,14 @@ class Adaptive(AdaptiveGenerator):
 
         Privacy
         -------
-        rho-zero-concentrated, neighbours replace one record: discrete Gaussian tables of squared l2 sensitivity 2 and choices
-        of sensitivity 2 for each unit of weight, whose parts add up to at most rho (`mechanism`; theory 12.11, adaptive
-        generators).
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record: rounded
+        Gaussian tables of squared l2 sensitivity 2 and choices of sensitivity 2 for each unit of weight, whose parts add up to
+        at most rho (`mechanism`; theory 12.11, adaptive generators).
         """
-        from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
+        from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian
 
-        return self._fit(private, charge, background, Gaussian, charge.curve().rho)
+        kind = ExactlyGaussian if charge.gaussian else Gaussian
+        return self._fit(private, charge, background, kind, charge.curve().rho)
 
 
 class AdaptivePure(AdaptiveGenerator):
@@ -224,7 +218,7 @@ class AdaptivePure(AdaptiveGenerator):
     )
     draft: ClassVar[dict[str, object]] = {"prior_weight": [50, 300]}
     family: Literal["adaptive_pure"] = "adaptive_pure"
-    tables: str = Field(default="all 2-way", min_length=1, max_length=10_000)
+    tables: Formula = "all 2-way"
     guarantee: ClassVar[Guaranteed] = "pure"
     first: ClassVar[Fraction] = Fraction(3, 10)
     last: ClassVar[Fraction] = Fraction(0)

@@ -4,8 +4,8 @@ Private: the counts of the table, its exact sub-tables and their distances from 
 chosen ones, public. All that a generator learns goes through `PrivateTables`, which holds the counts as the door does. What it
 asks next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
 
-Guarantee: the budget, rho or epsilon, for the whole conversation; neighbours replace one record, which moves at most two counts
-of a table, each by 1 (`CHANGE`), and a score by two weights.
+Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for the whole conversation; neighbours replace one
+record, which moves at most two counts of a table, each by 1 (`CHANGE`), and a score by two weights.
 """
 
 from __future__ import annotations
@@ -17,13 +17,14 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
+from synthrelease.accounting.gaussian import choice_epsilon
 from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import BudgetError
-from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, discrete_laplace, gaussian_scale
+from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, gaussian_scale, rounded_gaussian
 
 Found = TypeVar("Found")
 CHANGE = 2
@@ -58,11 +59,12 @@ class PrivateTables:
 
     Privacy
     -------
-    Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`), with epsilon
-    it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps its own guarantee for any question that depends on the
-    answers before it, and the parts never add up to more than the budget, which is fixed (theory 12.10, a budget that answers
-    share out; Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic 2021). The number of answers is a function of
-    the answers. Between them nothing of the table is looked at.
+    Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`) or
+    sqrt(2 rho)-Gaussian (`ExactlyGaussian`), with epsilon it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps
+    its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
+    budget, which is fixed (theory 12.10, a budget that answers share out; Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic
+    2021; theory 9.16, a Gaussian budget that answers share out). The number of answers is a function of the answers. Between
+    them nothing of the table is looked at.
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
@@ -117,13 +119,13 @@ class PrivateTables:
 
 
 class Gaussian(PrivateTables):
-    """Discrete Gaussian noise and the exponential mechanism; parts are rhos."""
+    """Rounded Gaussian noise and the exponential mechanism; parts are rhos."""
 
     mean_error: ClassVar[float] = 0.7979  # sqrt(2 / pi)
 
     def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
         """Squared l2 sensitivity 2, not the 4 of two steps of adding and removing: the steps are in different cells."""
-        return discrete_gaussian(values, squared_sensitivity=CHANGE, rho=part, entropy=self._entropy)
+        return rounded_gaussian(values, squared_sensitivity=CHANGE, rho=part, entropy=self._entropy)
 
     def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
         """epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4)."""
@@ -133,6 +135,19 @@ class Gaussian(PrivateTables):
     @classmethod
     def variance(cls, part: Fraction) -> float:
         return gaussian_scale(CHANGE, part) ** 2
+
+
+class ExactlyGaussian(Gaussian):
+    """The same, for a budget that is Gaussian: with rho the conversation is sqrt(2 rho)-Gaussian, and choices cost more of it.
+
+    Squares of mu add up where parts are chosen by the answers before them (theory 9.16, a Gaussian budget that answers share
+    out).
+    """
+
+    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+        """An exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a choice)."""
+        epsilon = choice_epsilon(part)
+        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism="exponential", entropy=self._entropy)
 
 
 class Laplace(PrivateTables):

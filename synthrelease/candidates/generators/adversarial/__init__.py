@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 from pydantic import Field
@@ -53,6 +54,7 @@ class AdversarialGenerator(Generator):
     generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
     """
 
+    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     steps: int = Field(default=500, ge=1, le=100_000)
     batch: int = Field(default=1000, ge=1, le=100_000)
     weight_limit: float = Field(default=0.03, gt=0, le=10)

@@ -11,7 +11,7 @@ Some things differ from Xie, Lin, Wang, Wang & Zhou (2018) and from DPCTGAN:
 
 - every step takes the gradient over all rows, not over a random batch. Rows that are equal have the same gradient, so a step
   costs one pass over the distinct rows; and no accounting of random batches is needed;
-- the noise is exact, discrete and Gaussian, on a public grid; the accounting is zero-concentrated.
+- the noise is Gaussian, rounded to a public grid and exact; the accounting is zero-concentrated, or Gaussian.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
 from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import SystemEntropy, discrete_gaussian
+from synthrelease.randomness import SystemEntropy, rounded_gaussian
 
 _CHUNK = 2**13
 """Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
@@ -129,7 +129,7 @@ def noisy_gradient(
     slack = (step + 2.0**-37 * counts.total * clip) * math.sqrt(len(exact))
     steps = math.ceil((2 * clip + slack) / step) + 1
     grid = np.rint(exact / step).astype(np.int64)
-    noisy = discrete_gaussian(grid, squared_sensitivity=steps**2, rho=rho, entropy=entropy) * step
+    noisy = rounded_gaussian(grid, squared_sensitivity=steps**2, rho=rho, entropy=entropy) * step
     ends = np.cumsum([layer.size for layer in critic.weights])[:-1]
     return [part.reshape(layer.shape) for part, layer in zip(np.split(noisy, ends), critic.weights, strict=True)]
 

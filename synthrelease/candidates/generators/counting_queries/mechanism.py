@@ -20,7 +20,7 @@ from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.counting_queries import NoisyAnswers, QueryPool, Shares, Update, correct
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.randomness import SystemEntropy, choose, discrete_gaussian, discrete_laplace
+from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -58,7 +58,7 @@ class ConcentratedSteps(PrivateSteps):
         return choose(errors, sensitivity=1, epsilon=epsilon, mechanism="exponential", entropy=self.entropy)
 
     def measure(self, count: int) -> int:
-        return int(discrete_gaussian(np.array([count]), squared_sensitivity=1, rho=self.part, entropy=self.entropy)[0])
+        return int(rounded_gaussian(np.array([count]), squared_sensitivity=1, rho=self.part, entropy=self.entropy)[0])
 
 
 def answer(

@@ -28,7 +28,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
-from synthrelease.measurements.terms import FormulaTerm, unknown_columns
+from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
 
 
@@ -71,25 +71,17 @@ class Marginals(MeasuringGenerator):
     )
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     family: Literal["marginals"] = "marginals"
-    tables: str = Field(min_length=1, max_length=10_000)
+    tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
     sums: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     guarantee: ClassVar[Guaranteed] = "pure"
 
-    @field_validator("tables")
-    @classmethod
-    def _terms(cls, text: str) -> str:
-        terms = [FormulaTerm.of(term) for term in text.split("+")]
-        if not any(term.weight for term in terms):
-            raise Unexpected("a table with a weight above 0", repr(text))
-        return text
-
     @field_validator("only_measured")
     @classmethod
     def _weighted_terms(cls, text: str | None) -> str | None:
-        if text is not None and not all(FormulaTerm.of(term).weight for term in text.split("+")):
+        if text is not None and not all(term.weight for term in read_terms(text)):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
@@ -109,12 +101,12 @@ class Marginals(MeasuringGenerator):
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
-        return tuple(FormulaTerm.of(term) for term in self.tables.split("+"))
+        return read_terms(self.tables)
 
     @cached_property
     def other_terms(self) -> tuple[FormulaTerm, ...]:
         """What is measured and not modelled."""
-        return () if self.only_measured is None else tuple(FormulaTerm.of(term) for term in self.only_measured.split("+"))
+        return () if self.only_measured is None else read_terms(self.only_measured)
 
     @cached_property
     def sum_groups(self) -> tuple[SumGroup, ...]:

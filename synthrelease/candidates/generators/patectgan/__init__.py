@@ -58,9 +58,9 @@ class PATECTGAN(AdversarialGenerator):
         "its own part of the original records, vote which generated rows look real, and a neural network learns to make such "
         "rows; the votes, and how frequent the categories are, have noise."
     )
-    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
     family: Literal["patectgan"] = "patectgan"
     guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
     seconds_per_effort: ClassVar[float] = 1.8e-5
     steps: int = Field(default=300, ge=1, le=100_000)
     batch: int = Field(default=500, ge=1, le=100_000)

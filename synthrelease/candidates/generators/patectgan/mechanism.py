@@ -28,7 +28,7 @@ from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequ
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Layout
-from synthrelease.randomness import SystemEntropy, discrete_gaussian
+from synthrelease.randomness import SystemEntropy, rounded_gaussian
 
 Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 """From bins of rows, and from how often each pair is expected, to noisy votes. One step may ask once."""
@@ -157,14 +157,14 @@ def taught(
 def noisy_votes(
     teachers: Teachers, bins: list[np.ndarray], expected: np.ndarray, rho: Fraction, entropy: SystemEntropy
 ) -> np.ndarray:
-    """(rows,) int64 votes with discrete Gaussian noise.
+    """(rows,) int64 votes with rounded Gaussian noise.
 
     Privacy
     -------
     rho-zero-concentrated, neighbours replace one record, whatever the votes are: given who belongs to whom, one teacher's votes
     may change, so each of k counts moves by at most 1, and all by at most k in squared l2 norm.
     """
-    return discrete_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)
+    return rounded_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)
 
 
 def _cells_of_rows(counts: Counts, start: int, stop: int) -> np.ndarray:

@@ -3,7 +3,7 @@
 The library decides which tables are measured and fits the model. Three things of it are not used (docs/generators.md):
 
 - Its domain comes from the public layout, never from the rows that occur.
-- Its Gaussian noise is replaced by exact discrete Gaussian noise, which is as good on integer counts, and its exponential
+- Its Gaussian noise is replaced by exact, rounded Gaussian noise, which is as good on integer counts, and its exponential
   mechanism, which draws from numpy's global generator, by the one of all other generators: both draw from the operating system.
 - Its rows are not used. mbi's default, `round`, keeps the order of the rows inside each parent group, so that columns depend on
   each other that should not. Rows are drawn from the fitted tables.

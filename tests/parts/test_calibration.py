@@ -7,11 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.domain.margins import Calibration
 from synthrelease.errors import SpecError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.conftest import ROOT
 
-BASE = Path(__file__).parent / "bad_specs" / "base"
+BASE = ROOT / "tests" / "specification" / "bad_specs" / "base"
 HEAD = '[calibration]\nsource = "A yearbook"\n'
 
 
@@ -37,14 +39,15 @@ def test_groups_are_bins_of_an_alternative_or_coarser_ones_and_fit_every_alterna
         margin('["age"]', '{ "15-54" = 70, "55-74" = 30 }')
         + margin('["sex", "age"]', '{ female = { "<30" = 10, ">=30" = 40 }, male = { "<30" = 20, ">=30" = 30 } }'),
     )
-    assert spec.calibration is not None
-    ages, both = spec.calibration.margins
+    calibration = spec.part(Calibration)
+    assert calibration is not None
+    ages, both = calibration.margins
     years = range(15, 75)  # the own values of ages are atoms, because a mean is taken of them
     assert ages.into == (tuple(int(age >= 55) for age in years),)
     assert both.into == ((1, 0), tuple(int(age >= 30) for age in years))  # categories in the order in which their totals stand
     assert both.table.tolist() == [[10, 40], [20, 30]]
     for transformation in spec.space.transformations:
-        released = spec.calibration.on(transformation).margins[0]
+        released = calibration.on(transformation).margins[0]
         labels = transformation.binning("age").labels
         assert released.into == (tuple(int(label == "55-74") for label in labels),)
 
@@ -62,8 +65,9 @@ def test_totals_from_a_file_are_those_that_could_stand_in_the_table(tmp_path: Pa
         encoding="utf-8",
     )
     spec = load(tmp_path, margin('["age", "sex", "education"]', '"../totals.csv"'))
-    assert spec.calibration is not None
-    (found,) = spec.calibration.margins
+    calibration = spec.part(Calibration)
+    assert calibration is not None
+    (found,) = calibration.margins
     assert found.shape == (3, 2, 3)
     assert found.table[2, 1].tolist() == [24, 25, 0.5]
 
@@ -150,6 +154,7 @@ def test_weights_may_start_from_a_column_of_design_weights(tmp_path: Path) -> No
             "bounds = [0, 1000]": 'bounds = [0, 1000]\nrole = "weight"',
         },
     )
-    assert spec.calibration is not None
-    assert spec.calibration.start == "income"
+    calibration = spec.part(Calibration)
+    assert calibration is not None
+    assert calibration.start == "income"
     assert spec.schema["income"].alternatives["hundreds"].numbers == (100, 150, 200)

@@ -2,11 +2,60 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from synthrelease.bundle.card.numbers import figure, rounded_up, words
-from synthrelease.published.calibration import CalibrationPart, JoinedPart, WeightsPart
+from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Outcome, Writing
+from synthrelease.domain.margins import Calibration
+from synthrelease.domain.raking import Weights
+from synthrelease.parts.calibration.published import CalibrationPart, JoinedPart, WeightsPart
+from synthrelease.parts.calibration.weighting import weights_or_reason
+from synthrelease.toml.bundle import BundleTable
 
 
-def sentences(part: CalibrationPart) -> list[str]:
+class CalibrationWriting(Writing[Calibration, CalibrationPart]):
+    made_anew = True
+
+    def make(self, value: Calibration, rows: AcceptedRows) -> Made[CalibrationPart]:
+        """The weights; a table that cannot have the totals stays without: it has met all criteria and is paid for."""
+        calibration = value.on(rows.transformation)
+        outcome = weights_or_reason(rows.table.counts, calibration, rows.columns)
+        part = CalibrationPart.of(calibration, rows.columns, outcome)
+        return Made(part=part, weights=None if isinstance(outcome, str) else outcome.of_cells)
+
+    def placeholder(self, value: Calibration, rows: AcceptedRows) -> CalibrationPart:
+        """Equal weights."""
+        equal = Weights(
+            of_cells=np.ones(1),
+            smallest=1.0,
+            largest=1.0,
+            design_effect=1.0,
+            cycles=1,
+            deviation=value.tolerance,
+            joined=(),
+        )
+        return CalibrationPart.of(value.on(rows.transformation), rows.columns, equal)
+
+    def section(self, part: CalibrationPart, bundle: BundleTable) -> CardSection:
+        """Where the totals come from, what came of the weights, and what they are not."""
+        return CardSection(place="rows", anchor="weights", heading="Weights", sentences=tuple(_sentences(part)))
+
+    def outcome(self, part: CalibrationPart) -> Outcome:
+        """The range of the weights, or why there are none."""
+        if part.weights is None:
+            return Outcome(
+                text=f"The table was released without weights: {part.failed}. Nothing is lost: change [calibration], and "
+                "`synthrelease card --bundle` adds the weights, at no cost.",
+                failed=True,
+            )
+        found = part.weights
+        return Outcome(
+            text=f"Weights: {found.smallest:g} to {found.largest:g}, design effect {found.design_effect:.3g}, totals met to "
+            f"{100 * found.deviation:.2g}%."
+        )
+
+
+def _sentences(part: CalibrationPart) -> list[str]:
     """What readers of a table must know about its weights, or about there being none."""
     margins = "; ".join(_margin(part, place) for place in range(len(part.margins)))
     source = f"Source: {part.source.rstrip('.')}."
@@ -46,3 +95,6 @@ def _joined(part: CalibrationPart, one: JoinedPart) -> str:
     margin = part.margins[one.margin] if one.margin < len(part.margins) else None
     of = "" if margin is None else f" of the margin {' by '.join(words(name) for name in margin.columns)}"
     return f"Too few rows stood in some groups{of}: {words(one.column)} {', '.join(one.groups)} were taken together."
+
+
+WRITING = CalibrationWriting()

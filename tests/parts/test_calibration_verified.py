@@ -39,8 +39,8 @@ def test_weights_as_they_were_written_are_in_order() -> None:
     for files in (BUNDLE, FAILED):
         report = verify_files(files)
         assert report.passed
-        assert check(report, "weights").found
-    assert "none: the table cannot have the totals" in check(verify_files(FAILED), "weights").found
+        assert check(report, "calibration").found
+    assert "none: the table cannot have the totals" in check(verify_files(FAILED), "calibration").found
 
 
 def with_weights(factor: float) -> tuple[bytes, bytes]:
@@ -104,7 +104,7 @@ def test_a_weight_that_is_no_number_is_found() -> None:
 )
 def test_what_does_not_follow_is_found(change: Callable[[dict[str, Any]], object]) -> None:
     report = forged(lambda tables: change(tables["calibration"]))
-    assert not check(report, "weights").passed
+    assert not check(report, "calibration").passed
 
 
 def test_a_table_said_to_be_without_weights_for_no_reason_is_found() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from decimal import Decimal
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import BeforeValidator, Field
 
@@ -73,6 +73,8 @@ class CalibrationTable(SpecTable):
         Example: `fewest_rows = 30`.
     """
 
+    only_words: ClassVar[bool] = True
+
     source: Annotated[Line, Field(min_length=1, max_length=500)]
     margins: list[MarginTable] = Field(min_length=1, max_length=20)
     start: str | None = None
@@ -81,3 +83,6 @@ class CalibrationTable(SpecTable):
     tolerance: float = Field(default=0.001, ge=1e-6, le=0.1)
     collapse: tuple[str, ...] = ()
     fewest_rows: int = Field(default=10, ge=1)
+
+
+TABLE = CalibrationTable

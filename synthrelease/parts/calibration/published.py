@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
 from synthrelease.accounting.rows import Way
 from synthrelease.domain.margins import Calibration, Margin
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.parts import Fact, Number, Part, number
+from synthrelease.published.parts import Fact, Number, Part, WeightColumn, number
 
 if TYPE_CHECKING:
     from synthrelease.domain.raking import Weights
@@ -76,6 +77,8 @@ class CalibrationPart(Part):
     weights : null where the margins could not be met: the table then has no column of weights, and `failed` says why.
     """
 
+    follows: ClassVar[str] = "card"
+
     source: str
     start: str | None
     floor: NotNegative
@@ -91,8 +94,15 @@ class CalibrationPart(Part):
         """The totals, which others had published."""
         return (("published_figures", "calibration.margins"),)
 
+    @property
+    def weights_column(self) -> WeightColumn | None:
+        """Where the totals were met."""
+        if self.weights is None:
+            return None
+        return WeightColumn(smallest=self.weights.smallest, largest=self.weights.largest, source=self.source)
+
     @classmethod
-    def of(cls, calibration: Calibration, columns: list[ColumnPart], outcome: Weights | str) -> CalibrationPart:
+    def of(cls, calibration: Calibration, columns: Sequence[ColumnPart], outcome: Weights | str) -> CalibrationPart:
         """A calibration on the released bins, with its weights or the reason why there are none."""
         labels = {column.name: column.labels for column in columns}
         return cls(
@@ -108,7 +118,7 @@ class CalibrationPart(Part):
             failed=outcome if isinstance(outcome, str) else "",
         )
 
-    def calibration(self, columns: list[ColumnPart]) -> Calibration:
+    def calibration(self, columns: Sequence[ColumnPart]) -> Calibration:
         """The calibration as it is stated. Raises LookupError or ValueError for groups that do not fit the columns."""
         labels = {column.name: column.labels for column in columns}
         return Calibration(
@@ -166,3 +176,6 @@ def _weights_part(weights: Weights) -> WeightsPart:
             JoinedPart(margin=joined.margin, column=joined.column, groups=list(joined.labels)) for joined in weights.joined
         ],
     )
+
+
+PUBLISHED = CalibrationPart

@@ -14,6 +14,7 @@ import pytest
 import synthrelease
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
+from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.published.document import read_strictly
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
@@ -106,7 +107,7 @@ def test_a_mistake_in_raking_loses_no_release_either(monkeypatch: pytest.MonkeyP
     def failing(*arguments: object) -> None:
         raise ZeroDivisionError("of a value")
 
-    monkeypatch.setattr("synthrelease.bundle.weights.raked", failing)
+    monkeypatch.setattr("synthrelease.parts.calibration.weighting.raked", failing)
     part = json.loads(weighted_bundle()["release.json"])["calibration"]
     assert part["failed"] == "the weights could not be computed (ZeroDivisionError)"
 
@@ -141,6 +142,7 @@ def test_what_release_json_says_about_weights_is_read_as_it_was_written() -> Non
     for files in (BUNDLE, weighted_bundle(CAPPED)):
         document = read_strictly(files["release.json"])
         assert document.dumped() == files["release.json"]
-        assert document.calibration is not None
-        assert document.calibration.calibration(document.columns).margins[1].labels == (("<=4", "5-6", ">6"),)
-    assert read_strictly(rich_bundle()["release.json"]).calibration is None
+        part = document.part(CalibrationPart)
+        assert part is not None
+        assert part.calibration(document.columns).margins[1].labels == (("<=4", "5-6", ">6"),)
+    assert read_strictly(rich_bundle()["release.json"]).part(CalibrationPart) is None

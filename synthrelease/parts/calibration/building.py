@@ -16,94 +16,79 @@ from synthrelease.domain.margins import WEIGHT, Calibration, Margin, disagreemen
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Column, Schema, Transformation
 from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.parts.calibration.table import CalibrationTable, MarginTable
+from synthrelease.parts.calibration.totals import stated_totals
 from synthrelease.specification.columns import group_binning
-from synthrelease.specification.totals import stated_totals
-from synthrelease.toml.calibration import CalibrationTable, MarginTable
+from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
 
 MOST_CELLS = 100_000
 """Of a margin."""
+DIGITS = 24
+"""Bytes of a weight, at most."""
 
 
-def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
-    """A column of design weights needs positive numbers, and a file of which each row is one respondent."""
-    marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
-    if marked and release.input.one_row_per is None:
-        problems.add(
-            "input.one_row_per",
-            f"'respondent', because {marked[0]!r} is a weight: a file that was expanded by weight is outside of the guarantee",
-            "nothing",
+class CalibrationBuilding(Building[CalibrationTable, Calibration | None]):
+    def build(self, table: CalibrationTable, around: Surroundings, problems: Problems) -> Calibration | None:
+        """The calibration over atomic bins; None, and problems, where it cannot be."""
+        before = len(problems.found)
+        _check_names(table, around, problems)
+        margins = list(_margins(table, around, problems))
+        if len(problems.found) > before:
+            return None
+        for one in disagreements(margins, table.tolerance):
+            of = f" of {one.cell}" if one.cell else ""
+            problems.add(
+                "calibration.margins",
+                f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
+                f"{one.left_total:.9g}{of} in the margin {one.left.name}, {one.right_total:.9g} in the margin {one.right.name}",
+            )
+        return Calibration(
+            source=table.source,
+            margins=tuple(margins),
+            start=table.start,
+            floor=table.floor,
+            cap=table.cap,
+            tolerance=table.tolerance,
+            collapse=table.collapse,
+            fewest_rows=table.fewest_rows,
         )
-    for name in marked:
-        numbers = [number for binning in _binnings(name, transformations) for number in binning.numbers]
-        if not all(number is not None and 0 < number < math.inf for number in numbers):
-            expected = "a number above 0 for every bin of a weight (categories need `numbers`, missing values have none)"
-            problems.add(f"columns.{name}.role", expected, "bins without one")
+
+    def bytes_of_a_row(self, value: Calibration | None, longest: int, files: int) -> int:
+        """A weight in each of them."""
+        return files * DIGITS
 
 
-def build_calibration(
-    table: CalibrationTable,
-    release: ReleaseFile,
-    schema: Schema,
-    groups: Mapping[str, Binning],
-    transformations: Sequence[Transformation],
-    synthetic: Plausibility,
-    file: Path,
-    problems: Problems,
-) -> Calibration | None:
-    """The calibration over atomic bins; None, and problems, where it cannot be.
-
-    Parameters
-    ----------
-    groups : the bins of the acceptance file's [groups].
-    synthetic : the rules for released rows, over atomic bins.
-    file : the configuration that names files of totals.
-    """
-    before = len(problems.found)
-    if WEIGHT in schema.by_name:
+def _check_names(table: CalibrationTable, around: Surroundings, problems: Problems) -> None:
+    """The column to start from, those to collapse, and that none has the name of the weights."""
+    if WEIGHT in around.schema.by_name:
         problems.add(f"columns.{WEIGHT}", f"another name: [calibration] adds a column {WEIGHT!r} to the table", repr(WEIGHT))
-    if table.start is not None and (table.start not in release.columns or release.columns[table.start].role != WEIGHT):
+    columns = around.release.columns
+    if table.start is not None and (table.start not in columns or columns[table.start].role != WEIGHT):
         problems.add("calibration.start", 'a column with role = "weight"', repr(table.start))
-    margins = []
-    for index, stated in enumerate(table.margins):
-        where, place, error = f"calibration.margins[{index}]", "", None
-        try:
-            place = "columns"
-            _check_columns(stated, schema, table.margins[:index])
-            place = "totals"
-            margin = _margin(stated, schema, groups, file)
-            _check_margin(margin, transformations, synthetic)
-            margins.append(margin)
-        except Unexpected as found:
-            error = found
-        if error is not None:
-            problems.add_error(f"{where}.{place}", error)
     used = {column for margin in table.margins for column in margin.columns}
     for name in table.collapse:
         if name not in used:
             problems.add(
                 "calibration.collapse", f"columns of the margins ({listing(sorted(used))})", repr(name), closest(name, used)
             )
-    if len(problems.found) > before:
-        return None
-    for one in disagreements(margins, table.tolerance):
-        of = f" of {one.cell}" if one.cell else ""
-        problems.add(
-            "calibration.margins",
-            f"totals that agree to {100 * table.tolerance:g}% (`tolerance`) in what margins share",
-            f"{one.left_total:.9g}{of} in the margin {one.left.name}, {one.right_total:.9g} in the margin {one.right.name}",
-        )
-    return Calibration(
-        source=table.source,
-        margins=tuple(margins),
-        start=table.start,
-        floor=table.floor,
-        cap=table.cap,
-        tolerance=table.tolerance,
-        collapse=table.collapse,
-        fewest_rows=table.fewest_rows,
-    )
+
+
+def _margins(table: CalibrationTable, around: Surroundings, problems: Problems) -> Iterator[Margin]:
+    """Those over atomic bins in which there is no mistake."""
+    for index, stated in enumerate(table.margins):
+        where, place, error = f"calibration.margins[{index}]", "", None
+        try:
+            place = "columns"
+            _check_columns(stated, around.schema, table.margins[:index])
+            place = "totals"
+            margin = _margin(stated, around.schema, around.groups, around.file)
+            _check_margin(margin, around.transformations, around.released)
+            yield margin
+        except Unexpected as found:
+            error = found
+        if error is not None:
+            problems.add_error(f"{where}.{place}", error)
 
 
 def _check_columns(stated: MarginTable, schema: Schema, earlier: Sequence[MarginTable]) -> None:
@@ -213,3 +198,6 @@ def _binnings(column: str, transformations: Sequence[Transformation]) -> Iterato
     """The bins that a released table may have in a column, each once."""
     found = {binning.name: binning for binning in (one.binning(column) for one in transformations)}
     yield from found.values()
+
+
+BUILDING = CalibrationBuilding()

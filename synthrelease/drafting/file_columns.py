@@ -1,0 +1,81 @@
+"""Every column of a public file as a draft has it, or the reason why it is left out."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+
+from synthrelease.drafting.codebook import CodebookEntry, no_answers
+from synthrelease.drafting.codelists import one_to_one
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.columns import draft_column
+from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
+from synthrelease.drafting.gaps import with_bins_for_gaps
+from synthrelease.drafting.persons import AS_KEY
+from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.rows import every_row, public_rows
+from synthrelease.drafting.together import Order, orders
+from synthrelease.toml.columns import InputTable
+
+
+def drafted_columns(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None
+) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
+    """Every column of the file, in its order, without that of the key; and which hold dates."""
+    answers = {
+        source: _answers(file, source, texts, book.get(source, CodebookEntry()))
+        for source, texts in file.columns.items()
+        if source != key
+    }
+    dated = draft_dates(_date_columns(file, answers), [])
+    rows = public_rows(file, answers)
+    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
+    order = orders(once.answers, rows)
+    columns: list[ColumnDraft] = []
+    left_out = [
+        LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
+        for source, because in file.unreadable.items()
+    ]
+    left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
+    left_out += file.not_wanted
+    left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
+    left_out += once.left_out
+    for source in (source for source in answers if source in dated or source in once.answers):
+        taken = [column.name for column in columns]
+        own = order.get(source, Order())
+        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
+        if isinstance(drafted, LeftOut):
+            left_out.append(drafted)
+        else:
+            columns += drafted if isinstance(drafted, list) else [drafted]
+    columns = [replace(column, doubt=_questions(column, once.doubts)) for column in columns]
+    return with_bins_for_gaps(columns, rows), left_out, list(dated)
+
+
+def _questions(column: ColumnDraft, almost: Mapping[str, str]) -> str:
+    """What the steward is asked about a column."""
+    return "; ".join(filter(None, [column.doubt, almost.get(column.source, "")]))
+
+
+def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
+    """The answers of a column, by its texts without surrounding blanks."""
+    notes, standard = file.notes.get(source), InputTable().missing_values
+    present, empty = Counter[str](), 0
+    for text, times in texts.items():
+        if text is None or text.strip() in standard:
+            empty += times
+        else:
+            present[text.strip()] += times
+    if notes:
+        labels = dict(notes.value_labels)
+        declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
+        entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
+    return Answers.of(source, present, empty, entry)
+
+
+def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
+    """The columns of dates, row by row: only they need a second look at the file."""
+    dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
+    columns = [date_column(answers[source], *found) for source, found in every_row(file, dated).items()]
+    return [column for column in columns if column is not None]
