@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.charges import STATED, Charge, decimal_text, in_parallel, in_sequence
-from synthrelease.accounting.conversion import check_above_0
+from synthrelease.accounting.charges import STATED, Charge, check_above_0, decimal_text, in_parallel, in_sequence
 from synthrelease.accounting.pieces import PIECES, PartitionRule, of_piece
 from synthrelease.accounting.renyi import RenyiCurve, root_down
 from synthrelease.accounting.selection import SelectionRule, private_selection

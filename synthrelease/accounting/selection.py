@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, decimal_text
-from synthrelease.accounting.conversion import check_above_0, epsilon_at
+from synthrelease.accounting.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, check_above_0, decimal_text, epsilon_at
 from synthrelease.accounting.renyi import selected
 from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
 from synthrelease.errors import BudgetError, Unexpected

@@ -9,8 +9,7 @@ from itertools import accumulate
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian
-from synthrelease.accounting.conversion import epsilon_at
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, epsilon_at, gaussian
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR

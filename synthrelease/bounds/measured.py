@@ -21,7 +21,8 @@ import numpy as np
 from synthrelease.criteria.known_errors import SumError
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.value_grid import in_steps
-from synthrelease.measurements.limits import entry_limit, noise_limit
+from synthrelease.measurements.cube_law import entry_limit
+from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements

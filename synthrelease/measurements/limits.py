@@ -12,12 +12,9 @@ sums are bounded by Markov's inequality for e^(h sum), for which every h gives a
 from __future__ import annotations
 
 import math
-from fractions import Fraction
 from functools import lru_cache
 
 import numpy as np
-
-from synthrelease.measurements.cube_law import cube_limit
 
 Parts = tuple[tuple[float, int, int], ...]
 """(b, w, k) of each part: scale of the noise, whole weight above 0, how many noises have both."""
@@ -52,11 +49,6 @@ def noise_limit(parts: Parts, risk: float) -> int:
         return markov
     points = 2 ** math.ceil(math.log2(2 * _markov(parts, _ALLOWANCE / 100) + 4))
     return markov if points > _GRID else min(markov, _on_grid(parts, risk, points))
-
-
-def entry_limit(together: int, scale: Fraction, risk: float) -> int:
-    """A t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
-    return noise_limit(((float(scale), 1, 1),), risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def _single(scale: float, risk: float) -> int:

@@ -10,8 +10,7 @@ import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
-from synthrelease.measurements.cube_law import cube_sd
-from synthrelease.measurements.limits import entry_limit
+from synthrelease.measurements.cube_law import cube_sd, entry_limit
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 

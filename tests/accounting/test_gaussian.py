@@ -11,8 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from synthrelease.accounting.charges import Charge, gaussian, in_sequence, mechanism, zero_concentrated
-from synthrelease.accounting.conversion import epsilon_at
+from synthrelease.accounting.charges import Charge, epsilon_at, gaussian, in_sequence, mechanism, zero_concentrated
 from synthrelease.accounting.gaussian import choice_epsilon, epsilon_of, of_pure, pure_epsilon_of, rho_within, root
 from synthrelease.accounting.renyi import RenyiCurve, zcdp
 from synthrelease.errors import BudgetError

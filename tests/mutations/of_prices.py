@@ -165,7 +165,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: one Gaussian part is enough",
         breaks="an exact curve for what is only zero-concentrated",
-        place="accounting.conversion:epsilon_at",
+        place="accounting.charges:epsilon_at",
         old="all(part.gaussian for part in curves)",
         new="any(part.gaussian for part in curves)",
         tests=("tests/accounting/test_gaussian.py::test_one_zero_concentrated_part_makes_the_sum_zero_concentrated",),

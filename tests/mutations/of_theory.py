@@ -192,8 +192,8 @@ OF_THE_THEORY = (
         name="meter: the planned epsilon is not compared",
         breaks="a mechanism spends more than was planned",
         place="enclave.door:Meter.take",
-        old="(planned.epsilon, planned.delta, planned.renyi) != (charge.epsilon, charge.delta, charge.renyi)",
-        new="(planned.delta, planned.renyi) != (charge.delta, charge.renyi)",
+        old="planned.price != charge.price",
+        new="planned.price[1:] != charge.price[1:]",
         tests=("tests/enclave/test_door.py",),
     ),
     Mutation(
@@ -574,7 +574,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: its limit is that of a noise of its own",
         breaks="limits of original sums are too narrow",
-        place="measurements.limits:entry_limit",
+        place="measurements.cube_law:entry_limit",
         old="noise_limit(((float(scale), 1, 1),), risk) if together == 1 else cube_limit(together, scale, risk)",
         new="noise_limit(((float(scale), 1, 1),), risk)",
         tests=("tests/criteria/test_limits_of_scored_sums.py",),
