@@ -21,7 +21,6 @@ import numpy as np
 from synthrelease.criteria.known_errors import SumError
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.value_grid import in_steps
-from synthrelease.measurements.cube_law import entry_limit
 from synthrelease.measurements.limits import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
@@ -124,6 +123,8 @@ class MeasuredLimits:
 
     def scored_sums(self) -> Iterator[SumError]:
         """Every measured sum of scores, from above and from below."""
+        from synthrelease.measurements.cube_law import entry_limit  # here, for few readers of a release have sums
+
         for one in self.measurements.sums:
             limit = entry_limit(one.together, one.sensitivity / one.epsilon, self.each)
             yield SumError(

@@ -76,7 +76,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them takes the numbers of bins",
         breaks="the model is pulled to the mean of bin numbers",
-        place="candidates.generators.marginals.mechanism:measure_sums",
+        place="candidates.generators.marginals.mechanism:_total",
         old="one.own is None",
         new="True",
         tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),
