@@ -751,8 +751,8 @@ OF_THE_THEORY = (
         name="one step: impossible records count",
         breaks="more noise than is needed",
         place="criteria.regression_one_step:_Step._residuals",
-        old="np.where(allowed, found.high, -np.inf)",
-        new="found.high",
+        old="possible.reshape(shape)",
+        new="(possible | True).reshape(shape)",
         tests=(ONE_STEP,),
     ),
     Mutation(
