@@ -51,7 +51,7 @@ def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """The grid of a figure that shares its noise with others: of all of them as many steps, so that none is moved by more.
 
     The step is the sensitivity / 2^bits: a float, for the bits are taken off its exponent, but no power of two, so that figures
-    are put on it in fractions (`grid_point`). It is never below the step of `noise_grid` (theory 9.14).
+    are put on it in fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share a noise).
     """
     step = math.ldexp(sensitivity, -grid_bits(rows))
     if step < 2.0**-1000:
@@ -65,7 +65,7 @@ def shared_steps(rows: int = 1) -> int:
 
 
 def grid_point(value: float, step: float) -> int:
-    """The nearest point of a grid, in steps; exact whatever the step, halves to even."""
+    """The point of a grid, in steps, that a released figure is, or is nearest to; exact whatever the step."""
     return round(Fraction(value) / Fraction(step))
 
 

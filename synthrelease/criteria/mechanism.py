@@ -6,7 +6,7 @@ figures that share their noise. What a figure is made of stands beside the crite
 
 Guarantee: eps-DP; neighbours replace one record. Laplace noise of the figure's own sensitivity, which its class proves, over
 eps; of a slack the sensitivity is 1, and so it is of the least of them (Proposition 3). Several figures together
-are put on grids on which none moves by more than D steps, and get one vector of noise (theory 9.14).
+are put on grids on which none moves by more than D steps, and get one vector of noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ import numpy as np
 from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.criteria.scores import Query
 from synthrelease.domain.counts import Counts
-from synthrelease.noise_grids import grid_point, shared_grid, shared_steps
+from synthrelease.noise_grids import shared_grid, shared_steps
 from synthrelease.randomness import NoisyFigure, SystemEntropy, laplace_figure, one_noise
 
 _LIMIT = 2.0**30
@@ -47,15 +47,15 @@ def noisy_figures(
     -------
     epsilon-DP for the vector, neighbours replace one record. A figure moves by at most its sensitivity, and is computed with an
     error of at most a quarter of a step, g = sensitivity / 2^bits, for either neighbour; so its grid points are at most 2^bits
-    + 2 = D steps apart (`shared_grid`), with the same D for all of them: the sensitivity of the one noise. Values of more than
-    2^48 steps are refused, as by `laplace_figure`.
+    + 2 = D steps apart (`shared_grid`), with the same D for all of them: the sensitivity of the one noise (theory 4.4, figures
+    that share a noise). The division is one of fractions. Values of more than 2^48 steps are refused, as by `laplace_figure`.
     """
     grids = [shared_grid(query.sensitivity, rows) for query in queries]
     values = [query.figure(counts) for query in queries]
     if not all(math.isfinite(value) and abs(value / grid.step) <= 2.0**48 for value, grid in zip(values, grids, strict=True)):
         raise ValueError("a figure that shares its noise must be finite, and not too large for its sensitivity")
-    points = np.array([grid_point(value, grid.step) for value, grid in zip(values, grids, strict=True)], dtype=np.int64)
-    noisy = one_noise(points, sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
+    points = [round(Fraction(value) / Fraction(grid.step)) for value, grid in zip(values, grids, strict=True)]
+    noisy = one_noise(np.array(points, dtype=np.int64), sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
     return tuple(
         NoisyFigure(value=point * grid.step, noise_sd=noise.sd(query.sensitivity, rows))
         for point, grid, query in zip(noisy.tolist(), grids, queries, strict=True)

@@ -1,8 +1,9 @@
 """Figures that share one noise: which ones do, and what their readers know of it. Nothing private is here.
 
 They are the figures of a dataset that a joint test accepted, where the whole release is pure: all of them are fixed before any
-is released, and one vector of noise costs the sum of what each of them would have paid for noise of its own (theory 9.14). Of
-the figures of a round the limits of bounds would not hold (13.1): the noise of one would tell how large that of the others is.
+is released, and one vector of noise costs the sum of what each would have paid for noise of its own (theory 4.4, figures that
+share a noise). Of the figures of a round the limits of bounds would not hold (theory 13.1, limit behind an accepted figure):
+that one of them passed would tell how large the noise of the others is.
 """
 
 from __future__ import annotations

@@ -157,7 +157,7 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     Privacy
     -------
     Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures
-    decided. Those of `spec.noises` get one noise together (theory 9.14, figures that share a noise).
+    decided. Those of `spec.noises` get one noise together (theory 4.4, figures that share a noise).
     """
     if spec.joint_test is None:
         return accepted.scores

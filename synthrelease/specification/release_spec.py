@@ -72,8 +72,8 @@ class ReleaseSpec:
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
-    shares_noise : whether figures after acceptance share one noise where that is less (theory 9.14). No setting: False for a
-        bundle from before, which `verify` plans once more.
+    shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
+        No setting: False for a bundle from before, which `verify` plans once more.
     parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
     """
 
