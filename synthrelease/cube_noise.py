@@ -2,7 +2,7 @@
 
 Its entries are not independent: all lie within one random radius. Where m numbers each move by at most D when a record is
 replaced, it costs what a single number costs, and has about sqrt((m + 1)(m + 2) / 3) D / epsilon as its standard deviation,
-where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.13, one noise for many numbers).
+where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.18, one noise for many numbers).
 """
 
 from __future__ import annotations

@@ -191,7 +191,7 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
     Privacy
     -------
     epsilon-DP for neighbours none of whose entries differ by more than `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
-    (theory 9.13, one noise for many numbers; Hardt & Talwar 2010). Drawn by whole numbers and exact coins: the law is the
+    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). Drawn by whole numbers and exact coins: the law is the
     stated one, at a rate that is an exact fraction.
     """
     if sensitivity < 1 or epsilon <= 0:

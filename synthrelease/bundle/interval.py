@@ -82,7 +82,7 @@ def one_noise_interval(
 ) -> FigureInterval:
     """An interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
 
-    The noise had no part in the decision. Its law is that of one number of several (theory 9.13, one noise for many numbers);
+    The noise had no part in the decision. Its law is that of one number of several (theory 9.18, one noise for many numbers);
     the level holds for this figure by itself. The rounding to the grid adds a step on either side.
     """
     step = shared_grid(sensitivity, rows).step

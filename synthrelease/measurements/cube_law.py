@@ -1,4 +1,4 @@
-"""The law of one number of a noise that several numbers share (theory 9.13, one noise for many numbers).
+"""The law of one number of a noise that several numbers share (theory 9.18, one noise for many numbers).
 
 The noise of m numbers is z with Pr[z] proportional to q^max|z_i|, q = e^(-1/b), b the scale. A radius k has Pr[k] proportional
 to (2k + 1)^m q^k, and given it each entry is uniform on {-k, ..., k}. So, for t at least 0,
