@@ -47,6 +47,28 @@ def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     return NoiseGrid(step, steps)
 
 
+def shared_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
+    """The grid of a figure that shares its noise with others: of all of them as many steps, so that none is moved by more.
+
+    The step is the sensitivity / 2^bits: a float, for the bits are taken off its exponent, but no power of two, so that figures
+    are put on it in fractions. It is never below the step of `noise_grid` (theory 4.4, figures that share a noise).
+    """
+    step = math.ldexp(sensitivity, -grid_bits(rows))
+    if step < 2.0**-1000:
+        raise ValueError("the sensitivity is too small for floating-point figures")
+    return NoiseGrid(step, shared_steps(rows))
+
+
+def shared_steps(rows: int = 1) -> int:
+    """The integer sensitivity, in steps, of every figure that shares its noise with others."""
+    return 2 ** grid_bits(rows) + 2
+
+
+def grid_point(value: float, step: float) -> int:
+    """The point of a grid, in steps, that a released figure is, or is nearest to; exact whatever the step."""
+    return round(Fraction(value) / Fraction(step))
+
+
 def laplace_sd(scale: Fraction) -> float:
     """Standard deviation of discrete Laplace noise of this scale: with a = exp(-1/scale), sqrt(2a) / (1 - a)."""
     decay = math.exp(-1 / float(scale))

@@ -14,12 +14,17 @@ from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep, Table, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import Criterion, Fitted, fitted_before
+from synthrelease.criteria import Criterion, Fitted, Query, fitted_before
 from synthrelease.criteria.joint import JointTest
+from synthrelease.criteria.mechanism import noisy_figures
+from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.domain.counts import Counts
+from synthrelease.randomness import SYSTEM
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 DRAWS = 3_000
 FIT_DRAWS = 400
+_SENSITIVITIES = (1 / 7, 250.0, 1e-9, 4096.0)
 _LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
 _SYNTHETIC = (0, 1, 5)
 _LINES: tuple[tuple[dict[str, int], Table, Table], ...] = (
@@ -39,7 +44,47 @@ def criterion_cases() -> Iterator[Case]:
         for epsilon in EPSILONS:
             for highs, left, right in _LINES:
                 yield _coefficients_case(fit, epsilon, highs, left, right)
+    for epsilon in EPSILONS:
+        yield shared_case(epsilon)
     yield _face_case()
+
+
+def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Figures with one noise, each moved by its whole sensitivity; `spent` is the epsilon of the noise, right unless given.
+
+    What tells the sides apart best is which of the two the largest entry of the noise is further from.
+    """
+    draw = partial(_shared, spent or epsilon)
+    return Case(
+        family="figures with one noise",
+        name=f"four figures, each moves{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, 0),
+        right=partial(draw, 1),
+        features=(
+            *(f"figure {place}" for place in range(len(_SENSITIVITIES))),
+            "largest entry from the right, less from the left",
+        ),
+        draws=DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _shared(epsilon: Fraction, side: int, draws: int) -> np.ndarray:
+    """(draws, 5): four figures of 0 on one side and of their sensitivities on the other, as `noisy_figures` releases them."""
+    world, noise = World({"a": 1}), OneNoise(figures=len(_SENSITIVITIES), epsilon=epsilon)
+    counts = world.counts((side, 1))
+    queries = [
+        Query(figure=partial(_moved, sensitivity=sensitivity), sensitivity=sensitivity) for sensitivity in _SENSITIVITIES
+    ]
+    found = np.array([[one.value for one in noisy_figures(counts, queries, noise, 2, SYSTEM)] for _ in range(draws)])
+    moves = found / np.array(_SENSITIVITIES)
+    return np.column_stack([found, np.abs(moves - 1).max(axis=1) - np.abs(moves).max(axis=1)])
+
+
+def _moved(counts: Counts, *, sensitivity: float) -> float:
+    """0, or the sensitivity when both records are in the second cell."""
+    return sensitivity * float(counts.dense()[1] == 2)
 
 
 def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:

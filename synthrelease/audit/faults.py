@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.audit.cases import Case
 from synthrelease.audit.choice_cases import SENSITIVITY, choice_case
-from synthrelease.audit.criterion_cases import expanded_case, scoring_case
+from synthrelease.audit.criterion_cases import expanded_case, scoring_case, shared_case
 from synthrelease.audit.model_cases import (
     adaptive_case,
     asked_case,
@@ -58,6 +58,7 @@ def faulty_cases() -> Iterator[Case]:
     yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
     yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))
     yield scoring_case("joint test, five criteria, 2 x 3", Fraction(1), spent=Fraction(2))
+    yield shared_case(Fraction(1), spent=Fraction(2))
     for name in (
         "mean of tables, 2 x 3",
         "median of b by a, 2 x 3",

@@ -69,7 +69,7 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
     check_confidence(confidence)
     if acceptance is not None and not 0 < acceptance <= 1:
         raise InputError(f"acceptance: expected a probability above 0 and at most 1, found {acceptance:g}.")
-    usable = [i for i, score in enumerate(release.criteria) if score.mechanism == "Laplace" and _usable(score.kind)]
+    usable = [i for i, score in enumerate(release.criteria) if _known_noise(score) and _usable(score.kind)]
     if not usable and measured_times(release, acceptance) is None:
         example = next(filter(_usable, CRITERIA))
         raise InputError(f"{release.folder}: expected a criterion that bounds errors, such as {example!r}; found none.")
@@ -83,6 +83,11 @@ def limits(release: PublishedRelease, confidence: float, acceptance: float | Non
         for i, risk in _risks(release, usable, divided_risk(release, confidence, acceptance)[0]).items()
         for score in [release.criteria[i]]
     )
+
+
+def _known_noise(score: Score) -> bool:
+    """Whether the figure itself has noise of a known law."""
+    return score.mechanism == "Laplace" or score.one_noise is not None
 
 
 def _usable(kind: str) -> bool:
@@ -120,6 +125,8 @@ def _risks(release: PublishedRelease, usable: list[int], risk: float) -> dict[in
 def _limit(score: Score, n: int, risk: float, acceptance: float | None) -> float:
     if score.noise_sd is None or score.sensitivity is None:
         raise InputError(f"criterion {score.name!r}: expected the noise of its figure, found none.")
+    if score.one_noise is not None:  # after acceptance alone: the noise had no part in it
+        return score.one_noise.upper(score.value, score.sensitivity, n, risk)
     step = noise_grid(score.sensitivity, n).step
     # the scale of the discrete noise is below sd/sqrt(2) + step/2; see the test
     scale = score.noise_sd / math.sqrt(2) + step / 2

@@ -8,7 +8,7 @@ from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
-from synthrelease.bundle.interval import LEVEL, laplace_interval
+from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval, one_noise_interval
 from synthrelease.bundle.options import with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion, Score
@@ -84,15 +84,7 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
     if part.noise_sd is None and part.noise_bound is None and epsilon == "0":
         return IntervalPart(level=1, low=part.value, high=part.value, how="exact")
     if part.sensitivity is not None and part.noise_sd is not None:
-        found = laplace_interval(
-            float(part.value),
-            sensitivity=float(part.sensitivity),
-            epsilon=Fraction(epsilon),
-            rows=n,
-            best=float(part.best),
-            worst=None if part.worst is None else float(part.worst),
-            passed_below=float(part.threshold) if part.decides else None,
-        )
+        found = _figure_interval(part, float(part.sensitivity), n)
         how: How = "noise and selection" if part.decides else "noise"
         high = None if found.high is None else number(found.high)
         return IntervalPart(level=level, low=number(found.low), high=high, how=how)
@@ -100,6 +92,22 @@ def interval_part(part: CriterionPart, n: int, bounds: BoundsPart | None = None)
         low, high = max(part.best, part.value - part.noise_bound), part.value + part.noise_bound
         return IntervalPart(level=level, low=number(low), high=number(high), how="redrawn noise")
     return None
+
+
+def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureInterval:
+    """By the law of its own noise, or of the one that it shares with others."""
+    value, best, worst = float(part.value), float(part.best), None if part.worst is None else float(part.worst)
+    if part.noise is not None:
+        return one_noise_interval(value, part.noise, sensitivity=sensitivity, rows=n, best=best, worst=worst)
+    return laplace_interval(
+        value,
+        sensitivity=sensitivity,
+        epsilon=Fraction(part.epsilon_exact),
+        rows=n,
+        best=best,
+        worst=worst,
+        passed_below=float(part.threshold) if part.decides else None,
+    )
 
 
 def own_version() -> str:

@@ -7,7 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.noise_grids import noise_grid
+from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.noise_grids import grid_point, noise_grid, shared_grid
 
 LEVEL = Fraction(95, 100)
 
@@ -66,6 +67,27 @@ def laplace_interval(
     if high is None:
         return FigureInterval(low=low, high=worst)
     top = (high + 1) * step
+    return FigureInterval(low=low, high=max(low, top if worst is None else min(worst, top)))
+
+
+def one_noise_interval(
+    value: float,
+    noise: OneNoise,
+    *,
+    sensitivity: float,
+    rows: int,
+    best: float,
+    worst: float | None,
+    level: Fraction = LEVEL,
+) -> FigureInterval:
+    """An interval that holds the exact figure in at least `level` of all releases, of a figure that shares its noise.
+
+    The noise had no part in the decision. Its law is that of one number of several (theory 9.18, one noise for many numbers);
+    the level holds for this figure by itself. The rounding to the grid adds a step on either side.
+    """
+    step = shared_grid(sensitivity, rows).step
+    released, reach = grid_point(value, step), noise.beyond(rows, float(1 - level)) + 1
+    low, top = max(best, (released - reach) * step), (released + reach) * step
     return FigureInterval(low=low, high=max(low, top if worst is None else min(worst, top)))
 
 

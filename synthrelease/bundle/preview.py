@@ -48,6 +48,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
             sensitivity=criterion.threshold / 100 if _noisy(criterion) else None,
             noise_sd=criterion.threshold / 100 if _noisy(criterion) else None,
             passed=True,
+            one_noise=spec.noises.get(criterion.name),
         )
         for criterion in spec.criteria
     )

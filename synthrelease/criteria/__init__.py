@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.joint import JointTest
     from synthrelease.criteria.offenders import Offender, PublicCounts
     from synthrelease.criteria.scores import Query, Score
-    from synthrelease.criteria.scoring import fitted_before, scores_of
+    from synthrelease.criteria.scoring import figures_of, fitted_before, scores_of
 else:
     __getattr__ = at_first_use(
         __name__,
@@ -26,7 +26,7 @@ else:
             "joint": ("JointTest",),
             "offenders": ("Offender", "PublicCounts"),
             "scores": ("Query", "Score"),
-            "scoring": ("fitted_before", "scores_of"),
+            "scoring": ("figures_of", "fitted_before", "scores_of"),
         },
     )
 
@@ -79,6 +79,7 @@ __all__ = [
     "Query",
     "Score",
     "Setting",
+    "figures_of",
     "fitted_before",
     "published_criterion",
     "scores_of",

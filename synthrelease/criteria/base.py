@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.offenders import Offender, PublicCounts
     from synthrelease.domain.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
+    from synthrelease.randomness import NoisyFigure
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -350,19 +351,30 @@ class Criterion(SpecTable):
         private : the private table on the candidate's bins, with this round's meter.
         fitted : as for `query`.
         """
-        found = self.asked(private.n, candidate, setting, fitted)
+        return self.answer(private, self.asked(private.n, candidate, setting, fitted))
+
+    def answer(self, private: PrivateCounts, found: Query | Score) -> Score:
+        """The figure of what was asked, with noise of its own; a score is one already."""
         return found if isinstance(found, Score) else self._release(private, found)
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """An estimate of how long a score takes on one core, beyond a few passes through the cells that occur."""
         return 0.0
 
+    @property
+    def own_noise(self) -> bool:
+        """Whether its figure is asked of the private table and released with noise of its own."""
+        return self.asks_something and self.figure_gets_noise
+
     def _release(self, private: PrivateCounts, query: Query) -> Score:
         """Release the figure of a query with Laplace noise."""
         from synthrelease.criteria.mechanism import noisy_figure  # here, for readers of a release have no use for it
 
         figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
-        noisy = private.spend(self.charge, figure)
+        return self.released(query, private.spend(self.charge, figure))
+
+    def released(self, query: Query, noisy: NoisyFigure) -> Score:
+        """The score of a figure that has its noise. That of a void candidate is no number, whatever came out."""
         value = math.nan if query.void else noisy.value
         return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)
 

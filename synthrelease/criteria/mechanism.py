@@ -1,10 +1,12 @@
 """The private half of every criterion: the exact figure of its query, or the least slack of all queries, comes out with noise.
 
-Private: the counts of the table, the exact figure and slack of it. Out: one noisy number, public. What a figure is made of
-stands beside the criteria: `marginals`, `groupings`, `records` and `faithfulness` have a `mechanism.py` each.
+Private: the counts of the table, exact figures and slacks of it. Out: one noisy number, public, or one for each of several
+figures that share their noise. What a figure is made of stands beside the criteria: `marginals`, `groupings`, `records` and
+`faithfulness` have a `mechanism.py` each.
 
 Guarantee: eps-DP; neighbours replace one record. Laplace noise of the figure's own sensitivity, which its class proves, over
-eps; of a slack the sensitivity is 1, and so it is of the least of them (Proposition 3).
+eps; of a slack the sensitivity is 1, and so it is of the least of them (Proposition 3). Several figures together
+are put on grids on which none moves by more than D steps, and get one vector of noise (theory 4.4, figures that share a noise).
 """
 
 from __future__ import annotations
@@ -13,9 +15,13 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
+from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.criteria.scores import Query
 from synthrelease.domain.counts import Counts
-from synthrelease.randomness import NoisyFigure, SystemEntropy, laplace_figure
+from synthrelease.noise_grids import shared_grid, shared_steps
+from synthrelease.randomness import NoisyFigure, SystemEntropy, laplace_figure, one_noise
 
 _LIMIT = 2.0**30
 """Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""
@@ -24,6 +30,36 @@ _LIMIT = 2.0**30
 def noisy_figure(counts: Counts, query: Query, epsilon: Fraction, rows: int, entropy: SystemEntropy) -> NoisyFigure:
     """The figure of a query, with noise."""
     return laplace_figure(query.figure(counts), sensitivity=query.sensitivity, epsilon=epsilon, rows=rows, entropy=entropy)
+
+
+def noisy_figures(
+    counts: Counts, queries: Sequence[Query], noise: OneNoise, rows: int, entropy: SystemEntropy
+) -> tuple[NoisyFigure, ...]:
+    """The figures of several queries, with one noise that they share.
+
+    Parameters
+    ----------
+    queries : fixed before any of their figures is released: none rests on the noise of another.
+    noise : its epsilon is that of all of them together.
+    rows : the public number of rows behind the figures, on which their grids depend.
+
+    Privacy
+    -------
+    epsilon-DP for the vector, neighbours replace one record. A figure moves by at most its sensitivity, and is computed with an
+    error of at most a quarter of a step, g = sensitivity / 2^bits, for either neighbour; so its grid points are at most 2^bits
+    + 2 = D steps apart (`shared_grid`), with the same D for all of them: the sensitivity of the one noise (theory 4.4, figures
+    that share a noise). The division is one of fractions. Values of more than 2^48 steps are refused, as by `laplace_figure`.
+    """
+    grids = [shared_grid(query.sensitivity, rows) for query in queries]
+    values = [query.figure(counts) for query in queries]
+    if not all(math.isfinite(value) and abs(value / grid.step) <= 2.0**48 for value, grid in zip(values, grids, strict=True)):
+        raise ValueError("a figure that shares its noise must be finite, and not too large for its sensitivity")
+    points = [round(Fraction(value) / Fraction(grid.step)) for value, grid in zip(values, grids, strict=True)]
+    noisy = one_noise(np.array(points, dtype=np.int64), sensitivity=shared_steps(rows), epsilon=noise.epsilon, entropy=entropy)
+    return tuple(
+        NoisyFigure(value=point * grid.step, noise_sd=noise.sd(query.sensitivity, rows))
+        for point, grid, query in zip(noisy.tolist(), grids, queries, strict=True)
+    )
 
 
 def noisy_least_slack(

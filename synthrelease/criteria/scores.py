@@ -5,8 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TYPE_CHECKING
 
 from synthrelease.domain.counts import Counts
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.one_noise import OneNoise
 
 ANSWERED = "none: an upper bound that follows from the published measurements"
 """The mechanism of a criterion that measurements answer."""
@@ -24,6 +28,7 @@ class Score:
     noise_bound : where the noise is not added to the figure itself: an estimate of what it moves the figure by at most, in 95
         of 100 cases.
     decides : whether this very figure was compared with the threshold; it is then known only because it passed.
+    one_noise : where several figures share one noise, that noise; `epsilon` is this figure's share of what it cost.
     """
 
     name: str
@@ -37,6 +42,7 @@ class Score:
     passed: bool
     noise_bound: float | None = None
     decides: bool = True
+    one_noise: OneNoise | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -38,6 +38,11 @@ class Meter:
             )
         del self._left[charge.name]
 
+    def take_all(self, charges: Charge | Sequence[Charge]) -> None:
+        """Strike a charge off the plan, or several that pay for one output together. Raises BudgetError as `take`."""
+        for charge in [charges] if isinstance(charges, Charge) else charges:
+            self.take(charge)
+
 
 class Door:
     """Private counts that only `spend` opens. The representation never shows counts.
@@ -65,12 +70,12 @@ class Door:
         """Whether the table is one of these public ones, by their `Counts.digest`. `same_file` says why this may be asked."""
         return bool(digests) and _opaque(lambda: self.__counts.digest()) in digests
 
-    def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
+    def spend(self, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Result]) -> Result:
         """Run a mechanism that satisfies the guarantee of `charge` on the private counts and return its output.
 
         Parameters
         ----------
-        charge : the planned charge that pays for it.
+        charge : the planned charge that pays for it, or several that pay for it together: their sum is what it guarantees.
         mechanism : gets the counts, returns only what its guarantee covers. It should be total: not fail on any table.
 
         Raises
@@ -79,7 +84,7 @@ class Door:
         PrivateFailure : when the mechanism fails; with no message, cause or frame of it attached.
         """
         self._check_whole()
-        self._meter.take(charge)
+        self._meter.take_all(charge)
         return _opaque(lambda: mechanism(self.__counts))
 
     def with_plan(self, planned: Sequence[Charge]) -> Self:

@@ -56,8 +56,12 @@ from synthrelease.toml.reading import dotted
 
 if TYPE_CHECKING:
     from synthrelease.criteria import Criterion, Score
+    from synthrelease.criteria.one_noise import OneNoise
 
 FORMAT: Literal[5] = 5
+MOST_SHARING = 100
+"""Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
+
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
 
@@ -70,6 +74,24 @@ class IntervalPart(Part):
     how: How
 
 
+class OneNoisePart(Part):
+    """The noise that a figure shares with others: how many they are, itself counted, and what it cost for all of them."""
+
+    figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
+    epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
+
+    @classmethod
+    def of(cls, noise: OneNoise) -> OneNoisePart:
+        """As it is published."""
+        return cls(figures=noise.figures, epsilon_exact=str(noise.epsilon))
+
+    def noise(self) -> OneNoise:
+        """The noise itself."""
+        from synthrelease.criteria.one_noise import OneNoise
+
+        return OneNoise(figures=self.figures, epsilon=Fraction(self.epsilon_exact))
+
+
 class CriterionPart(Part):
     """A criterion, its threshold and its released figure.
 
@@ -78,6 +100,8 @@ class CriterionPart(Part):
     best, worst : what an exact figure can be; worst is null where nothing bounds it.
     decides : whether this very figure was compared with the threshold.
     parameters : everything else that stands in the acceptance file.
+    one_noise : the noise that the figure shares with others, `epsilon` being its share of what that cost; absent where it has
+        its own.
     """
 
     name: str
@@ -96,6 +120,16 @@ class CriterionPart(Part):
     worst: Number | None
     interval: IntervalPart | None
     parameters: dict[str, Any]
+    one_noise: OneNoisePart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "one_noise" or value is not None}
+
+    @property
+    def noise(self) -> OneNoise | None:
+        """The noise that the figure shares with others."""
+        return None if self.one_noise is None else self.one_noise.noise()
 
     @property
     def answered(self) -> bool:
@@ -139,6 +173,7 @@ class CriterionPart(Part):
             worst=number(worst) if math.isfinite(worst) else None,
             interval=None,
             parameters=parameters,
+            one_noise=None if score.one_noise is None else OneNoisePart.of(score.one_noise),
         )
 
     def score(self) -> Score:
@@ -157,6 +192,7 @@ class CriterionPart(Part):
             noise_bound=None if self.noise_bound is None else float(self.noise_bound),
             passed=self.passed,
             decides=self.decides,
+            one_noise=self.noise,
         )
 
 

@@ -11,11 +11,13 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from types import MappingProxyType
 
 import numpy as np
 
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.criteria import Criterion
+from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -93,7 +95,11 @@ class Outlook:
 
 
 def criterion_advice(
-    criteria: Sequence[Criterion], shortlisted: Sequence[AttemptResult], others: Sequence[AttemptResult], level: float
+    criteria: Sequence[Criterion],
+    shortlisted: Sequence[AttemptResult],
+    others: Sequence[AttemptResult],
+    level: float,
+    noises: Mapping[str, OneNoise] = MappingProxyType({}),
 ) -> tuple[CriterionAdvice, ...]:
     """Advice for every criterion.
 
@@ -102,15 +108,21 @@ def criterion_advice(
     shortlisted : attempts of the shortlist at the planned budget.
     others : all other attempts; they show candidates above the thresholds.
     level : wanted bound on false acceptance and rejection, in (0, 1/2).
+    noises : by the names of the criteria whose figures share one noise after acceptance, that noise.
     """
     return tuple(
-        _one_criterion(criterion, index, shortlisted, [*shortlisted, *others], level)
+        _one_criterion(criterion, index, shortlisted, [*shortlisted, *others], level, noises.get(criterion.name))
         for index, criterion in enumerate(criteria)
     )
 
 
 def _one_criterion(
-    criterion: Criterion, index: int, shortlisted: Sequence[AttemptResult], everything: Sequence[AttemptResult], level: float
+    criterion: Criterion,
+    index: int,
+    shortlisted: Sequence[AttemptResult],
+    everything: Sequence[AttemptResult],
+    level: float,
+    noise: OneNoise | None,
 ) -> CriterionAdvice:
     figures = [result.figures[index] for result in shortlisted]
     known = [figure for figure in figures if figure is not None]
@@ -142,7 +154,7 @@ def _one_criterion(
             (good if figure <= criterion.threshold else bad).append(accepted)
     return replace(
         advice,
-        noise_sd=math.sqrt(2) * scale_for_one / float(criterion.epsilon),
+        noise_sd=math.sqrt(2) * scale_for_one / float(criterion.epsilon) if noise is None else noise.deviation(scale_for_one),
         false_rejection=math.exp(-gap * float(criterion.epsilon) / scale_for_one) / 2,
         good_rejected=1 - float(np.mean(good)) if good else None,
         bad_accepted=float(np.mean(bad)) if bad else None,

@@ -342,7 +342,7 @@ class _Course:
             race=race,
             results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
             shortlist=shortlist,
-            criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level),
+            criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level, self.spec.noises),
             budgets=frontier(self.spec, by_budget, self.goal.level),
             proposal=proposal,
             outlook=outlook(kept, self.spec.selection_rule.law, self._least_per_fit(shortlist)),

@@ -12,7 +12,7 @@ from synthrelease.candidates.candidate import Candidate, make_candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator
 from synthrelease.candidates.kept_models import KeptModels
-from synthrelease.criteria import Fitted, Score, fitted_before, scores_of
+from synthrelease.criteria import Fitted, Score, figures_of, fitted_before, scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
@@ -157,11 +157,11 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     Privacy
     -------
     Spends `spec.plan.after`, by adaptive composition after the selection (theory 4.3, figures afterwards): nothing when figures
-    decided.
+    decided. Those of `spec.noises` get one noise together (theory 4.4, figures that share a noise).
     """
     if spec.joint_test is None:
         return accepted.scores
     transformation = accepted.candidate.transformation
     merged = private.with_plan(spec.plan.after).score.on(transformation)
-    scores = scores_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted)
+    scores = figures_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted, spec.noises)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

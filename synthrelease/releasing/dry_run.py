@@ -62,8 +62,8 @@ class MadeUp(PrivateCounts):
     def with_plan(self, planned: Sequence[Charge]) -> MadeUp:
         return MadeUp(self._counts, Meter(planned))
 
-    def spend(self, charge: Charge, mechanism: Callable[[Counts], Result]) -> Result:
-        self._meter.take(charge)
+    def spend(self, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Result]) -> Result:
+        self._meter.take_all(charge)
         return mechanism(self._counts)
 
 

@@ -20,6 +20,7 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
+from synthrelease.criteria.one_noise import OneNoise, shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
@@ -69,6 +70,8 @@ class ReleaseSpec:
     bundle : further formats of the release.
     intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
+    shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
+        No setting: False for a bundle from before, which `verify` plans once more.
     parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
     """
 
@@ -107,6 +110,7 @@ class ReleaseSpec:
     bundle: BundleTable = BundleTable()
     intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()
+    shares_noise: bool = True
     parts: Mapping[str, object] = field(default_factory=dict)
 
     def part(self, kind: type[Value]) -> Value | None:
@@ -130,8 +134,20 @@ class ReleaseSpec:
         return found | {"generator": with_digests(found["generator"], self.prior_digests)}
 
     @cached_property
-    def plan(self) -> Plan:
-        """The charge tree of a release."""
+    def noises(self) -> dict[str, OneNoise]:
+        """By the names of the criteria whose figures share one noise, that noise: after acceptance, if all charges are pure.
+
+        Under a curve one noise for the sum of some epsilons costs more than noises of their own do: half the square of the sum,
+        and not half the sum of the squares.
+        """
+        pure = all(charge.pure for part in self._charges for charge in part)
+        if self.joint_test is None or not self.shares_noise or not pure:
+            return {}
+        return shared_noise({each.name: each.epsilon for each in self.criteria if each.own_noise})
+
+    @cached_property
+    def _charges(self) -> tuple[tuple[Charge, ...], tuple[Charge, ...], tuple[Charge, ...]]:
+        """Once, per round and after acceptance."""
         once = [
             *([self.rows.charge] if self.rows.charge else []),
             *(replace(charge, reason=each.reason) for each in self.criteria for charge in each.once()),
@@ -143,10 +159,21 @@ class ReleaseSpec:
         after: list[Charge] = []
         if self.joint_test is not None:
             figures, after = [self.joint_test.charge], figures
+        return tuple(once), (*generation, *figures), tuple(after)
+
+    @cached_property
+    def plan(self) -> Plan:
+        """The charge tree of a release."""
+        once, per_round, after = self._charges
+        shared = {each.charge.name: self.noises[each.name] for each in self.criteria if each.name in self.noises}
+        after = tuple(
+            replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
+            for charge in after
+        )
         return Plan.of(
-            once=tuple(once),
-            per_round=(*generation, *figures),
-            after=tuple(after),
+            once=once,
+            per_round=per_round,
+            after=after,
             rule=self.selection_rule,
             delta=self.delta,
             partition=self.partition,

@@ -10,9 +10,10 @@ from fractions import Fraction
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
+from synthrelease.criteria.one_noise import shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.noise_grids import laplace_sd, noise_grid
+from synthrelease.noise_grids import grid_point, laplace_sd, noise_grid, shared_grid
 from synthrelease.published.document import BoundsPart, CriterionPart, ReleaseDocument, SelectionPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.bounds import bound_problems
@@ -32,6 +33,7 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
         problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts, document.selection)]
+    problems += _sharing_problems(document)
     problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
@@ -56,6 +58,31 @@ def _problems(criterion: CriterionPart, facts: PublicFacts, selection: Selection
         yield "its interval does not follow from its figure and its noise"
 
 
+def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
+
+    Bundles from before say of no figure that it does.
+    """
+    stated = {one.name: one.noise for one in document.criteria if one.noise is not None}
+    if not stated:
+        return
+    if document.selection.joint_test is None or document.guarantee.delta_exact != "0":
+        yield "criteria: figures share one noise, which they do after a joint test of a pure release alone"
+        return
+    kinds = {one.name: one.criterion() for one in document.criteria}
+    own = {
+        one.name: Fraction(one.epsilon_exact)
+        for one in document.criteria
+        if one.sensitivity is not None and ((known := kinds[one.name]) is None or known.own_noise)
+    }
+    noises = shared_noise(own)
+    for name in own:
+        if stated.get(name) != (expected := noises.get(name)):
+            shown = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
+            yield f"criterion {name!r}: expected {shown}, at the epsilons of all of them; found otherwise"
+    yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in stated if name not in own)
+
+
 def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
     sensitivity = float(criterion.sensitivity or 0)
     if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
@@ -68,13 +95,16 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
         known = math.nan
     if known is not None and not _near(known, sensitivity):
         yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
-    step, steps = noise_grid(sensitivity, facts.n)
-    noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
+    if criterion.noise is None:
+        step, steps = noise_grid(sensitivity, facts.n)
+        noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
+    else:
+        step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:
         yield "has noise that is added to it, and a bound of noise that is not"
     if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
         yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
-    if not (float(criterion.value) / step).is_integer():
+    if grid_point(float(criterion.value), step) * step != float(criterion.value):
         yield f"its figure {criterion.value} is not on the grid of its noise"
 
 

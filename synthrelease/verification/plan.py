@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 from pydantic import BaseModel
@@ -10,8 +11,9 @@ from pydantic import BaseModel
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion
+from synthrelease.criteria.one_noise import MECHANISM, OneNoise
 from synthrelease.errors import SpecError
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.document import CriterionPart, OneNoisePart, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable
@@ -32,6 +34,8 @@ def plan(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, by
     """Read the specification as a release does, names of columns and settings of every class included, and compare."""
     try:
         spec = read_specification(files.get(NAME, b""))
+        if all(part.one_noise is None for part in document.criteria):  # from before figures shared their noise
+            spec = replace(spec, shares_noise=False)
     except SpecError as error:
         return Check(name="plan", problems=tuple(str(problem) for problem in error.problems[:_SHOWN]))
     problems = list(_problems(document, table, spec))
@@ -54,20 +58,21 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
         yield f"criteria: expected {', '.join(each.name for each in spec.criteria)}, found others"
         return
     for part, criterion in zip(document.criteria, spec.criteria, strict=True):
-        yield from _criterion_problems(part, criterion, joint=spec.joint_test is not None)
+        yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
         yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
     yield from asked(document, spec.parts)
 
 
-def _criterion_problems(part: CriterionPart, criterion: Criterion, *, joint: bool) -> Iterator[str]:
+def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:
     expected = {
         "kind": criterion.kind,
         "threshold": number(criterion.threshold),
         "epsilon_exact": str(criterion.epsilon),
         "epsilon": upwards(criterion.epsilon),
         "parameters": parameters(criterion),
-        "mechanism": criterion.mechanism_words,
+        "mechanism": criterion.mechanism_words if noise is None else MECHANISM,
+        "one_noise": None if noise is None else OneNoisePart.of(noise),
         "decides": not joint or part.noise_sd is None,
     }
     for name, value in expected.items():

@@ -8,6 +8,7 @@ LAWS = "tests/inversion/test_laws.py"
 TABLES = "tests/inversion/test_tables.py"
 ROUNDED = "tests/inversion/test_rounded.py"
 NOISE = "tests/inversion/test_noise.py"
+SHARED = "tests/criteria/test_one_noise.py"
 TIES = f"{TABLES}::test_a_tie_is_resolved_by_further_bits"
 
 OF_NOISE = (
@@ -196,5 +197,77 @@ OF_NOISE = (
         old="2 * _CELL_BITS + 1",
         new="2 * _CELL_BITS - 1",
         tests=(f"{ROUNDED}::test_it_has_its_law",),
+    ),
+    Mutation(
+        name="one noise: figures move by more steps than are paid for",
+        breaks="more is spent than was charged",
+        place="noise_grids:shared_steps",
+        old="2 ** grid_bits(rows) + 2",
+        new="2 ** grid_bits(rows) - 2",
+        tests=(f"{SHARED}::test_no_pair_of_neighbours_moves_a_figure_by_more_than_the_noise_pays_for",),
+    ),
+    Mutation(
+        name="one noise: no room for the rounding to the grid",
+        breaks="more is spent than was charged",
+        place="noise_grids:shared_steps",
+        old="2 ** grid_bits(rows) + 2",
+        new="2 ** grid_bits(rows)",
+        tests=(f"{SHARED}::test_the_grid_is_exact_and_pays_for_every_rounding",),
+    ),
+    Mutation(
+        name="one noise: a vector is paid for by one of its figures",
+        breaks="epsilon is spent and not charged",
+        place="criteria.scoring:_together",
+        old="[each.charge for each in criteria]",
+        new="criteria[0].charge",
+        tests=(f"{SHARED}::test_the_release_path_draws_one_vector_for_those_that_share",),
+    ),
+    Mutation(
+        name="one noise: what a figure needs is not fitted anew",
+        breaks="a figure without its line, and a charge that is not spent",
+        place="criteria.scoring:figures_of",
+        old="fitted = criterion.refit(private, candidate, setting, fitted)",
+        new="fitted = fitted if criterion is criteria[1] else criterion.refit(private, candidate, setting, fitted)",
+        tests=(f"{SHARED}::test_what_is_fitted_anew_is_paid_for_before_any_query_is_made",),
+    ),
+    Mutation(
+        name="one noise: shared under a curve",
+        breaks="epsilons do not add up there, and noise grows",
+        place="specification.release_spec:ReleaseSpec.noises",
+        old="self.joint_test is None or not self.shares_noise or not pure",
+        new="self.joint_test is None or not self.shares_noise",
+        tests=(f"{SHARED}::test_a_pure_release_by_a_joint_test_shares_and_no_other",),
+    ),
+    Mutation(
+        name="one noise: nobody leaves",
+        breaks="a figure has more noise than by itself",
+        place="criteria.one_noise:shared_noise",
+        old="size <= MOST_NUMBERS and 6 * total**2 >= (size + 1) * (size + 2) * left[largest] ** 2",
+        new="size <= MOST_NUMBERS",
+        tests=(f"{SHARED}::test_nobody_has_more_noise_than_alone_and_nobody_is_left_out_who_would_gain",),
+    ),
+    Mutation(
+        name="one noise: a limit on both sides taken for one",
+        breaks="limits hold less often than stated",
+        place="criteria.one_noise:OneNoise.upper",
+        old="2 * risk",
+        new="4 * risk",
+        tests=(f"{SHARED}::test_a_limit_has_one_side_of_the_risk",),
+    ),
+    Mutation(
+        name="one noise: bounds take it for a noise of its own",
+        breaks="limits by a law that the noise does not have",
+        place="bounds.limits:_limit",
+        old="score.one_noise is not None",
+        new="False",
+        tests=(f"{SHARED}::test_limits_of_bounds_use_the_law_of_an_entry",),
+    ),
+    Mutation(
+        name="one noise: verify believes who shares",
+        breaks="a forged number of figures, with less noise",
+        place="verification.figures:figures",
+        old="_sharing_problems(document)",
+        new="[]",
+        tests=(f"{SHARED}::test_a_forged_noise_is_found",),
     ),
 )

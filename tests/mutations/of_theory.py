@@ -200,8 +200,8 @@ OF_THE_THEORY = (
         name="door: counts are read before the charge is taken",
         breaks="reading without paying",
         place="enclave.door:Door.spend",
-        old="self._meter.take(charge)\nreturn _opaque(lambda: mechanism(self.__counts))",
-        new="result = _opaque(lambda: mechanism(self.__counts))\nself._meter.take(charge)\nreturn result",
+        old="self._meter.take_all(charge)\nreturn _opaque(lambda: mechanism(self.__counts))",
+        new="result = _opaque(lambda: mechanism(self.__counts))\nself._meter.take_all(charge)\nreturn result",
         tests=("tests/enclave/test_door.py",),
     ),
     Mutation(

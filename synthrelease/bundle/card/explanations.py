@@ -42,6 +42,19 @@ def interval_text(interval: IntervalPart | None) -> str:
     return f"{rounded_down(interval.low)} to {rounded_up(interval.high, 4)}"
 
 
+def shared_text(document: ReleaseDocument) -> str:
+    """Which figures share one noise, and what a reader has to know of it; empty where none do."""
+    names = [one.name for one in document.criteria if one.one_noise]
+    if not names:
+        return ""
+    return (
+        f"{shown(names)}: the figures of these {len(names)} criteria share one noise, drawn for all of them at once, which "
+        "costs the sum of their epsilons. It is no larger than what each would have had by itself. Their noises are not "
+        "independent: where one figure is far off, the others are so more often, to either side. Each interval holds for its "
+        "figure by itself, whatever ties the noises together; sums of several figures must not count on noises that cancel."
+    )
+
+
 def answered_text(document: ReleaseDocument) -> str:
     """Which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
     names = [one.name for one in document.criteria if one.answered]
