@@ -211,9 +211,9 @@ OF_LEAKS = (
         name="verdict: taken on the exact figure",
         breaks="which datasets are released depends on exact private figures",
         place="criteria.base:Criterion._release",
-        old="return self._judged(value, self.mechanism_words, query.sensitivity, noisy.noise_sd, self.epsilon)",
+        old="return self.released(query, private.spend(self.charge, figure))",
         new=(
-            "score = self._judged(value, 'Laplace', query.sensitivity, noisy.noise_sd, self.epsilon)\n"
+            "score = self.released(query, private.spend(self.charge, figure))\n"
             "exact = private.with_plan((self.charge,)).spend(self.charge, query.figure)\n"
             "return __import__('dataclasses').replace(score, passed=exact <= self.threshold)"
         ),

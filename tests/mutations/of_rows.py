@@ -192,7 +192,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: the charge of the count is not in the plan",
         breaks="an epsilon that nobody is told of",
-        place="specification.release_spec:ReleaseSpec.plan",
+        place="specification.release_spec:ReleaseSpec._charges",
         old="[self.rows.charge] if self.rows.charge else []",
         new="[]",
         tests=(f"{ROWS}::test_what_a_row_does_to_the_published_number_is_paid_for",),

@@ -240,7 +240,7 @@ OF_THE_THEORY = (
     Mutation(
         name="verdict: an empty group is left out of the maximum",
         breaks="an empty group is accepted",
-        place="criteria.base:Criterion._release",
+        place="criteria.base:Criterion.released",
         old="math.nan if query.void else noisy.value",
         new="noisy.value",
         tests=(VALUES,),
@@ -249,11 +249,11 @@ OF_THE_THEORY = (
         name="verdict: an empty group is not paid for",
         breaks="the time and the meter tell of an empty group",
         place="criteria.base:Criterion._release",
-        old=("noisy = private.spend(self.charge, figure)"),
+        old="return self.released(query, private.spend(self.charge, figure))",
         new=(
             "if query.void:\n"
             "    return self._judged(math.nan, 'Laplace', 1.0, 1.0, self.epsilon)\n"
-            "noisy = private.spend(self.charge, figure)"
+            "return self.released(query, private.spend(self.charge, figure))"
         ),
         tests=(VALUES,),
     ),
@@ -799,7 +799,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: shared measurements are free",
         breaks="epsilon is spent and not charged",
-        place="specification.release_spec:ReleaseSpec.plan",
+        place="specification.release_spec:ReleaseSpec._charges",
         old="once, generation = [*once, *generation], []",
         new="generation = []",
         tests=(LOW,),
