@@ -696,7 +696,7 @@ OF_THE_THEORY = (
         breaks="one record moves the slack by more than 1",
         place="criteria.records.mechanism:replaced_before",
         old="math.ceil(far * grid)",
-        new="int(adds.max())",
+        new="int(whole(direction).max())",
         tests=(JOINT,),
     ),
     Mutation(
