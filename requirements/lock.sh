@@ -9,6 +9,6 @@ full=$(mktemp)
 uv pip compile "${options[@]}" pyproject.toml --extra smartnoise --extra audit --extra cluster --extra formats --extra catalogue --extra database --extra test -c <(echo "torch==2.13.0") -o "$full"
 uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.txt
 uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
-uv pip compile "${options[@]}" pyproject.toml <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema ruff mypy) -c "$full" -o requirements/quick.txt
+uv pip compile "${options[@]}" pyproject.toml <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema mpmath ruff mypy) -c "$full" -o requirements/quick.txt
 grep -vE '^(torch|triton|nvidia-|cuda-)' "$full" > requirements/test.txt
 rm "$full"
