@@ -33,7 +33,7 @@ from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, 
 from synthrelease.inversion.noise import laplace
 from synthrelease.inversion.rounded import Scale
 from synthrelease.inversion.rounded import rounded_gaussian as rounded
-from synthrelease.noise_grids import laplace_sd, noise_grid, rounded_up
+from synthrelease.noise_grids import gaussian_scale, laplace_sd, noise_grid, rounded_up
 
 _MAX_STEPS = 2**62
 _BULK = 200
@@ -218,17 +218,6 @@ def rounded_gaussian(
     scale = gaussian_scale(squared_sensitivity, rho)
     _check_room(values, scale)
     return entropy.add_gaussian(values, scale)
-
-
-def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
-    """sqrt(squared_sensitivity / (2 rho)), rounded up: the scale of noise that is sqrt(2 rho)-Gaussian."""
-    if squared_sensitivity < 1 or rho <= 0:
-        raise ValueError("Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
-    variance = Fraction(squared_sensitivity) / (2 * rho)
-    scale = math.sqrt(float(variance))
-    while Fraction(scale) ** 2 < variance:
-        scale = math.nextafter(scale, math.inf)
-    return scale
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.errors import InputError
-from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.published import PublishedRelease
 
 RISK = 0.02
@@ -101,14 +101,14 @@ class KeptRows:
         """The least and the largest K, wrong with probability `risk` at most, beside the shortfall."""
         if self.scale is None:
             return self.number, self.most
-        reach = noise_limit(((self.scale, 1, 1),), risk)
+        reach = DiscreteLaplace(self.scale).rounded_up.limit(risk)
         return (0 if self.few else max(0, self.number - reach)), min(self.most, self.number + reach)
 
     def more(self, risk: float) -> int:
         """So many kept rows are not among the drawn ones, at most; wrong with probability `risk`, beside the shortfall."""
         if self.scale is None:
             return self.most - self.drawn
-        reach = noise_limit(((self.scale, 1, 1),), min(2 * risk, 0.5))  # the law is symmetric
+        reach = DiscreteLaplace(self.scale).rounded_up.limit(min(2 * risk, 0.5))  # the law is symmetric
         return max(0, min(self.most, self.drawn + self.margin + reach) - self.drawn)
 
     def in_words(self, risk: float) -> str:

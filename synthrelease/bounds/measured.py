@@ -1,6 +1,6 @@
 """What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).
 
-A measured table holds R(cell) + z, z independent discrete Laplace noise of scale b = 2 / epsilon. A sum of k such counts is
+A measured table holds R(cell) + z, z independent noise of a published law (`measurements.noise`). A sum of k such counts is
 off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
 
 The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of
@@ -22,20 +22,15 @@ from synthrelease.criteria.known_errors import SumError
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.value_grid import in_steps
 from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noise import CountNoise
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 
 
-def sum_limit(scale: float, count: int, risk: float) -> int:
-    """A t with Pr[|sum of `count` independent discrete Laplace noises| > t] <= risk.
-
-    Parameters
-    ----------
-    scale : b of the noise, Pr[z] proportional to exp(-|z| / b).
-    risk : above 0, below 1.
-    """
-    return noise_limit(((scale, 1, count),), risk)
+def sum_limit(noise: CountNoise, count: int, risk: float) -> int:
+    """A t with Pr[|sum of `count` independent noises of this law| > t] <= risk, above 0 and below 1."""
+    return noise_limit(((noise, 1, count),), risk)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -117,7 +112,7 @@ class MeasuredLimits:
                     for step, count in zip(np.abs(steps).tolist(), cells[inside].sum(axis=0).tolist(), strict=True):
                         if step and count:
                             noises[step] += count
-                    parts = tuple((table.scale, step, count) for step, count in sorted(noises.items()))
+                    parts = tuple((table.noise, step, count) for step, count in sorted(noises.items()))
                     limit = noise_limit(parts, self.each) if parts else 0
                     yield NumberSum(steps=steps, by=by, inside=inside, low=value - limit, high=value + limit)
 
@@ -139,17 +134,17 @@ class MeasuredLimits:
 
     def _around(self, table: PublishedMeasurement, values: np.ndarray, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         counts, places = np.unique(cells, return_inverse=True)
-        limits = np.array([sum_limit(table.scale, int(count), self.each) if count else 0 for count in counts])[places]
+        limits = np.array([sum_limit(table.noise, int(count), self.each) if count else 0 for count in counts])[places]
         limits = limits.reshape(cells.shape)
         return np.maximum(0, values - limits), np.minimum(self.release.n_rows, values + limits)
 
     def in_words(self) -> str:
         """One line for the list of what a bound rests on."""
-        scales = [table.scale for table in self.measurements.tables]
-        widest, narrowest = (sum_limit(scale, 1, self.each) for scale in (max(scales), min(scales)))
+        noises = [table.noise for table in self.measurements.tables]
+        widest, narrowest = (sum_limit(noise, 1, self.each) for noise in (max(noises), min(noises)))
         rows = f"{narrowest:,}" if narrowest == widest else f"{narrowest:,} to {widest:,}"
         return (
-            f"{len(scales)} published noisy tables: each cell at most {rows} rows off, and so all of {self.n_sums:,} sums of "
+            f"{len(noises)} published noisy tables: each cell at most {rows} rows off, and so all of {self.n_sums:,} sums of "
             "cells within what their noise allows"
         )
 

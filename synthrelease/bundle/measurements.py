@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
 from synthrelease.domain.schema import Transformation
 from synthrelease.measurements.cube_law import cube_sd
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.measurements import FORMAT, NAME, MeasuredSumPart, MeasuredTablePart, MeasurementsPart
 
@@ -23,11 +24,24 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
     """
     bins = transformation, released
     tables = [
-        MeasuredTablePart(**_described(one, 2, 1, measured, *bins), counts=one.values.tolist()) for one in measured.tables
+        MeasuredTablePart(
+            **_bins_of(one.columns, measured, *bins),
+            epsilon=str(one.cost) if one.kind.cost == "epsilon" else None,
+            rho=str(one.cost) if one.kind.cost == "rho" else None,
+            noise=one.kind.name,
+            scale=one.noise.scale,
+            variance=one.noise.variance,
+            counts=one.values.tolist(),
+        )
+        for one in measured.tables
     ]
     sums = [
         MeasuredSumPart(
-            **_described(one, one.sensitivity, one.together, measured, *bins),
+            **_bins_of(one.columns, measured, *bins),
+            epsilon=str(one.epsilon),
+            noise="discrete Laplace" if one.together == 1 else "one noise",
+            scale=float(Fraction(one.sensitivity) / one.epsilon),
+            variance=_variance(one),
             together=one.together if one.together > 1 else None,
             sum=one.text,
             steps=one.scores.tolist() if one.own is None else None,
@@ -39,23 +53,18 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
     return MeasurementsPart(format=FORMAT, n_rows=measured.n, tables=tables, sums=sums or None).dumped()
 
 
-def _described(
-    one: NoisyMarginal | NoisySum,
-    sensitivity: int,
-    together: int,
-    measured: NoisyMarginals,
-    transformation: Transformation,
-    released: Transformation,
+def _variance(one: NoisySum) -> float:
+    scale = Fraction(one.sensitivity) / one.epsilon
+    return (laplace_sd(scale) if one.together == 1 else cube_sd(one.together, scale)) ** 2
+
+
+def _bins_of(
+    places: Sequence[int], measured: NoisyMarginals, transformation: Transformation, released: Transformation
 ) -> dict[str, Any]:
-    """What is said of a table and of a sum alike: its columns with their bins, and the law of its noise."""
-    scale = Fraction(sensitivity) / one.epsilon
-    binnings = [(transformation.binnings[column], released.binnings[column]) for column in one.columns]
+    """The columns of a table or of a sum, with their bins."""
+    binnings = [(transformation.binnings[column], released.binnings[column]) for column in places]
     return {
-        "columns": [measured.layout.columns[column] for column in one.columns],
+        "columns": [measured.layout.columns[column] for column in places],
         "labels": [list(finer.labels) for finer, _ in binnings],
         "released": [finer.map_to(coarser).tolist() for finer, coarser in binnings],
-        "epsilon": str(one.epsilon),
-        "noise": "discrete Laplace" if together == 1 else "one noise",
-        "scale": float(scale),
-        "variance": (laplace_sd(scale) if together == 1 else cube_sd(together, scale)) ** 2,
     }

@@ -17,6 +17,7 @@ import numpy as np
 from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
 from synthrelease.domain.axes import added_up, spread_out
 from synthrelease.measurements.limits import Parts, noise_limit
+from synthrelease.measurements.noise import CountNoise
 
 if TYPE_CHECKING:
     from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
@@ -62,15 +63,15 @@ class _Estimate:
     """One sum as one measured table gives it: its noisy value, and how often which size of weight stands before a noise."""
 
     value: int
-    scale: float
+    noise: CountNoise
     noises: tuple[tuple[int, int], ...]
 
     @property
     def variance(self) -> float:
-        return sum(weight**2 * count for weight, count in self.noises) * 2 * self.scale**2
+        return sum(weight**2 * count for weight, count in self.noises) * self.noise.variance_above
 
-    def parts(self, times: int) -> Iterator[tuple[float, int, int]]:
-        return ((self.scale, weight * times, count) for weight, count in self.noises)
+    def parts(self, times: int) -> Iterator[tuple[CountNoise, int, int]]:
+        return ((self.noise, weight * times, count) for weight, count in self.noises)
 
 
 def all_limits(
@@ -114,7 +115,7 @@ class _Table:
         self.columns = tuple(measured.layout.columns[column] for column in table.columns)
         allowed = possible(self.columns).reshape(table.values.shape)
         self.values, self.cells = np.where(allowed, table.values, 0), np.where(allowed, table.cells, 0)
-        self.scale = float(2 / table.epsilon)
+        self.noise = table.noise
 
     def holds(self, columns: Sequence[str]) -> bool:
         return set(columns) <= set(self.columns)
@@ -122,7 +123,7 @@ class _Table:
     def every_cell(self, columns: tuple[str, ...]) -> Iterator[_Estimate]:
         values, cells = (added_up(array, self.columns, columns).ravel() for array in (self.values, self.cells))
         for value, count in zip(values.tolist(), cells.tolist(), strict=True):
-            yield _Estimate(value=value, scale=self.scale, noises=((1, count),) if count else ())
+            yield _Estimate(value=value, noise=self.noise, noises=((1, count),) if count else ())
 
     def weighted(self, columns: tuple[str, ...], weights: np.ndarray) -> _Estimate:
         own = spread_out(weights, columns, self.columns, self.values.shape)
@@ -130,7 +131,7 @@ class _Table:
         for weight, count in zip(np.abs(own).ravel().tolist(), self.cells.ravel().tolist(), strict=True):
             if weight and count:
                 sizes[weight] += count
-        return _Estimate(value=int((own * self.values).sum()), scale=self.scale, noises=tuple(sorted(sizes.items())))
+        return _Estimate(value=int((own * self.values).sum()), noise=self.noise, noises=tuple(sorted(sizes.items())))
 
 
 def _limits(sums: Sums, tables: Sequence[_Table], measured: NoisyMarginals, each: float) -> Limits:
@@ -197,8 +198,8 @@ def _narrowest(estimates: Sequence[_Estimate], risk: float) -> tuple[int, int, i
 
 
 def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:
-    found: Counter[tuple[float, int]] = Counter()
+    found: Counter[tuple[CountNoise, int]] = Counter()
     for estimate, times in estimates:
-        for scale, weight, count in estimate.parts(times):
-            found[scale, weight] += count
-    return tuple((scale, weight, count) for (scale, weight), count in sorted(found.items()))
+        for noise, weight, count in estimate.parts(times):
+            found[noise, weight] += count
+    return tuple((noise, weight, count) for (noise, weight), count in sorted(found.items()))

@@ -19,7 +19,8 @@ from synthrelease.bounds.kept import KeptRows
 from synthrelease.domain.axes import added_up, spread_out
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError, listing
-from synthrelease.measurements.laws import Noises, variance
+from synthrelease.measurements.laws import Noises
+from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 
@@ -64,8 +65,11 @@ class NoisyTables:
         self.starts = np.cumsum([0, *sizes])
         self.kept = KeptRows.of(release)
         counted = self.kept.scale is not None
+        each = [*(table.noise for table in self.tables), DiscreteLaplace(self.kept.scale or 1.0)]
+        laws = tuple(dict.fromkeys(each))
         self.noises = Noises(
-            scale=np.append(np.repeat([table.scale for table in self.tables], sizes), self.kept.scale or 1.0),
+            laws=laws,
+            law=np.repeat([laws.index(noise) for noise in each], [*sizes, 1]),
             count=np.append(np.concatenate([table.cells.ravel() for table in self.tables]), int(counted)),
         )
 
@@ -102,7 +106,7 @@ class NoisyTables:
         values = np.array([added_up(table.values, table.columns, wanted).ravel() for table in tables])
         counts = np.array([added_up(table.cells, table.columns, wanted).ravel() for table in tables])
         with np.errstate(divide="ignore"):
-            precisions = 1 / (counts * variance(np.array([[table.scale] for table in tables])))
+            precisions = 1 / (counts * np.array([[table.noise.variance] for table in tables]))
         known = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
         precisions = np.where(known, 0.0, precisions)
         variances = np.where(known, 0.0, 1 / np.where(known, 1.0, precisions.sum(axis=0)))

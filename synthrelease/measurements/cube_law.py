@@ -14,7 +14,7 @@ import math
 from fractions import Fraction
 from functools import lru_cache
 
-from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noise import DiscreteLaplace
 
 MOST_NUMBERS = 100
 """That may share one noise: so far the sums below are within the range of floats."""
@@ -54,7 +54,7 @@ def cube_limit(size: int, scale: Fraction, risk: float) -> int:
 
 def entry_limit(together: int, scale: Fraction, risk: float) -> int:
     """A t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
-    return noise_limit(((float(scale), 1, 1),), risk) if together == 1 else cube_limit(together, scale, risk)
+    return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
 def _tail(size: int, scale: float, beyond: int) -> float:

@@ -1,4 +1,4 @@
-"""The law of a weighted sum of discrete Laplace noises and of a normal error (theory 13.8, measured ratios).
+"""The law of a weighted sum of independent noises and of a normal error (theory 13.8, measured ratios).
 
 `limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
 for every interval, so the law is computed to about five digits.
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.measurements.limits import log_characteristic
+from synthrelease.measurements.noise import CountNoise
 
 _STEPS = 64
 """Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
@@ -33,26 +33,28 @@ class Noises:
 
     Attributes
     ----------
-    scale : (n_noises,) b of each: Pr[z] proportional to exp(-|z| / b).
-    count : (n_noises,) how many independent noises of that scale are in it; 0 where it is known that there is none.
+    laws : those that occur.
+    law : (n_noises,) which of them each has.
+    count : (n_noises,) how many independent noises of that law are in it; 0 where it is known that there is none.
     """
 
-    scale: np.ndarray
+    laws: tuple[CountNoise, ...]
+    law: np.ndarray
     count: np.ndarray
+
+    @property
+    def each(self) -> np.ndarray:
+        """(n_noises,) the variance of one of them."""
+        return np.array([one.variance for one in self.laws])[self.law]
 
     @property
     def variances(self) -> np.ndarray:
         """(n_noises,)."""
-        return np.asarray(self.count * variance(self.scale))
+        return np.asarray(self.count * self.each)
 
     def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
         """(j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
         return np.asarray((first * self.variances) @ second.T)
-
-
-def variance(scale: np.ndarray) -> np.ndarray:
-    """Of one discrete Laplace noise: 2a / (1 - a)^2, a = e^(-1/b)."""
-    return np.asarray(2 * np.exp(-1 / scale) / np.expm1(-1 / scale) ** 2)
 
 
 def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0) -> float:
@@ -70,8 +72,8 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
         correction).
     """
     used = (weights != 0) & (noises.count > 0)
-    size, scale, count = np.abs(weights[used]), noises.scale[used], noises.count[used]
-    each = size**2 * variance(scale)
+    size, law, count = np.abs(weights[used]), noises.law[used], noises.count[used]
+    each = size**2 * noises.each[used]
     whole = math.sqrt(float(each @ count) + normal_variance)
     if not whole > 0:
         return 0.0
@@ -80,13 +82,13 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
-    for one in np.unique(scale):
-        ours = (scale == one) & (steps > 0)
+    for place, one in enumerate(noises.laws):
+        ours = (law == place) & (steps > 0)
         counts = np.bincount(steps[ours], weights=count[ours])
         squares = np.bincount(steps[ours], weights=size[ours] ** 2 * count[ours])
         present = counts > 0
         weight = np.sqrt(squares[present] / counts[present]) / whole
-        log_law += log_characteristic(float(one), weight[:, None], counts[present, None], angles).sum(axis=0)
+        log_law += (counts[present, None] * one.log_characteristic(angles * weight[:, None])).sum(axis=0)
     uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
     parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
     low, high = 0.0, _PERIOD / 2

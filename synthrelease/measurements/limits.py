@@ -1,12 +1,9 @@
-"""How far a weighted sum of independent discrete Laplace noises is off at most, at a stated risk.
+"""How far a weighted sum of independent noises is off at most, at a stated risk.
 
-Theory 13.5, limits of noise. A part (b, w, k) stands for w (z_1 + ... + z_k), Pr[z] proportional to a^|z|, a = e^(-1/b), w a
-whole number. With
-
-    E[e^(i t z)] = 1 / (1 + 4 a sin^2(t/2) / (1 - a)^2),   E[e^(h z)] = 1 / (1 - 4 a sinh^2(h/2) / (1 - a)^2), 0 < h < 1/b,
-
-the law of a sum that fits on a grid of `_GRID` points follows from its characteristic function by one Fourier transform; other
-sums are bounded by Markov's inequality for e^(h sum), for which every h gives a valid limit.
+Theory 13.5, limits of noise. A part (z, w, k) stands for w (z_1 + ... + z_k), w a whole number and every z_i of the law z,
+whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`noise`). The law of a sum that fits on a grid of
+`_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's inequality
+for e^(h sum), for which every h gives a valid limit.
 """
 
 from __future__ import annotations
@@ -16,14 +13,16 @@ from functools import lru_cache
 
 import numpy as np
 
-Parts = tuple[tuple[float, int, int], ...]
-"""(b, w, k) of each part: scale of the noise, whole weight above 0, how many noises have both."""
+from synthrelease.measurements.noise import CountNoise
+
+Parts = tuple[tuple[CountNoise, int, int], ...]
+"""(z, w, k) of each part: the law of the noise, whole weight above 0, how many noises have both."""
 
 _TRIED = 400
 """Values of h that are tried; each gives a valid limit."""
 
-_ROUNDED_UP = 1e-9
-"""Relative: the scale of the noise that was drawn is the exact one, rounded up."""
+_FARTHEST = 2.0
+"""Values of h are tried up to so many times the one that would be best for a normal law."""
 
 _GRID = 2**17
 """Points of the largest grid on which the law of a sum is computed."""
@@ -43,7 +42,7 @@ def noise_limit(parts: Parts, risk: float) -> int:
     risk : above 0, below 1.
     """
     if len(parts) == 1 and parts[0][1:] == (1, 1):
-        return _single(parts[0][0], risk)
+        return parts[0][0].rounded_up.limit(risk)
     markov = _markov(parts, risk)
     if risk < 100 * _ALLOWANCE or sum(count for _, _, count in parts) > 1_000_000:
         return markov
@@ -51,19 +50,16 @@ def noise_limit(parts: Parts, risk: float) -> int:
     return markov if points > _GRID else min(markov, _on_grid(parts, risk, points))
 
 
-def _single(scale: float, risk: float) -> int:
-    """Pr[|z| > t] = 2 a^(t+1) / (1 + a)."""
-    scale *= 1 + _ROUNDED_UP
-    return max(0, math.ceil(-scale * math.log(risk * (1 + math.exp(-1 / scale)) / 2)) - 1)
-
-
 def _markov(parts: Parts, risk: float) -> int:
-    """Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h below the least 1 / (b w)."""
-    scaled = [(scale * (1 + _ROUNDED_UP), weight, count) for scale, weight, count in parts]
-    h = np.arange(1, _TRIED) / _TRIED / max(scale * weight for scale, weight, _ in scaled)
+    """Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite."""
+    wider = [(noise.rounded_up, weight, count) for noise, weight, count in parts]
+    variance = sum(count * weight**2 * noise.variance for noise, weight, count in wider)
+    normal = _FARTHEST * math.sqrt(2 * math.log(2 / risk) / variance)
+    finite = min(noise.highest_moment / weight for noise, weight, _ in wider)
+    h = np.arange(1, _TRIED) / _TRIED * (finite if math.isfinite(finite) else normal)
     log_moment = np.zeros_like(h)
-    for scale, weight, count in scaled:
-        log_moment -= count * np.log1p(-_spread(scale) * np.sinh(h * weight / 2) ** 2)
+    for noise, weight, count in wider:
+        log_moment += count * noise.log_moment(h * weight)
     return max(0, math.ceil(float(((log_moment + math.log(2 / risk)) / h).min())) - 1)
 
 
@@ -71,19 +67,9 @@ def _on_grid(parts: Parts, risk: float, points: int) -> int:
     """The least t at which the law of the sum, folded onto so many points, leaves at most the risk beyond t."""
     angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
     log_law = np.zeros_like(angles)
-    for scale, weight, count in parts:
-        log_law += log_characteristic(scale, weight, count, angles)
+    for noise, weight, count in parts:
+        log_law += count * noise.log_characteristic(angles * weight)
     law = np.fft.irfft(np.exp(log_law), points)[: points // 2]
     beyond = 2 * np.cumsum(law[::-1])[::-1]  # of |sum| >= t
     enough = np.flatnonzero(beyond[1:] + _ALLOWANCE <= risk)
     return int(enough[0]) if len(enough) else points
-
-
-def log_characteristic(scale: float, weight: float | np.ndarray, count: float | np.ndarray, angles: np.ndarray) -> np.ndarray:
-    """ln E[e^(i t w (z_1 + ... + z_k))] at the angles t, a real number; w need not be whole. Arrays are broadcast."""
-    return np.asarray(-count * np.log1p(_spread(scale) * np.sin(angles * weight / 2) ** 2))
-
-
-def _spread(scale: float) -> float:
-    """4 a / (1 - a)^2."""
-    return 4 * math.exp(-1 / scale) / math.expm1(-1 / scale) ** 2

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
+from functools import cached_property
 
 import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.schema import Layout
 from synthrelease.measurements.cube_law import cube_sd, entry_limit
+from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 
@@ -21,26 +23,33 @@ class NoisyMarginal:
     Attributes
     ----------
     columns : increasing indices of its columns.
-    values : int64, one axis per column: counts plus independent discrete Laplace noise per cell.
-    epsilon : what it cost. The noise has scale 2 / epsilon.
+    values : int64, one axis per column: counts plus independent noise per cell.
+    cost : what it cost: an epsilon, or a rho where the noise is Gaussian.
     cells : how many noisy cells were added up in each of `values`; 1 as measured.
+    kind : the kind of noise, whose scale follows from the cost.
     """
 
     columns: tuple[int, ...]
     values: np.ndarray
-    epsilon: Fraction
+    cost: Fraction
     cells: np.ndarray
+    kind: type[CountNoise] = DiscreteLaplace
+
+    @cached_property
+    def noise(self) -> CountNoise:
+        """The law of the noise of one cell."""
+        return self.kind.of_table(self.cost)
 
     def variance(self) -> np.ndarray:
-        """Noise variance of each value: that of continuous Laplace noise of the same scale, an upper bound."""
-        return self.cells * (2.0 * float(2 / self.epsilon) ** 2)
+        """Noise variance of each value; of Laplace noise that of the continuous law of the same scale, an upper bound."""
+        return self.cells * self.noise.variance_above
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
         """The same measurement on coarser bins. Post-processing."""
         values, cells = self.values, self.cells
         for axis, column in enumerate(self.columns):
             values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
-        return NoisyMarginal(columns=self.columns, values=values, epsilon=self.epsilon, cells=cells)
+        return replace(self, values=values, cells=cells)
 
 
 @dataclass(frozen=True, kw_only=True)

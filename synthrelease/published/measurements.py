@@ -6,15 +6,17 @@
       "epsilon": "1/50", "noise": "discrete Laplace", "scale": 204800.0, "variance": ..., "steps": [[...], ...], "value": ...}]}
 
 `counts` is nested, one level per column in the order of `columns`; each is the exact count plus independent noise z with
-Pr[z] proportional to exp(-|z| / scale), so it may be negative. `released` says into which released bin each of the `labels`
-goes, by index. A sum's `value` is that of `steps` over all rows, a whole number for every measured cell, plus noise of its
-scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all cells to 4096 for the highest. Where own
-values of rows were added up, `own_values` stands in place of `steps`, the least and the most that one row adds: the sum of
-what rows add is n * least + value * (most - least) / 4096, but for the noise and for half a step a row. Where `noise` is "one
-noise", the sum shares it with so many sums as `together` says, itself among them, which stand one after the other: their
-noises z are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale), `epsilon` is paid for all of them, and they
-are not independent. `sums` stands only where some were measured. The number of rows, n, is exact. The measurements are paid
-for in the charge "generation" of release.json: looking at them costs nothing more.
+Pr[z] proportional to exp(-|z| / scale), so it may be negative. Where `noise` is "rounded Gaussian", `rho` stands in place of
+`epsilon`, and z is a normal number with mean 0 and standard deviation `scale`, rounded to the next whole one. `released` says
+into which released bin each of the `labels` goes, by index. A sum's `value` is that of `steps` over all rows, a whole number
+for every measured cell, plus noise of its scale; `steps` are the scores that the sum is named by, from 0 for the lowest of all
+cells to 4096 for the highest. Where own values of rows were added up, `own_values` stands in place of `steps`, the least and
+the most that one row adds: the sum of what rows add is n * least + value * (most - least) / 4096, but for the noise and for
+half a step a row. Where `noise` is "one noise", the sum shares it with so many sums as `together` says, itself among them,
+which stand one after the other: their noises z are drawn together, with Pr[z] proportional to exp(-max|z_i| / scale),
+`epsilon` is paid for all of them, and they are not independent. `sums` stands only where some were measured. The number of
+rows, n, is exact. The measurements are paid for in the charge "generation" of release.json: looking at them costs nothing
+more.
 """
 
 from __future__ import annotations
@@ -23,6 +25,7 @@ import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cached_property
 from typing import Annotated, Any, Literal
 
 import numpy as np
@@ -30,6 +33,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.noise import LAWS, CountNoise, DiscreteLaplace
 from synthrelease.published.parts import ExactText, Number, Part
 
 NAME = "measurements.json"
@@ -42,11 +46,36 @@ class MeasuredTablePart(Part):
     columns: Annotated[list[str], Field(min_length=1)]
     labels: list[list[str]]
     released: list[list[int]]
-    epsilon: ExactText
-    noise: Literal["discrete Laplace"]
+    epsilon: ExactText | None = None
+    rho: ExactText | None = None
+    noise: Literal["discrete Laplace", "rounded Gaussian"]
     scale: Annotated[Number, Field(gt=0)]
     variance: Annotated[Number, Field(gt=0)]
     counts: list[Any]
+
+    @property
+    def kind(self) -> type[CountNoise]:
+        """The kind of noise."""
+        return LAWS[self.noise]
+
+    @property
+    def cost(self) -> Fraction:
+        """What the table cost: an epsilon or a rho, as the kind of noise has it.
+
+        Raises
+        ------
+        Unexpected : when it is not there.
+        """
+        cost = self.epsilon if self.kind.cost == "epsilon" else self.rho
+        if cost is None or None not in (self.epsilon, self.rho) or not Fraction(cost) > 0:
+            raise Unexpected(
+                f"{self.kind.cost}, above 0, of a table with {self.noise} noise", "otherwise", place=":".join(self.columns)
+            )
+        return Fraction(cost)
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if value is not None}
 
 
 class MeasuredSumPart(Part):
@@ -97,18 +126,20 @@ class PublishedMeasurement:
     columns : in the order of the release.
     values : one axis per column: noisy counts, added up where several measured bins make a released one.
     cells : how many noisy counts were added up in each of `values`.
-    epsilon : what the table cost; each noisy count has discrete Laplace noise of scale 2 / epsilon.
+    cost : what the table cost: an epsilon, or a rho where the noise is Gaussian.
+    kind : of noise.
     """
 
     columns: tuple[str, ...]
     values: np.ndarray
     cells: np.ndarray
-    epsilon: Fraction
+    cost: Fraction
+    kind: type[CountNoise] = DiscreteLaplace
 
-    @property
-    def scale(self) -> float:
-        """b of the noise of one noisy count: Pr[z] proportional to exp(-|z| / b)."""
-        return float(2 / self.epsilon)
+    @cached_property
+    def noise(self) -> CountNoise:
+        """The law of the noise of one noisy count."""
+        return self.kind.of_table(self.cost)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -217,4 +248,4 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):
         counts, cells = (with_merged_bins(array, axis, places, len(labels)) for array in (counts, cells))
-    return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, epsilon=Fraction(table.epsilon))
+    return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, cost=table.cost, kind=table.kind)

@@ -262,7 +262,7 @@ class _Search:
         """
         share = Fraction(self.epsilon).limit_denominator(10**6) / len(self.tables())
         tables = tuple(
-            NoisyMarginal(columns=columns, values=values, epsilon=share, cells=np.ones_like(values))
+            NoisyMarginal(columns=columns, values=values, cost=share, cells=np.ones_like(values))
             for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)

@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.criteria import Criterion, Setting
@@ -65,13 +64,14 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
         return {}
     common, found = spec.space.common, dict[str, float]()
-    costs = generator.measured_tables(common.layout, pure_epsilon(spec.generation_charge))
+    part = generator.part(spec.generation_charge)
+    costs = generator.measured_tables(common.layout, part)
     tables = tuple(
-        NoisyMarginal(columns=columns, values=zeros, epsilon=epsilon, cells=np.ones_like(zeros))
-        for columns, epsilon in costs.items()
+        NoisyMarginal(columns=columns, values=zeros, cost=cost, cells=np.ones_like(zeros), kind=generator.noise)
+        for columns, cost in costs.items()
         for zeros in [np.zeros(common.layout.subset(columns).sizes, dtype=np.int64)]
     )
-    sums = generator.measured_sums(common.layout, pure_epsilon(spec.generation_charge))
+    sums = generator.measured_sums(common.layout, part)
     bare = NoisyMarginals(layout=common.layout, n=n, tables=tables, sums=sums)
     for transformation in spec.space.transformations[:MOST_LOOKED_AT]:
         pairs = zip(common.binnings, transformation.binnings, strict=True)

@@ -54,7 +54,9 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
         yield f"expected {document.n_rows} rows, found {read.n_rows}"
     columns = {column.name: column for column in document.columns}
     expected = dict(_expected(document))
-    found = {tuple(table.columns): Fraction(table.epsilon) for table in read.tables}
+    generator, _ = _generator(document)
+    alike = generator is not None and all(table.kind is generator.noise for table in read.tables)
+    found = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
     if found != expected or len(found) != len(read.tables):
         yield "its tables and what they cost are not those of the configuration and of the charge of the generation"
         return
@@ -76,12 +78,12 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
-    """Columns of every table, and its epsilon."""
-    generator, epsilon = _generator(document)
+    """Columns of every table, and what it costs."""
+    generator, part = _generator(document)
     if generator is not None:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        for chosen, each in generator.measured_tables(layout, epsilon).items():
+        for chosen, each in generator.measured_tables(layout, part).items():
             yield tuple(names[place] for place in chosen), each
 
 
@@ -89,10 +91,10 @@ def _expected_sums(
     document: ReleaseDocument, layout: Layout
 ) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
     """Of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
-    generator, epsilon = _generator(document)
+    generator, part = _generator(document)
     if generator is None or any(generator.mistakes(layout, ())):
         return
-    for one in generator.measured_sums(layout, epsilon):
+    for one in generator.measured_sums(layout, part):
         adds = one.scores.tolist() if one.own is None else list(one.own.ends)
         yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.together, adds
 
@@ -103,7 +105,7 @@ def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fr
     generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
     charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
     if isinstance(generator, MeasuringGenerator) and len(charged) == 1:
-        return generator, charged[0].charge().epsilon
+        return generator, generator.part(charged[0].charge())
     return None, Fraction(0)
 
 
@@ -122,9 +124,9 @@ def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[s
 
 
 def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
-    scale = Fraction(2) / Fraction(table.epsilon)
-    if not (_near(table.scale, float(scale)) and _near(table.variance, laplace_sd(scale) ** 2)):
-        yield "its scale and variance are not those of its epsilon"
+    noise = table.kind.of_table(table.cost)
+    if not (_near(table.scale, noise.scale) and _near(table.variance, noise.variance)):
+        yield f"its scale and variance are not those of its {noise.cost}"
     try:
         on_released_bins(table, [column.labels for column in columns])
     except Unexpected as error:

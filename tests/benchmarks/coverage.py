@@ -100,7 +100,7 @@ class Study:
                 columns=tuple(names[column] for column in table.columns),
                 values=table.values,
                 cells=table.cells,
-                epsilon=table.epsilon,
+                cost=table.cost,
             )
             for table in measured.tables
         )

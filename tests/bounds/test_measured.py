@@ -18,6 +18,7 @@ from synthrelease.bounds.limits import limits
 from synthrelease.bounds.measured import sum_limit
 from synthrelease.errors import InputError
 from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.published import PublishedRelease
 from synthrelease.published.document import BoundsPart, read_strictly
 from synthrelease.published.folder import measurements_of
@@ -49,7 +50,7 @@ def tails(scale: float, count: int) -> np.ndarray:
 @pytest.mark.parametrize("count", [1, 2, 5, 20])
 @pytest.mark.parametrize("risk", [0.2, 0.01, 1e-4])
 def test_the_limit_of_a_sum_holds_and_is_not_much_too_wide(scale: float, count: int, risk: float) -> None:
-    t = sum_limit(scale, count, risk)
+    t = sum_limit(DiscreteLaplace(scale), count, risk)
     tail = tails(scale, count)
     assert tail[t] <= risk + 1e-9
     if count == 1:
@@ -68,7 +69,7 @@ def measured(rows: Table, columns: str, noise: np.random.Generator | None, epsil
     if noise is not None:
         stop = 1 - math.exp(-float(epsilon) / 2)
         counts += noise.geometric(stop, counts.shape) - noise.geometric(stop, counts.shape)
-    return PublishedMeasurement(columns=tuple(columns), values=counts, cells=np.ones_like(counts), epsilon=epsilon)
+    return PublishedMeasurement(columns=tuple(columns), values=counts, cells=np.ones_like(counts), cost=epsilon)
 
 
 def release(*tables: PublishedMeasurement, times: float = 1.0, **criteria: float) -> PublishedRelease:
@@ -83,7 +84,7 @@ def all_tables() -> list[Table]:
 
 def allows(table: PublishedMeasurement, rows: Table, each: float) -> bool:
     """Whether these rows agree with a noisy table in every sum that is used: the slow reference, sum by sum."""
-    scale = float(2 / table.epsilon)
+    scale = float(2 / table.cost)
     axes = [[(name, value) for value in range({"a": 2, "b": 3}[name])] for name in table.columns]
     sums: list[tuple[list[tuple[int, ...]], int]] = []  # the measured cells of each sum, and how many they are
     cells = [tuple(value for _, value in cell) for cell in product(*axes)]
@@ -96,7 +97,7 @@ def allows(table: PublishedMeasurement, rows: Table, each: float) -> bool:
     for inside, _ in sums:
         noisy = sum(int(table.values[cell]) for cell in inside)
         true = sum(tuple(row[column] for column in columns) in inside for row in rows)
-        if abs(true - noisy) > sum_limit(scale, len(inside), each):
+        if abs(true - noisy) > sum_limit(DiscreteLaplace(scale), len(inside), each):
             return False
     return all(abs(off) <= limit for off, limit in number_sums(table, rows, scale, each))
 
@@ -113,7 +114,7 @@ def number_sums(table: PublishedMeasurement, rows: Table, scale: float, each: fl
             noisy = sum(step * int(table.values[cell]) for step, cell in found)
             true = sum(step for row in rows for step, cell in found if row == cell)
             moved = sum(step != 0 for step, _ in found)
-            yield true - noisy, noise_limit(((scale, 2048, moved),), each)
+            yield true - noisy, noise_limit(((DiscreteLaplace(scale), 2048, moved),), each)
 
 
 WORLDS = [("ab",), ("a", "b"), ("ab", "b"), ("b",)]
@@ -152,7 +153,7 @@ def test_counts_are_bounded_no_wider_than_a_measured_cell_says() -> None:
     made = release(table)
     known = Knowledge(made, 0.95).measured
     assert known is not None
-    t = sum_limit(0.25, 1, known.each)
+    t = sum_limit(DiscreteLaplace(0.25), 1, known.each)
     found = ask(made, {"query": "a == 1 and b == 2"})
     assert (found.low, found.high) == (max(0, 3 - t), min(N, 3 + t))
     assert found.low_steps[0].each == "the published noisy table of a x b and the law of its noise"
@@ -163,7 +164,7 @@ def test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not() 
     """Draws of the noise at confidence 0.8: the bounds of all queries hold in at least 80 of 100; naive limits do not."""
     random, covered, naive, draws = np.random.default_rng(5), 0, 0, 120
     confidence, truths = 0.8, [true_answer(ORIGINAL, query) for query in QUERIES]
-    single = sum_limit(float(2 / EPSILON), 1, 1 - confidence)
+    single = sum_limit(DiscreteLaplace(float(2 / EPSILON)), 1, 1 - confidence)
     for _ in range(draws):
         table = measured(ORIGINAL, "ab", random)
         made = release(table)

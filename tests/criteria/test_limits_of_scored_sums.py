@@ -13,6 +13,7 @@ from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
 from synthrelease.domain.schema import Layout
 from synthrelease.measurements.cube_law import cube_limit
 from synthrelease.measurements.limits import noise_limit
+from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
@@ -26,7 +27,7 @@ def measured(
     value: int, steps: np.ndarray, columns: tuple[int, ...], epsilon: str = "2", table: str = "1/100"
 ) -> NoisyMarginals:
     """A table of both columns with little budget, exact by chance; and a sum."""
-    noisy = NoisyMarginal(columns=(0, 1), values=COUNTS, epsilon=Fraction(table), cells=np.ones_like(COUNTS))
+    noisy = NoisyMarginal(columns=(0, 1), values=COUNTS, cost=Fraction(table), cells=np.ones_like(COUNTS))
     one = NoisySum(text="sum", columns=columns, scores=steps, value=value, epsilon=Fraction(epsilon), sensitivity=4096)
     return NoisyMarginals(layout=LAYOUT, n=N, tables=(noisy,), sums=(one,))
 
@@ -58,7 +59,7 @@ def test_a_sum_lies_within_its_limits_for_all_noise_but_the_risk(
     truth = Fraction(over * exact, under) + constant * N
     assert truth.denominator == 1
     scale = 2048.0
-    reach = noise_limit(((scale, 1, 1),), RISK)
+    reach = noise_limit(((DiscreteLaplace(scale), 1, 1),), RISK)
     a = math.exp(-1 / scale)
     noises = np.unique(np.concatenate([np.arange(-reach - 9, -reach + 9), np.arange(reach - 9, reach + 9), [0, 7777, -777]]))
     for noise in noises.tolist():
@@ -74,7 +75,7 @@ def test_a_sum_lies_within_its_limits_for_all_noise_but_the_risk(
 def test_a_rare_bin_that_is_counted_by_itself_is_known_as_a_cell_of_its_table() -> None:
     found = measured(4096 * 3, RARE, (0,))
     low, high = limits(Sums(columns=("a",)), found)
-    reach = noise_limit(((2048.0, 1, 1),), RISK / 3)
+    reach = noise_limit(((DiscreteLaplace(2048.0), 1, 1),), RISK / 3)
     assert (low[2], high[2]) == (max(0, math.ceil(3 - reach / 4096)), math.floor(3 + reach / 4096))
     assert (low[0], high[0]) == (0, N)  # the table's noise is larger than the table
     wide = half_widths(Sums(columns=("a",)), found, possible, RISK / 3)

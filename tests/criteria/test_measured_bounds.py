@@ -144,7 +144,7 @@ def measured(layout: Layout, tables: Sequence[tuple[tuple[int, ...], np.ndarray,
         layout=layout,
         n=n,
         tables=tuple(
-            NoisyMarginal(columns=columns, values=values, epsilon=epsilon, cells=np.ones_like(values))
+            NoisyMarginal(columns=columns, values=values, cost=epsilon, cells=np.ones_like(values))
             for columns, values, epsilon in tables
         ),
     )

@@ -59,7 +59,7 @@ def release(
             stop = 1 - math.exp(-float(epsilon) / 2)
             counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
         cells = np.ones_like(counts)
-        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, epsilon=epsilon))
+        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, cost=epsilon))
     made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), (), rules=[never(rule) for rule in rules])
     return replace(made, measurements=Measurements(tables=tuple(found), times=times))
 

@@ -32,7 +32,7 @@ def release(
     """One noisy table of all columns, on n rows of a file."""
     charges = Charge(name="release", epsilon=Fraction(1), because="a test", parts=(rule.charge,) if rule.charge else ())
     names = tuple(column.name for column in columns)
-    table = PublishedMeasurement(columns=names, values=counts, cells=np.ones_like(counts), epsilon=epsilon)
+    table = PublishedMeasurement(columns=names, values=counts, cells=np.ones_like(counts), cost=epsilon)
     made = published(columns, np.zeros((1, len(columns)), dtype=int), ())
     return replace(
         made,

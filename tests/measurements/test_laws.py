@@ -9,12 +9,27 @@ import pytest
 from scipy.stats import norm
 
 from synthrelease.measurements.laws import Noises, half_width
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 
 Law = dict[float, float]
 
 
+def noises_of(scales: np.ndarray, counts: np.ndarray) -> Noises:
+    """Laplace noises of these scales, and Gaussian ones of those below 0."""
+    each = [DiscreteLaplace(scale) if scale > 0 else RoundedGaussian(-scale) for scale in scales.tolist()]
+    laws = tuple(dict.fromkeys(each))
+    return Noises(laws=laws, law=np.array([laws.index(noise) for noise in each]), count=counts)
+
+
 def noise_law(scale: float) -> Law:
-    a, reach = math.exp(-1 / scale), int(40 * scale) + 5
+    """Of Laplace noise; of Gaussian noise where the scale is below 0."""
+    reach = int(40 * abs(scale)) + 5
+    if scale < 0:
+        return {
+            float(z): float(norm.sf((abs(z) - 0.5) / -scale) - norm.sf((abs(z) + 0.5) / -scale))
+            for z in range(-reach, reach + 1)
+        }
+    a = math.exp(-1 / scale)
     return {float(z): (1 - a) / (1 + a) * a ** abs(z) for z in range(-reach, reach + 1)}
 
 
@@ -38,6 +53,8 @@ CASES = [
     [(0.7, 1.0, 1)],
     [(2.0, 1.0, 1), (1.0, -0.5, 1)],
     [(2.0, 0.75, 2), (4.0, 0.25, 1)],
+    [(-3.0, 1.0, 1)],
+    [(-2.0, 0.75, 2), (1.0, -0.5, 1)],
 ]
 
 
@@ -46,7 +63,7 @@ CASES = [
 def test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more(
     parts: list[tuple[float, float, int]], confidence: float
 ) -> None:
-    noises = Noises(scale=np.array([p[0] for p in parts]), count=np.array([p[2] for p in parts]))
+    noises = noises_of(np.array([p[0] for p in parts]), np.array([p[2] for p in parts]))
     weights = np.array([p[1] for p in parts])
     width = half_width(noises, weights, 0.0, confidence)
     law = law_of(parts)
@@ -62,13 +79,13 @@ def test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more(
 
 
 def test_a_normal_error_alone_has_the_normal_quantile() -> None:
-    none = Noises(scale=np.array([1.0]), count=np.array([0]))
+    none = noises_of(np.array([1.0]), np.array([0]))
     assert half_width(none, np.ones(1), 4.0, 0.95) == pytest.approx(2 * norm.ppf(0.975), rel=1e-4)
 
 
 def test_noise_and_a_normal_error_add_up() -> None:
     """Against the sum over the noise's values of the normal law around each."""
-    noises = Noises(scale=np.array([5.0]), count=np.array([1]))
+    noises = noises_of(np.array([5.0]), np.array([1]))
     width = half_width(noises, np.ones(1), 30.0, 0.95) - 0.5  # half a step is added for a lattice, of which there is none here
     held = sum(
         p * float(norm.cdf((width - z) / math.sqrt(30)) - norm.cdf((-width - z) / math.sqrt(30)))
@@ -80,6 +97,6 @@ def test_noise_and_a_normal_error_add_up() -> None:
 def test_many_different_weights_keep_their_variance() -> None:
     random = np.random.default_rng(0)
     weights = random.normal(size=3000)
-    noises = Noises(scale=np.full(3000, 4.0), count=np.ones(3000, dtype=np.int64))
+    noises = noises_of(np.full(3000, 4.0), np.ones(3000, dtype=np.int64))
     sd = math.sqrt(float((weights**2 * noises.variances).sum()))
     assert half_width(noises, weights, 0.0, 0.95) == pytest.approx(1.96 * sd, rel=0.01)

@@ -11,6 +11,7 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.measurements import measurements_bytes
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.noise_grids import laplace_sd
 from synthrelease.published.measurements import on_released_bins, read_measurements
@@ -63,8 +64,8 @@ def test_measured_bins_are_added_up_to_the_released_ones_as_the_model_does(tmp_p
     )
     random = np.random.default_rng(1)
     tables = tuple(
-        NoisyMarginal(columns=columns, values=values, epsilon=Fraction(1, 2), cells=np.ones_like(values))
-        for columns in ((1,), (0, 1))
+        NoisyMarginal(columns=columns, values=values, cost=Fraction(1, 2), cells=np.ones_like(values), kind=kind)
+        for columns, kind in (((1,), DiscreteLaplace), ((0, 1), RoundedGaussian))
         for values in [random.integers(-9, 99, size=fine.layout.subset(columns).sizes)]
     )
     measured = NoisyMarginals(layout=fine.layout, n=400, tables=tables)
@@ -77,4 +78,4 @@ def test_measured_bins_are_added_up_to_the_released_ones_as_the_model_does(tmp_p
         found = on_released_bins(part, labels)
         assert np.array_equal(found.values, wanted.values)
         assert np.array_equal(found.cells, wanted.cells)
-        assert found.epsilon == wanted.epsilon
+        assert (found.cost, found.noise) == (wanted.cost, wanted.noise)

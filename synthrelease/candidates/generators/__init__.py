@@ -17,6 +17,7 @@ GENERATORS: Mapping[str, type[Generator]] = Kinds(
     {
         "privbayes": "privbayes:PrivBayes",
         "marginals": "marginals:Marginals",
+        "gaussian_marginals": "marginals:GaussianMarginals",
         "adaptive": "adaptive:Adaptive",
         "adaptive_pure": "adaptive:AdaptivePure",
         "mwem": "mwem:MWEM",

@@ -10,11 +10,13 @@ from typing import ClassVar, Literal, Protocol
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.fields import Mistake, SpecTable
@@ -151,19 +153,26 @@ class Generator(SpecTable):
 class MeasuringGenerator(Generator):
     """A generator that measures once and models afterwards, so that its measurements can be shared or published."""
 
+    noise: ClassVar[type[CountNoise]] = DiscreteLaplace
+    """The noise of every count of its tables."""
+
+    def part(self, charge: Charge) -> Fraction:
+        """What the tables and sums share out of a charge: its epsilon, or its rho where their noise is Gaussian."""
+        return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho
+
     def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         """Spend the charge; everything after it is post-processing."""
         raise NotImplementedError
 
-    def measured_tables(self, layout: Layout, epsilon: Fraction) -> Mapping[tuple[int, ...], Fraction]:
-        """Columns, by increasing index, of every table that is measured with this budget, and what each costs."""
+    def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
+        """Columns, by increasing index, of every table that is measured with this `part`, and what each costs."""
         raise NotImplementedError
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
 
-    def measured_sums(self, layout: Layout, epsilon: Fraction) -> tuple[NoisySum, ...]:
-        """Every sum that is measured with this budget, with value 0 in place of what it comes to."""
+    def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
+        """Every sum that is measured with this `part`, with value 0 in place of what it comes to."""
         return ()
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:

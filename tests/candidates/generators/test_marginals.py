@@ -228,7 +228,7 @@ def test_tables_that_are_measured_for_a_bound_alone_share_the_budget_and_not_the
     values = {columns: np.full(layout.subset(columns).sizes, 10) for columns in generator.measured_tables(layout, Fraction(1))}
     values[1, 2][:, 0] = 500  # only the model of b:c would follow this
     tables = tuple(
-        NoisyMarginal(columns=columns, values=each, epsilon=Fraction(1), cells=np.ones_like(each))
+        NoisyMarginal(columns=columns, values=each, cost=Fraction(1), cells=np.ones_like(each))
         for columns, each in values.items()
     )
     free = Background(plausibility=Plausibility(layout=layout, masks=()))

@@ -49,7 +49,7 @@ def measurement(layout: Layout, n: int, tables: dict[Columns, np.ndarray], epsil
         layout=layout,
         n=n,
         tables=tuple(
-            NoisyMarginal(columns=columns, values=np.rint(values).astype(np.int64), epsilon=epsilon,
+            NoisyMarginal(columns=columns, values=np.rint(values).astype(np.int64), cost=epsilon,
                           cells=np.ones(values.shape, dtype=np.int64))
             for columns, values in tables.items()
         ),

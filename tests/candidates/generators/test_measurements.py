@@ -69,7 +69,7 @@ def test_the_variance_counts_the_cells_that_were_added_up(where: tuple[Layout, L
     table = NoisyMarginal(
         columns=(0, 2),
         values=np.zeros((fine.sizes[0], fine.sizes[2]), dtype=np.int64),
-        epsilon=Fraction(1, 2),
+        cost=Fraction(1, 2),
         cells=np.ones((fine.sizes[0], fine.sizes[2]), dtype=np.int64),
     )
     np.testing.assert_allclose(table.variance(), 32.0)

@@ -201,7 +201,7 @@ def test_the_model_is_the_minimum_that_a_general_optimiser_finds(weight: float) 
     from scipy.optimize import minimize
 
     n, layout = 500, Layout(columns=("x", "y"), sizes=(2, 3))
-    table = NoisyMarginal(columns=(1,), values=np.array([260, 190, 55]), epsilon=Fraction(1, 2), cells=np.ones(3, dtype=int))
+    table = NoisyMarginal(columns=(1,), values=np.array([260, 190, 55]), cost=Fraction(1, 2), cells=np.ones(3, dtype=int))
     sums = tuple(
         NoisySum(text="", columns=columns, scores=scores, value=value, epsilon=Fraction(1, 4), sensitivity=10)
         for columns, scores, value in (
@@ -269,9 +269,9 @@ def test_a_line_takes_correlations_from_sums_as_it_would_from_tables() -> None:
     schema = SimpleNamespace(names=tuple(numbers))
     common = Transformation(schema=cast(Schema, schema), binnings=tuple(binnings))
     counts = np.array([[40, 30, 20, 10], [20, 30, 20, 30], [5, 10, 40, 45]])
-    both = NoisyMarginal(columns=(0, 1), values=counts, epsilon=Fraction(1), cells=np.ones_like(counts))
+    both = NoisyMarginal(columns=(0, 1), values=counts, cost=Fraction(1), cells=np.ones_like(counts))
     single = [
-        NoisyMarginal(columns=(axis,), values=counts.sum(axis=1 - axis), epsilon=Fraction(1), cells=np.ones(size, dtype=int))
+        NoisyMarginal(columns=(axis,), values=counts.sum(axis=1 - axis), cost=Fraction(1), cells=np.ones(size, dtype=int))
         for axis, size in enumerate(counts.shape)
     ]
 

@@ -1,7 +1,8 @@
 """Marginals of stated columns are measured; the model is the table of largest entropy that fits them.
 
-The measurement is one discrete Laplace mechanism over a fixed set of marginals; the model is the table of largest entropy, or
-nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019, Private-PGM).
+The measurement is one discrete Laplace, or Gaussian, mechanism over a fixed set of marginals; the model is the table of
+largest entropy, or nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019,
+Private-PGM).
 """
 
 from __future__ import annotations
@@ -15,9 +16,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from synthrelease.accounting.charges import GENERATION, Charge
+from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
@@ -26,6 +26,7 @@ from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
@@ -165,7 +166,7 @@ class Marginals(MeasuringGenerator):
         return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
 
     def same_measurements(self, other: Generator) -> bool:
-        return isinstance(other, Marginals) and other._measured() == self._measured()
+        return type(other) is type(self) and isinstance(other, Marginals) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[SumGroup, ...]]:
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
@@ -184,9 +185,10 @@ class Marginals(MeasuringGenerator):
         """
         from synthrelease.candidates.generators.marginals.mechanism import measured
 
-        epsilon, layout = pure_epsilon(charge), private.layout
-        tables, asked = list(self.measured_tables(layout, epsilon).items()), self.measured_sums(layout, epsilon)
-        noisy, sums = private.spend(charge, partial(measured, tables=tables, sums=asked, entropy=private.entropy))
+        part, layout = self.part(charge), private.layout
+        tables, asked = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
+        measure = partial(measured, tables=tables, kind=self.noise, sums=asked, entropy=private.entropy)
+        noisy, sums = private.spend(charge, measure)
         return NoisyMarginals(layout=layout, n=private.n, tables=noisy, sums=sums)
 
     def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
@@ -195,17 +197,17 @@ class Marginals(MeasuringGenerator):
         measured = replace(measured, tables=tables)
         return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
 
-    def measured_tables(self, layout: Layout, epsilon: Fraction) -> dict[tuple[int, ...], Fraction]:
-        return {columns: share * epsilon for columns, share in self.shares(layout).items() if share}
+    def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
+        return {columns: share * part for columns, share in self.shares(layout).items() if share}
 
-    def measured_sums(self, layout: Layout, epsilon: Fraction) -> tuple[NoisySum, ...]:
+    def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
         return tuple(
             NoisySum(
                 text=one.text,
                 columns=one.columns(layout),
                 scores=one.scores(layout),
                 value=0,
-                epsilon=share * epsilon,
+                epsilon=share * part,
                 sensitivity=STEPS if one.own_values_of else int(np.ptp(one.scores(layout))),
                 exact=not one.own_values_of,
                 own=one if one.own_values_of else None,
@@ -228,3 +230,43 @@ class Marginals(MeasuringGenerator):
         """Rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the cliques."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
+
+
+class GaussianMarginals(Marginals):
+    """The same with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+
+    Attributes
+    ----------
+    sums : not for this family: a sum has noise of its own, or shares one, in `marginals`.
+
+    Examples
+    --------
+    >>> GaussianMarginals(tables="all 2-way").guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
+        "matches them."
+    )
+    family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]
+    sums: None = None  # type: ignore[assignment]
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    noise: ClassVar[type[CountNoise]] = RoundedGaussian
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated(GENERATION, epsilon, "rounded Gaussian noise on a fixed set of marginals")
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table.
+
+        Privacy
+        -------
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. Which tables
+        are measured is public. Replacing one record moves one count down and one up in each table: squared l2 sensitivity 2, so
+        rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
+        noise), and the rho_j add up to rho.
+        """
+        return super().measure(private, charge)

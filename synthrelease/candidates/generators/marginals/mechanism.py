@@ -6,6 +6,9 @@ Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record
 A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
 the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sums that share a noise move by at
 most that, each of them, and cost eps_i together (theory 9.18, one noise for many numbers). Sequential composition adds up.
+
+With Gaussian noise there are tables alone: squared l2 sensitivity 2, each at its rho_j, and the whole is mu-Gaussian, mu^2 / 2
+the sum of all rho_j (theory 9.13, rounded Gaussian noise).
 """
 
 from __future__ import annotations
@@ -19,27 +22,36 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
-from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise
+from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
 
 
 def measured(
-    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], sums: Sequence[NoisySum], entropy: SystemEntropy
+    counts: Counts,
+    tables: list[tuple[tuple[int, ...], Fraction]],
+    kind: type[CountNoise],
+    sums: Sequence[NoisySum],
+    entropy: SystemEntropy,
 ) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
-    """Every table and every sum, each at the epsilon that stands beside it."""
-    return measure_tables(counts, tables, entropy), measure_sums(counts, sums, entropy)
+    """Every table and every sum, each at the epsilon or the rho that stands beside it."""
+    return measure_tables(counts, tables, kind, entropy), measure_sums(counts, sums, entropy)
 
 
 def measure_tables(
-    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], entropy: SystemEntropy
+    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
 ) -> tuple[NoisyMarginal, ...]:
-    """Every table, eps_j for each."""
+    """Every table, at eps_j or rho_j each."""
     marginals = lattice(counts)
     measured = []
-    for columns, epsilon in tables:
+    for columns, cost in tables:
         exact = marginals.get(columns)
-        noisy = discrete_laplace(exact.ravel(), sensitivity=2, epsilon=epsilon, entropy=entropy).reshape(exact.shape)
-        measured.append(NoisyMarginal(columns=columns, values=noisy, epsilon=epsilon, cells=np.ones_like(noisy)))
+        if kind is RoundedGaussian:
+            noisy = rounded_gaussian(exact.ravel(), squared_sensitivity=TABLE_CHANGE, rho=cost, entropy=entropy)
+        else:
+            noisy = discrete_laplace(exact.ravel(), sensitivity=TABLE_CHANGE, epsilon=cost, entropy=entropy)
+        cells = np.ones(exact.shape, dtype=np.int64)
+        measured.append(NoisyMarginal(columns=columns, values=noisy.reshape(exact.shape), cost=cost, cells=cells, kind=kind))
     return tuple(measured)
 
 
