@@ -61,7 +61,7 @@ def test_a_violation_ends_with_5_and_is_named(tmp_path: Path) -> None:
     document = json.loads(out.read_text())
     assert document["passed"] is False
     assert document["violations"] == ["too much, epsilon 0.5"]
-    assert document["cases"][0]["proven_epsilon"] > 0.5
+    assert document["cases"][0]["proven"] > 0.5
 
 
 def test_a_fault_that_is_not_found_ends_with_5() -> None:

@@ -52,7 +52,7 @@ def cases(rows: Rows) -> Iterable[str]:
         found = [row for row in honest if row["family"] == family]
         claims = sorted(row["claim"] for row in found)
         draws = sorted(event["draws"][0] for row in found for event in row["events"])
-        shares = sorted((row["proven_epsilon"] or 0) / row["claim"] for row in found if row["claim"])
+        shares = sorted((row["proven"] or 0) / row["claim"] for row in found if row["claim"])
         share = f"{max(0.0, shares[len(shares) // 2]):.2f}, {max(0.0, shares[-1]):.2f}" if shares else "no claim but 0"
         exceeded = sum(row["exceeded"] for row in found)
         yield f"| {family} | {len(found)} | {_span(claims)} | {_span(draws)} | {exceeded} | {share} |"
@@ -66,7 +66,7 @@ def faults(rows: Rows) -> Iterable[str]:
         if row["known_fault"]:
             draws = row["events"][0]["draws"][0]
             found = "yes" if row["exceeded"] else "**no**"
-            yield f"| {row['name']} | {row['claim']:.3g} | {row['proven_epsilon'] or 0:.3g} | {draws:,} | {found} |"
+            yield f"| {row['name']} | {row['claim']:.3g} | {row['proven'] or 0:.3g} | {draws:,} | {found} |"
 
 
 def low_bits(rows: Rows) -> Iterable[str]:
