@@ -41,7 +41,8 @@ from synthrelease.randomness import SystemEntropy
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
 """Budgets of pure generators, and of the others: mu = 1/2, where rounding to whole numbers takes next to nothing of a loss."""
 
-TRIED, AVERAGED = 4, 10
+REPLACING = "replacing a record"
+TRIED, AVERAGED = 4, 20
 """Conversations of a pure generator, and of another."""
 
 Table = tuple[int, ...]
@@ -73,7 +74,7 @@ class LossCase:
     faulty: bool = False
 
     def __str__(self) -> str:
-        return f"{self.generator}, {self.name}" if self.name else self.generator
+        return f"{self.generator}, {self.name}"
 
 
 def loss_cases(part: Fraction = Fraction(1)) -> Iterator[LossCase]:
@@ -160,7 +161,7 @@ def _tables(more: Fraction) -> Iterator[LossCase]:
 
 
 def adaptive_case(
-    generator: Adaptive | AdaptivePure, more: Fraction = Fraction(1), *, name: str = "", charge: Charge | None = None
+    generator: Adaptive | AdaptivePure, more: Fraction = Fraction(1), *, name: str = REPLACING, charge: Charge | None = None
 ) -> LossCase:
     """An adaptive fit of three columns of three bins, none of which is so rare that it is merged."""
     left, right = _with(_ADAPTIVE, _FIRST), _with(_ADAPTIVE, _MIDDLE)
@@ -183,9 +184,9 @@ def _counting_queries(more: Fraction) -> Iterator[LossCase]:
     columns, first, others = {f"c{i}": 1 for i in range(8)}, 0b1000_0000, 0b0111_1111
     mwem = MWEM(queries=16, iterations=4, inner_updates=1, marginal=1)
     rows = (first | others,) * 900 + (others,) * 99
-    yield _case(mwem, columns, (*rows, first), (*rows, others), more, name="")
+    yield _case(mwem, columns, (*rows, first), (*rows, others), more, name=REPLACING)
     pep = PEP(queries=16, iterations=8, inner_updates=8, marginal=1)
-    yield _case(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name="")
+    yield _case(pep, columns, (0, 0b1111_0000), (0, 0b0000_1111), more, name=REPLACING)
 
 
 # --- Networks
@@ -199,7 +200,7 @@ def _networks(more: Fraction) -> Iterator[LossCase]:
         whole = _case(network, _COLUMNS, (0,), (2**8 - 1,), more, name="a critic that begins with steep weights")
         yield replace(whole, mechanism=partial(_steep, import_module(type(network).__module__), whole.mechanism))
     teachers = PATECTGAN(**{**_SMALL, "steps": 3}, labels=20, teachers=2)
-    yield _case(teachers, {"a": 1}, (0,), (1,), more, name="")
+    yield _case(teachers, {"a": 1}, (0,), (1,), more, name=REPLACING)
 
 
 class _SteepGame(Game):
@@ -248,4 +249,4 @@ def _libraries(more: Fraction) -> Iterator[LossCase]:
     ):
         case = partial(LossCase, generator=generator, pure=False, mechanism=mechanism, conversations=AVERAGED)
         yield case(name="adding a record, at a quarter of rho", claim=RHO / 4, left=(*one, 0), right=one)
-        yield case(name="replacing a record", claim=RHO, left=(*other, 0), right=(*other, last), because=_TWO_STEPS)
+        yield case(name=REPLACING, claim=RHO, left=(*other, 0), right=(*other, last), because=_TWO_STEPS)

@@ -168,7 +168,7 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         budget = float(loss.case.claim)
         table.add_row(
             loss.case.generator,
-            loss.case.name or "replacing a record",
+            loss.case.name,
             f"{loss.unit} {loss.claimed:.3g}",
             f"{loss.shown:.3f}",
             f"{loss.share:.3f}{'*' if loss.case.because else ''}",

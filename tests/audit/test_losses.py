@@ -38,7 +38,7 @@ def documented() -> dict[str, float]:
     """Shares of the claim in the document, by generator and case."""
     part = DOCUMENT.read_text(encoding="utf-8").split("<!-- losses -->")[1].split("<!-- end -->")[0]
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in part.strip().splitlines()[2:]]
-    return {f"{row[0]}, {row[1]}".removesuffix(", "): float(row[4]) for row in rows}
+    return {f"{row[0]}, {row[1]}": float(row[4]) for row in rows}
 
 
 def test_the_document_has_all_cases() -> None:
@@ -49,7 +49,7 @@ def _shows_what_is_said(case: LossCase) -> None:
     (found,) = audit_losses([case])
     assert not found.exceeded
     assert found.share >= 0.95 or case.because
-    assert found.share == pytest.approx(documented()[str(case)], abs=6e-4 if case.pure else 0.025)
+    assert found.share == pytest.approx(documented()[str(case)], abs=6e-4 if case.pure else 0.05)
 
 
 @pytest.mark.parametrize("name", QUICK)
@@ -60,10 +60,12 @@ def test_a_generator_shows_nearly_all_of_its_claim(name: str) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in CASES if name not in QUICK])
 def test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim(name: str) -> None:
-    _shows_what_is_said(CASES[name])
+    _shows_what_is_said(replace(CASES[name], conversations=10))
 
 
-@pytest.mark.parametrize("name", ["marginals, tables and sums, half of the noise", "mwem, half of the noise"])
+@pytest.mark.parametrize(
+    "name", ["marginals, tables and sums, half of the noise", "mwem, replacing a record, half of the noise"]
+)
 def test_half_of_the_noise_shows_more_than_the_claim(name: str) -> None:
     (found,) = audit_losses([replace(FAULTS[name], conversations=1)])
     assert found.exceeded

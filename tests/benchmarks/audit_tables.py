@@ -1,6 +1,6 @@
 """Write the figures of an audit into the tables of docs/audit.md.
 
-    synthrelease audit --part sensitivity --part selection --part cases --part power --jobs 2 --out audit.json
+    synthrelease audit --part sensitivity --part selection --part losses --part cases --part power --jobs 2 --out audit.json
     python tests/benchmarks/audit_tables.py audit.json [more.json ...]
 
 Each table stands between two comments that name it; what is between them is replaced. A file without a part leaves the part's
@@ -42,6 +42,26 @@ def laws(rows: Rows) -> Iterable[str]:
         pairs, exceeded = (sum(row[key] for row in found) for key in ("pairs", "exceeded"))
         largest = max(row["largest_share_of_claim"] for row in found)
         yield f"| {claim} | {len(found)} | {pairs:,} | {exceeded} | {largest:.4f} |"
+
+
+def losses(rows: Rows) -> Iterable[str]:
+    yield "| generator | neighbours, charge | claimed | shown | shown / claimed | of the budget: noise, choices |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        if not row["known_fault"]:
+            budget = row["claimed"] if row["unit"] == "epsilon" else row["claimed"] ** 2 / 2
+            parts = ", ".join(f"{row[part] / budget:.3f}" for part in ("noise", "choices"))
+            shown = f"{row['unit']} {row['claimed']:.3g} | {row['shown']:.3f} | {row['share']:.3f}"
+            yield f"| {row['generator']} | {row['case']} | {shown} | {parts} |"
+
+
+def loss_faults(rows: Rows) -> Iterable[str]:
+    yield "| fault | claimed | shown |"
+    yield "|---|---|---|"
+    for row in rows:
+        if row["known_fault"]:
+            shown = row["beside_the_answers"] or f"{row['shown']:.3f}"
+            yield f"| {row['generator']}, {row['case']} | {row['unit']} {row['claimed']:.3g} | {shown} |"
 
 
 def cases(rows: Rows) -> Iterable[str]:
@@ -94,6 +114,8 @@ def _span(values: list[float]) -> str:
 TABLES: dict[str, tuple[str, Callable[[Rows], Iterable[str]]]] = {
     "sensitivities": ("sensitivities", sensitivities),
     "laws": ("selection_laws", laws),
+    "losses": ("losses", losses),
+    "loss faults": ("losses", loss_faults),
     "cases": ("cases", cases),
     "faults": ("cases", faults),
     "low bits": ("cases", low_bits),
