@@ -196,6 +196,10 @@ _SMALL: dict[str, Any] = {"steps": 4, "batch": 20, "critic_width": 1, "generator
 
 
 def _networks(more: Fraction) -> Iterator[LossCase]:
+    """The gradients of two records that point to opposite sides; votes on rows of two cells, all of which one record turns.
+
+    That record is the only one of its table, so which of the teachers has it, which nobody learns, makes no difference.
+    """
     for network in (DPGAN(**_SMALL), DPCTGAN(**_SMALL)):
         whole = _case(network, _COLUMNS, (0,), (2**8 - 1,), more, name="a critic that begins with steep weights")
         yield replace(whole, mechanism=partial(_steep, import_module(type(network).__module__), whole.mechanism))
