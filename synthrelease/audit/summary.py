@@ -30,7 +30,8 @@ class AuditResult:
         """What contradicts a claim, in words."""
         found = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         found += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
-        found += [str(loss.case) for loss in self.losses if loss.exceeded and not loss.case.faulty]
+        losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
+        found += [f"{loss.case}: {loss.leak}" if loss.leak else str(loss.case) for loss in losses]
         found += [finding.case.name for finding in self.findings if finding.exceeded and not finding.case.faulty]
         return found
 

@@ -159,7 +159,7 @@ def _print_sensitivities(result: AuditResult) -> None:
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
     """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
-    from synthrelease.candidates.generators import GENERATORS
+    from synthrelease.audit.library_losses import installed
 
     honest = [loss for loss in losses if not loss.case.faulty]
     columns = "generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"
@@ -183,8 +183,10 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
         f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
     )
-    if missing := set(GENERATORS) - {loss.case.generator for loss in losses} if len(honest) > 1 else set():
-        terminal.print(f"Not installed, and not looked at: {', '.join(sorted(missing))}.")
+    if not installed():
+        terminal.print(
+            'MST and AIM were not looked at: their library is not installed (pip install "synthrelease[smartnoise]").'
+        )
 
 
 def _print_findings(result: AuditResult) -> None:
