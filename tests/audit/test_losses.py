@@ -49,7 +49,8 @@ def _shows_what_is_said(case: LossCase) -> None:
     (found,) = audit_losses([case])
     assert not found.exceeded
     assert found.share >= 0.95 or case.because
-    assert found.share == pytest.approx(documented()[str(case)], abs=6e-4 if case.pure else 0.05)
+    certain = case.generator in ("marginals", "mwem", "privbayes")  # answers of others are drawn, or are those of a search
+    assert found.share == pytest.approx(documented()[str(case)], abs=6e-4 if certain else 0.05)
 
 
 @pytest.mark.parametrize("name", QUICK)
