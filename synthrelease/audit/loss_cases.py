@@ -45,6 +45,9 @@ REPLACING = "replacing a record"
 TRIED, AVERAGED = 4, 20
 """Conversations of a pure generator, and of another."""
 
+MADE = 200_000
+"""Rows of a model, which two models that differ in a record do not have in common."""
+
 Table = tuple[int, ...]
 
 
@@ -126,7 +129,7 @@ def _rows(generator: Generator, highs: Mapping[str, int], charge: Charge, table:
     world = World(highs)
     free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
     model = generator.fit(world.private(table, [charge], entropy), charge, free)
-    return model.sample(100, entropy.generator()).dense()
+    return model.sample(MADE, entropy.generator()).dense()
 
 
 # --- Tables
