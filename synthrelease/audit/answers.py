@@ -3,7 +3,7 @@
 Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `Listener` stands in
 for it. It repeats answers that were given before, and stops the mechanism at the first question that has none. Then the exact
 law of that answer is known on both tables, one answer is given to both, and both run again from the start. So the loss of a
-whole conversation is computed, not estimated, and what is made of the answers must be the same on both sides, to the last bit.
+whole conversation is computed, not estimated, and what is made of the answers must be the same on both sides.
 
 Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero on
 the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most epsilon.
