@@ -80,14 +80,13 @@ class LossCase:
         return f"{self.generator}, {self.name}"
 
 
-def loss_cases(part: Fraction = Fraction(1)) -> Iterator[LossCase]:
+def loss_cases(more: Fraction = Fraction(1)) -> Iterator[LossCase]:
     """All generators that are installed.
 
     Parameters
     ----------
-    part : of the noise that is drawn; less than the whole is a fault.
+    more : times the epsilon or mu that is claimed is spent; more than once is a fault.
     """
-    more = 1 / part
     yield from _tables(more)
     yield from _counting_queries(more)
     yield from _networks(more)

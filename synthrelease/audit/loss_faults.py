@@ -21,7 +21,7 @@ from synthrelease.randomness import rounded_gaussian
 
 def faulty_losses() -> Iterator[LossCase]:
     """Every case at twice its epsilon or mu, and faults of a mechanism."""
-    for case in loss_cases(Fraction(1, 2)):
+    for case in loss_cases(Fraction(2)):
         yield replace(case, name=f"{case.name}, half of the noise", faulty=True, conversations=3)
     for fault in (_CountedOnce(), _FreeChoices(), _WithoutNoise()):
         yield replace(adaptive_case(fault), name=fault.fault, faulty=True, conversations=3)
