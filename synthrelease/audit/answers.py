@@ -1,9 +1,9 @@
 """What all answers of a mechanism tell: it runs on two neighbouring tables with the same answers, and their losses add up.
 
-Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `Listener` stands in
-for it. It repeats answers that were given before, and stops the mechanism at the first question that has none. Then the exact
-law of that answer is known on both tables, one answer is given to both, and both run again from the start. So the loss of a
-whole conversation is computed, not estimated, and what is made of the answers must be the same on both sides.
+Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `ReplayedEntropy`
+stands in for it. It repeats answers that were given before, and stops the mechanism at the first question that has none. Then
+the exact law of that answer is known on both tables, one answer is given to both, and both run again from the start. So the
+loss of a whole conversation is computed, not estimated, and what is made of the answers must be the same on both sides.
 
 Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero on
 the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most epsilon.
@@ -32,7 +32,7 @@ Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Question:
+class AskedDraw:
     """What a mechanism asks of its source of entropy.
 
     Attributes
@@ -63,7 +63,7 @@ class Unanswered(Exception):
     """Stops a mechanism at a question."""
 
 
-class Listener(SystemEntropy):
+class ReplayedEntropy(SystemEntropy):
     """A source of entropy that gives these answers and then stops; public draws are those of a key.
 
     Attributes
@@ -74,7 +74,7 @@ class Listener(SystemEntropy):
     def __init__(self, answers: list[Any], key: int):
         self._answers, self._given = answers, 0
         self._public = SeededEntropy(key)
-        self.question: Question | None = None
+        self.question: AskedDraw | None = None
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return self.asked("laplace", values, scale)
@@ -100,7 +100,7 @@ class Listener(SystemEntropy):
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
         """The answer to a question. Raises Unanswered where there is none."""
         if self._given == len(self._answers):
-            self.question = Question(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
+            self.question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
             raise Unanswered
         self._given += 1
         answer = self._answers[self._given - 1]
@@ -108,7 +108,7 @@ class Listener(SystemEntropy):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Told:
+class Conversation:
     """What a conversation tells.
 
     Attributes
@@ -122,7 +122,7 @@ class Told:
     leak: str = ""
 
 
-def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Told:
+def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...], *, pure: bool, key: int) -> Conversation:
     """One conversation of a mechanism with two neighbouring tables.
 
     Parameters
@@ -136,24 +136,24 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
         (ours, mine), (theirs, other) = (_heard(mechanism, table, answers, key) for table in (left, right))
         leak = _difference(mine, other, ours, theirs)
         if leak or mine is None or other is None:
-            return Told(noise=found[False], choices=found[True], leak=leak)
+            return Conversation(noise=found[False], choices=found[True], leak=leak)
         answer, loss = _worst(mine, other) if pure else _mean(mine, other)
         found[mine.is_choice] += loss
         answers.append(answer)
 
 
-def _heard(mechanism: Mechanism, table: tuple[int, ...], answers: list[Any], key: int) -> tuple[Any, Question | None]:
+def _heard(mechanism: Mechanism, table: tuple[int, ...], answers: list[Any], key: int) -> tuple[Any, AskedDraw | None]:
     """What a mechanism makes of the answers, or its next question."""
-    listener = Listener(answers, key)
+    replayed = ReplayedEntropy(answers, key)
     try:
-        return mechanism(table, listener), None
+        return mechanism(table, replayed), None
     except Exception:
-        if listener.question is None:
+        if replayed.question is None:
             raise
-        return None, listener.question
+        return None, replayed.question
 
 
-def _difference(mine: Question | None, other: Question | None, ours: Any, theirs: Any) -> str:
+def _difference(mine: AskedDraw | None, other: AskedDraw | None, ours: Any, theirs: Any) -> str:
     if (mine and mine.law) != (other and other.law):
         return f"asked are {mine and mine.law} on one table and {other and other.law} on the other"
     if mine is None and not np.array_equal(ours, theirs):
@@ -161,7 +161,7 @@ def _difference(mine: Question | None, other: Question | None, ours: Any, theirs
     return ""
 
 
-def _worst(mine: Question, other: Question) -> tuple[Any, float]:
+def _worst(mine: AskedDraw, other: AskedDraw) -> tuple[Any, float]:
     """An answer that is as much likelier on the left as any, and the logarithm of how much."""
     kind, law = mine.law[0], mine.law[2]
     if mine.is_choice:
@@ -173,7 +173,7 @@ def _worst(mine: Question, other: Question) -> tuple[Any, float]:
     return mine.values, float(change.sum() / law) if kind == "laplace" else float(change.max() * law)
 
 
-def _mean(mine: Question, other: Question) -> tuple[Any, float]:
+def _mean(mine: AskedDraw, other: AskedDraw) -> tuple[Any, float]:
     """A drawn answer, and the mean loss of such answers."""
     if mine.is_choice:
         logs, others = mine.log_shares(), other.log_shares()

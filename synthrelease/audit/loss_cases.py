@@ -26,6 +26,7 @@ from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, Generator
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.adversarial import Game
+from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.marginals import Marginals
@@ -250,8 +251,8 @@ def _libraries(more: Fraction) -> Iterator[LossCase]:
     run = partial(run_aim, rho=asked, degree=2, rounds=8, max_model_size=10.0)
     aim = seen_from_outside("snsynth.aim.aim", run, rounds.counts, len(_ROUNDS))
     for generator, mechanism, one, other, last in (
-        ("mst", mst, _TREE, _OTHER_TREE, 31),
-        ("aim", aim, _ROUNDS, _OTHER_ROUNDS, 15),
+        (MST().family, mst, _TREE, _OTHER_TREE, 31),
+        (AIM().family, aim, _ROUNDS, _OTHER_ROUNDS, 15),
     ):
         case = partial(LossCase, generator=generator, pure=False, mechanism=mechanism, conversations=AVERAGED)
         yield case(name="adding a record, at a quarter of rho", claim=RHO / 4, left=(*one, 0), right=one)

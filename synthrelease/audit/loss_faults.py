@@ -31,34 +31,34 @@ class _CountedOnce(Adaptive):
     fault: ClassVar[str] = "a moved record counted once"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
-        class Tables(Gaussian):
+        class CountedOnceTables(Gaussian):
             def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
                 return rounded_gaussian(values, squared_sensitivity=1, rho=part, entropy=self._entropy)
 
-        return self._fit(private, charge, background, Tables, charge.curve().rho)
+        return self._fit(private, charge, background, CountedOnceTables, charge.curve().rho)
 
 
 class _FreeChoices(AdaptivePure):
     fault: ClassVar[str] = "choices that nobody pays for"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
-        class Tables(Laplace):
+        class FreeChoiceTables(Laplace):
             def table(self, columns: Columns, part: Fraction) -> np.ndarray:
                 """The table after a choice gets the whole part of its round, a tenth of which was the choice's."""
                 self._take(part)
                 exact, whole = self._exact.get(columns), part / Fraction(9, 10) if len(columns) > 1 else part
                 return self._noisy(exact.ravel(), whole).reshape(exact.shape)
 
-        return self._fit(private, charge, background, Tables, charge.epsilon)
+        return self._fit(private, charge, background, FreeChoiceTables, charge.epsilon)
 
 
 class _WithoutNoise(Adaptive):
     fault: ClassVar[str] = "the last look at the columns without noise"
 
     def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
-        class Tables(Gaussian):
+        class BareTables(Gaussian):
             def bins(self, column: int, part: Fraction) -> np.ndarray:
                 self._take(part)
                 return self._bins.get((column,))
 
-        return self._fit(private, charge, background, Tables, charge.curve().rho)
+        return self._fit(private, charge, background, BareTables, charge.curve().rho)

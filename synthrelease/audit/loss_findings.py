@@ -8,7 +8,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthrelease.audit.answers import Told, converse
+from synthrelease.audit.answers import Conversation, converse
 from synthrelease.audit.loss_cases import LossCase
 from synthrelease.audit.running import Progress
 
@@ -69,7 +69,7 @@ def audit_losses(cases: Sequence[LossCase], progress: Progress = lambda phase, d
 
 
 def _finding(case: LossCase) -> LossFinding:
-    start, told = time.process_time(), list[Told]()
+    start, told = time.process_time(), list[Conversation]()
     for key in range(case.conversations):
         told.append(converse(case.mechanism, case.left, case.right, pure=case.pure, key=key))
         if told[-1].leak:

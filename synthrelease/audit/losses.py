@@ -16,7 +16,7 @@ _COARSE = 64
 
 
 @dataclass(frozen=True, kw_only=True)
-class Loss:
+class WorstLoss:
     """Of one draw, the worst over its answers.
 
     Attributes
@@ -28,19 +28,19 @@ class Loss:
     epsilon: float = 0.0
     rho: float = 0.0
 
-    def __add__(self, other: Loss) -> Loss:
-        return Loss(epsilon=self.epsilon + other.epsilon, rho=self.rho + other.rho)
+    def __add__(self, other: WorstLoss) -> WorstLoss:
+        return WorstLoss(epsilon=self.epsilon + other.epsilon, rho=self.rho + other.rho)
 
 
-def of_laplace(change: np.ndarray, scale: float) -> Loss:
+def of_laplace(change: np.ndarray, scale: float) -> WorstLoss:
     """Of discrete Laplace noise on integers that differ by `change`."""
     epsilon = float(np.abs(change).sum()) / scale
-    return Loss(epsilon=epsilon, rho=epsilon**2 / 2)
+    return WorstLoss(epsilon=epsilon, rho=epsilon**2 / 2)
 
 
-def of_gaussian(change: np.ndarray, scale: float) -> Loss:
+def of_gaussian(change: np.ndarray, scale: float) -> WorstLoss:
     squared = float((change.astype(float) ** 2).sum())
-    return Loss(epsilon=float("inf") if squared else 0.0, rho=squared / (2 * scale**2))
+    return WorstLoss(epsilon=float("inf") if squared else 0.0, rho=squared / (2 * scale**2))
 
 
 def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
@@ -62,13 +62,13 @@ def mean_of_gaussian(change: np.ndarray, scale: float) -> float:
     return found
 
 
-def of_choice(one: Sequence[int], other: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> Loss:
+def of_choice(one: Sequence[int], other: Sequence[int], *, sensitivity: int, epsilon: Fraction, mechanism: str) -> WorstLoss:
     """Of a private choice whose candidates have these scores in the two worlds."""
     ratios = log_probabilities(one, sensitivity, epsilon, mechanism) - log_probabilities(other, sensitivity, epsilon, mechanism)
     worst = float(np.abs(ratios).max())
     # the exponential mechanism has a bounded range (Cesar & Rogers 2021, Lemma 4)
     rho = float(ratios.max() - ratios.min()) ** 2 / 8 if mechanism == "exponential" else worst**2 / 2
-    return Loss(epsilon=worst, rho=rho)
+    return WorstLoss(epsilon=worst, rho=rho)
 
 
 def log_probabilities(scores: Sequence[int], sensitivity: int, epsilon: Fraction, mechanism: str) -> np.ndarray:

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.audit.answers import Listener, converse
+from synthrelease.audit.answers import ReplayedEntropy, converse
 from synthrelease.audit.loss_cases import LossCase, loss_cases
 from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.loss_findings import audit_losses
@@ -164,7 +164,7 @@ def test_a_failure_of_a_mechanism_is_not_taken_for_a_question() -> None:
 
 
 def test_public_draws_are_the_same_on_both_tables() -> None:
-    first, second = (Listener([], 7) for _ in range(2))
+    first, second = (ReplayedEntropy([], 7) for _ in range(2))
     assert [first.pick(100), *first.picks(np.full(5, 9)), first.generator().random()] == [
         second.pick(100), *second.picks(np.full(5, 9)), second.generator().random()
     ]  # fmt: skip
