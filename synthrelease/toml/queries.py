@@ -6,6 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
+from synthrelease.domain.questions import is_question
 from synthrelease.toml.fields import Line, Reason, SpecTable
 
 _Condition = Annotated[Line, Field(max_length=1000)]
@@ -17,8 +18,10 @@ class IntendedQueryTable(SpecTable):
 
     Attributes
     ----------
-    query : a condition, in the grammar of the rules, with limits between released bins. It asks for the number of rows.
+    query : a condition, in the grammar of the rules, with limits between released bins. It asks for the number of rows. Or a
+        whole question as `synthrelease estimate` takes it, and nothing but `why` beside it.
         Example: `query = "mother_age >= 35 and parity == 1"`.
+        Example: `query = "share gestation_week < 37: mother_age >= 35 against < 35"`.
     given : asks for the share of `query` among the rows that meet this. Example: `given = "mother_age >= 35"`,
         `query = "gestation_week < 37"`.
     mean : asks for the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.
@@ -38,3 +41,13 @@ class IntendedQueryTable(SpecTable):
         if not (self.query.strip() or self.mean):
             raise ValueError("a condition as query, or a column as mean, is needed")
         return self
+
+    def in_words(self) -> str:
+        """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
+        if self.minus is not None:
+            return ""
+        if is_question(self.query):
+            return self.query
+        where = [text for text in ((self.query, self.given) if self.mean else (self.given,)) if text]
+        condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
+        return (f"mean {self.mean}" if self.mean else f"share {self.query}") + (f" where {condition}" if where else "")
