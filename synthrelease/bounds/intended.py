@@ -56,6 +56,17 @@ def question(asked: IntendedQueryTable) -> str:
     return first + (f", minus that with {asked.minus}" if asked.minus else "")
 
 
+def in_words(asked: IntendedQueryTable) -> str:
+    """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
+    if asked.minus is not None:
+        return ""
+    if is_question(asked.query):
+        return asked.query
+    where = [text for text in ((asked.query, asked.given) if asked.mean else (asked.given,)) if text]
+    condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
+    return (f"mean {asked.mean}" if asked.mean else f"share {asked.query}") + (f" where {condition}" if where else "")
+
+
 def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
     """What a release says about a question at 95% confidence."""
     try:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthrelease.bounds.intended import in_words
 from synthrelease.bounds.measured import measured_times
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
@@ -54,7 +55,7 @@ def with_estimates(document: ReleaseDocument, measured: bytes | None) -> Release
 
 
 def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> IntendedEstimatePart | None:
-    question = asked.in_words()
+    question = in_words(asked)
     counted = not asked.mean and not asked.given and question != asked.query
     try:
         found = estimate(release, question, confidence=LEVEL)

@@ -75,11 +75,15 @@ def bound(
 
 def _estimated(release: PublishedRelease, asked: IntendedQueryTable, confidence: float) -> Estimate | None:
     """The same question, estimated; None where no noisy table answers it."""
+    from synthrelease.bounds.intended import in_words
+
+    words = in_words(asked)
+    if release.measurements is None or not words:
+        return None
     from synthrelease.estimates import estimate
 
-    words = asked.in_words()
     try:
-        return estimate(release, words, confidence=confidence) if words else None
+        return estimate(release, words, confidence=confidence)
     except InputError:
         return None
 

@@ -35,16 +35,7 @@ EXAMPLES = (
 
 @dataclass(frozen=True, kw_only=True)
 class QuestionWords:
-    """A question, taken apart.
-
-    Attributes
-    ----------
-    kind : what is asked for.
-    text : as it was asked, with single blanks.
-    head : the condition whose share is asked for, or the column whose mean, median or slopes are.
-    where, by, on : what stands after these words; "" without one.
-    groups : the conditions of the two groups that are compared; none without "against".
-    """
+    """A question, taken apart: the condition or column after its first word, and what stands after the other words."""
 
     kind: Kind
     text: str

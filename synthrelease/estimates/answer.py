@@ -12,8 +12,6 @@ from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
 from synthrelease.estimates.averages import Average, averages, groups, term_in, term_of
-from synthrelease.estimates.contrasts import of_means, of_medians, of_shares
-from synthrelease.estimates.slopes import slopes
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
@@ -62,7 +60,7 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
           the others (with an intercept), over the rows that are missing in none of them;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
           against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
-          Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.8, contrasts).
+          Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
@@ -126,6 +124,8 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
 
 def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:
     """The numbers of two groups, and these against each other."""
+    from synthrelease.estimates.contrasts import of_means, of_medians, of_shares
+
     found = list(groups(tables, asked))
     if len(found) < 2:
         raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
@@ -142,6 +142,8 @@ def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[
 
 def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
     """The slope of each column, and whether variances around the line may differ between rows."""
+    from synthrelease.estimates.slopes import slopes
+
     found, published = slopes(tables, asked), tables.release
     exact = all(tells_values(published.by_name[name]) for name in (asked.column, *asked.on))
     made = []

@@ -1,9 +1,9 @@
 """Two groups against each other: differences and ratios of two shares or means, each known with an interval of its own.
 
-An end of the interval of a difference is as far from the estimate as the ends of both intervals together, by the square root of
+An end of the interval of a difference is as far from the estimate as the ends of both intervals together: the square root of
 the sum of squares, less what their noises have in common (method of variance estimates recovery: Zou and Donner 2008; theory
-13.8, contrasts). Ratios are differences of logarithms, odds ratios those of logits. It takes the intervals of the two groups as
-they are, so that it is as lopsided and as wide as these where cells are small.
+13.13, contrasts). Ratios are differences of logarithms, odds ratios those of logits. It takes the intervals of the two groups
+as they are, so that it is as lopsided and as wide as these where cells are small.
 """
 
 from __future__ import annotations
@@ -46,13 +46,8 @@ def of_means(unit: str, first: list[Average], second: list[Average], values_told
     if len(first) > 1:
         least, most = (_both(first[1], second[2], level), _both(first[2], second[1], level))
         ends = (least[0][0], most[0][2], least[1][0], most[1][2])
-    return Term(
-        name=term.name,
-        group="",
-        unit=unit,
-        estimate=term.estimate,
-        standard_error=term.standard_error,
-        population_standard_error=term.population_standard_error,
+    return replace(
+        term,
         low=known(ends[0]),
         high=known(ends[1]),
         population_low=known(ends[2]),
@@ -91,7 +86,7 @@ def _term(
     scale: Callable[[float], float] | None = None,
 ) -> Term:
     """A difference, or, on a scale of logarithms, a ratio."""
-    back = _itself if scale is None else math.exp
+    back = float if scale is None else math.exp
     (low, middle, high), of_population = _both(first, second, level, scale)
     if not math.isfinite(high):  # a denominator may be 0, or a group without rows
         return Term(name=name, group="", unit=unit)
@@ -186,10 +181,6 @@ def _covariance(first: Ratio, second: Ratio) -> float:
 def _error(first: Ratio, second: Ratio) -> float | None:
     variance = first.standard_error**2 + second.standard_error**2 - 2 * _covariance(first, second)
     return known(math.sqrt(max(0.0, variance)))
-
-
-def _itself(number: float) -> float:
-    return number
 
 
 def _logit(share: float) -> float:

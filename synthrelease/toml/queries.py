@@ -6,7 +6,6 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from synthrelease.domain.questions import is_question
 from synthrelease.toml.fields import Line, Reason, SpecTable
 
 _Condition = Annotated[Line, Field(max_length=1000)]
@@ -41,13 +40,3 @@ class IntendedQueryTable(SpecTable):
         if not (self.query.strip() or self.mean):
             raise ValueError("a condition as query, or a column as mean, is needed")
         return self
-
-    def in_words(self) -> str:
-        """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
-        if self.minus is not None:
-            return ""
-        if is_question(self.query):
-            return self.query
-        where = [text for text in ((self.query, self.given) if self.mean else (self.given,)) if text]
-        condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
-        return (f"mean {self.mean}" if self.mean else f"share {self.query}") + (f" where {condition}" if where else "")

@@ -9,8 +9,7 @@ from synthrelease.bundle import measurements
 from synthrelease.bundle.estimating import estimates_part
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, RatioPart
-from synthrelease.published.parts import Number
+from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-4
@@ -47,10 +46,6 @@ def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Ma
             yield f"intended query {place + 1}: expected {right}, found {found}"
 
 
-def _ends(right: RatioPart, found: RatioPart) -> tuple[tuple[Number | None, Number | None], ...]:
-    return (right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)
-
-
 def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None) -> bool:
     if right is None or found is None:
         return right is found
@@ -62,7 +57,9 @@ def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None
     pairs = (
         *((right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)),
         *((right.binned_low, found.binned_low), (right.binned_high, found.binned_high)),
-        *((a, b) for one, other in zip(right.ratios, found.ratios, strict=True) for a, b in _ends(one, other)),
+        *((one.estimate, other.estimate) for one, other in zip(right.ratios, found.ratios, strict=True)),
+        *((one.low, other.low) for one, other in zip(right.ratios, found.ratios, strict=True)),
+        *((one.high, other.high) for one, other in zip(right.ratios, found.ratios, strict=True)),
     )
     return all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_RELATIVE * width) for a, b in pairs
