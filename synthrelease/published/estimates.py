@@ -18,6 +18,10 @@ class RatioPart(Part):
     low: Number | None
     high: Number | None
 
+    def in_words(self) -> str:
+        told = None not in (self.estimate, self.low, self.high)
+        return f"{self.name} {self.estimate:.3g} ({self.low:.3g} to {self.high:.3g})" if told else f"{self.name} cannot be told"
+
 
 class IntendedEstimatePart(Part):
     """An intended query, estimated.
@@ -62,15 +66,11 @@ class IntendedEstimatePart(Part):
             return " to ".join("?" if value is None else f"{scale * value:,.{decimals}f}" for value in values) + unit
 
         if self.ratios and self.estimate is not None:
-            told = [
-                f"{one.name} {one.estimate:.3g} ({one.low:.3g} to {one.high:.3g})"
-                if one.estimate is not None and one.low is not None and one.high is not None
-                else f"{one.name} cannot be told"
-                for one in self.ratios
-            ]
-            between = shown(self.low, self.high).removesuffix(unit)
-            difference = f"{shown(self.estimate).removesuffix(unit)} percentage points ({100 * level:g}% interval {between})"
-            return "; ".join([f"difference {difference}", *told])
+            told = [one.in_words() for one in self.ratios]
+            unit = " percentage points"
+            return "; ".join(
+                [f"difference {shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})", *told]
+            )
         if self.estimate is None:
             known_ends = self.unit == "rows" and None not in (self.low, self.high)
             return f"{100 * level:g}% interval {shown(self.low, self.high)}" if known_ends else "none: the noise hides it"
