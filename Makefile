@@ -43,7 +43,7 @@ test: $(TEST)
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes
 audit: $(CORE)
 	@out=audit.json; i=2; while [ -e $$out ]; do out=audit-$$i.json; i=$$((i+1)); done; \
-	$(BIN)/synthrelease audit --part sensitivity --part selection --part cases --part power \
+	$(BIN)/synthrelease audit --part sensitivity --part selection --part losses --part cases --part power \
 	--hours $(HOURS) --jobs $(WORKERS) --out $$out
 
 lint: $(TEST)

@@ -46,11 +46,12 @@ class Losses:
 
     Attributes
     ----------
+    losses, rate : as given.
     whole : (n_candidates,) floor(loss * rate), or 2^62 where it is more (no coin of exp(-1) shows heads so often).
     """
 
     def __init__(self, losses: Sequence[int], rate: Fraction):
-        self._losses, self._rate = losses, rate
+        self.losses, self.rate = losses, rate
         above, below = rate.numerator, rate.denominator
         if max(losses) * above < _MOST and below < _MOST:
             self.whole = np.asarray(losses, dtype=np.int64) * above // below
@@ -58,13 +59,13 @@ class Losses:
             self.whole = np.array([min(loss * above // below, _MOST) for loss in losses], dtype=np.int64)
 
     def __len__(self) -> int:
-        return len(self._losses)
+        return len(self.losses)
 
     def first_taken(self, proposed: np.ndarray, entropy: Uniform) -> int | None:
         """The first of these candidates that is taken, each independently with probability exp(-loss * rate)."""
         for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
-            rest = self._losses[candidate] * self._rate.numerator % self._rate.denominator
-            if heads(rest, self._rate.denominator, entropy):
+            rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
+            if heads(rest, self.rate.denominator, entropy):
                 return int(candidate)
         return None
 

@@ -58,6 +58,10 @@ class SystemEntropy:
         """(k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
         return np.asarray(values, dtype=np.int64) + cube_noise.drawn(len(values), rate, self)
 
+    def chosen(self, losses: Losses, mechanism: str) -> int:
+        """The index of a candidate by its loss, exactly."""
+        return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, self)
+
     def pick(self, n_choices: int) -> int:
         """A uniform integer below n_choices, however large that is."""
         return secrets.randbelow(n_choices)
@@ -280,7 +284,7 @@ def choose(
         raise ValueError("a private choice needs a candidate, sensitivity >= 1 and epsilon > 0")
     best = max(scores)
     losses = Losses([index(best - score) for score in scores], epsilon / (2 * sensitivity))
-    return {"permute_and_flip": permute_and_flip, "exponential": exponential}[mechanism](losses, entropy)
+    return entropy.chosen(losses, mechanism)
 
 
 def secret_bytes(number: int) -> bytes:

@@ -6,6 +6,9 @@ from collections.abc import Collection
 from typing import Literal
 
 from synthrelease.audit.catalogue import all_cases
+from synthrelease.audit.loss_cases import loss_cases
+from synthrelease.audit.loss_faults import faulty_losses
+from synthrelease.audit.loss_findings import audit_losses
 from synthrelease.audit.model_sensitivity import enumerate_models
 from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS, enumerate_numbers
 from synthrelease.audit.power import measure_power, unit_faults
@@ -16,9 +19,9 @@ from synthrelease.audit.summary import AuditResult
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.errors import InputError
 
-Part = Literal["sensitivity", "selection", "cases", "power"]
-PARTS: tuple[Part, ...] = ("sensitivity", "selection", "cases", "power")
-USUAL: tuple[Part, ...] = ("sensitivity", "selection", "cases")
+Part = Literal["sensitivity", "selection", "losses", "cases", "power"]
+PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses", "cases", "power")
+USUAL: tuple[Part, ...] = ("sensitivity", "selection", "losses", "cases")
 """Without the power, which takes longer than the rest and says the same on every machine."""
 
 LAW_SIZES = ((40, 2), (24, 3))
@@ -48,9 +51,11 @@ def run_audit(
     """
     wanted = (only or "").lower()
     cases = [case for case in all_cases() if wanted in f"{case.family} {case.name}".lower()]
+    losses = [case for case in (*loss_cases(), *faulty_losses()) if wanted in str(case).lower()] if "losses" in parts else []
     result = AuditResult(
         sensitivities=tuple(_sensitivities(wanted, most_records, jobs, progress)) if "sensitivity" in parts else (),
         laws=tuple(_laws(progress)) if "selection" in parts and not wanted else (),
+        losses=tuple(audit_losses(losses, progress)),
         findings=tuple(audit_cases(cases, effort=effort, jobs=jobs, progress=progress)) if "cases" in parts else (),
         power=tuple(
             measure_power(fault, len(all_cases()), jobs=jobs, progress=progress)

@@ -24,12 +24,13 @@ class Case:
     ----------
     family : the mechanism, for the table of results.
     name : unique among all cases.
-    claim : the epsilon that the program states for this mechanism. Natural logarithms, as everywhere.
+    claim : the epsilon that the program states for this mechanism. Natural logarithms, as everywhere. Or its mu.
     left, right : draw the mechanism's outputs on the two tables; each output is a row of numbers.
     features : a name for each number of an output.
     draws : draws on each side when nothing else is asked for, besides those that choose the events.
     event : fixed beforehand; None has the events chosen on held-out draws.
     faulty : the claim is known to be wrong, and the audit must find it.
+    gaussian : the claim is a mu: telling the tables apart is as hard as telling N(mu, 1) from N(0, 1), or harder.
     alone : the mechanism runs worker processes of its own, so the case runs in the main process.
     """
 
@@ -42,6 +43,7 @@ class Case:
     draws: int
     event: Event | None = None
     faulty: bool = False
+    gaussian: bool = False
     alone: bool = False
 
     def sample(self, side: str, draws: int) -> np.ndarray:

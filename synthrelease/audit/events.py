@@ -18,7 +18,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.audit.hits import lower_bounds, upper_bounds
+from synthrelease.audit.hits import lower_bounds, shown_by, upper_bounds
 
 MOST_OUTCOMES = 4096
 """Distinct outputs up to which the likelihood ratio of the whole output is looked at."""
@@ -99,8 +99,10 @@ class RatioOfOutcome:
         return np.array([self.ratios.get(row.tobytes(), 0.0) for row in outcomes])[which.ravel()]
 
 
-def best_event(left: np.ndarray, right: np.ndarray, features: tuple[str, ...], draws: int, error: float) -> Event:
-    """The event that promises the largest proven epsilon of left over right.
+def best_event(
+    left: np.ndarray, right: np.ndarray, features: tuple[str, ...], draws: int, error: float, *, gaussian: bool = False
+) -> Event:
+    """The event that promises the largest proven epsilon, or mu, of left over right.
 
     Parameters
     ----------
@@ -112,7 +114,7 @@ def best_event(left: np.ndarray, right: np.ndarray, features: tuple[str, ...], d
     for text, statistic in _statistics(left[learn], right[learn], features):
         mine, theirs = statistic(left[judge]), statistic(right[judge])
         thresholds = _thresholds(np.concatenate([mine, theirs]))
-        promises = _promises(mine, theirs, thresholds, draws, error)
+        promises = _promises(mine, theirs, thresholds, draws, error, gaussian)
         top = int(np.argmax(promises))
         if best is None or promises[top] > best[0]:
             threshold = float(thresholds[top])
@@ -142,10 +144,12 @@ def _thresholds(values: np.ndarray) -> np.ndarray:
     return np.unique(np.quantile(values, np.linspace(0, 1, _THRESHOLDS), method="inverted_cdf"))
 
 
-def _promises(mine: np.ndarray, theirs: np.ndarray, thresholds: np.ndarray, draws: int, error: float) -> np.ndarray:
-    """Epsilon that the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
+def _promises(
+    mine: np.ndarray, theirs: np.ndarray, thresholds: np.ndarray, draws: int, error: float, gaussian: bool
+) -> np.ndarray:
+    """What the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
     hits = [len(side) - np.searchsorted(np.sort(side), thresholds, side="left") for side in (mine, theirs)]
     shares = [np.maximum(hits[0] - np.sqrt(hits[0]), 0) / len(mine), (hits[1] + np.sqrt(hits[1]) + 1) / len(theirs)]
     low = lower_bounds(shares[0] * draws, draws, error / 2)
     high = upper_bounds(np.minimum(shares[1], 1) * draws, draws, error / 2)
-    return np.log(np.maximum(low, 1e-300)) - np.log(high)
+    return shown_by(low, high, gaussian=gaussian)

@@ -34,15 +34,27 @@ def upper_bounds(hits: np.ndarray, draws: int, error: float) -> np.ndarray:
     return 1.0 - lower_bounds(draws - np.asarray(hits, dtype=float), draws, error)
 
 
-def proven_epsilon(left: Hits, right: Hits, error: float) -> float:
-    """An epsilon that a mechanism exceeds with confidence 1 - error: ln(lower bound on the left / upper bound on the right).
+def shown_by(low: np.ndarray, high: np.ndarray, *, gaussian: bool) -> np.ndarray:
+    """The epsilon, or the mu, of events that have at least one probability on the left and at most another on the right.
 
-    Pr[E | left] <= e^eps Pr[E | right] for every event of an eps-DP mechanism. The event must have been fixed before these
-    draws. Minus infinity when there was no hit on the left.
+    Pr[E | left] <= e^eps Pr[E | right] for every event of an eps-DP mechanism. Of a mu-Gaussian one the quantile of N(0, 1) at
+    Pr[E | left] is at most mu above that at Pr[E | right] (Dong, Roth & Su 2022, Definition 2.6).
     """
-    low = float(lower_bounds(np.array([left.hits]), left.draws, error / 2)[0])
-    high = float(upper_bounds(np.array([right.hits]), right.draws, error / 2)[0])
-    return math.log(low / high) if low > 0 else -math.inf
+    from scipy.special import ndtri
+
+    if gaussian:
+        return np.where(low > 0, ndtri(np.clip(low, 1e-300, 1)) - ndtri(np.clip(high, 1e-300, 1)), -np.inf)
+    return np.log(np.maximum(low, 1e-300)) - np.log(high)
+
+
+def proven(left: Hits, right: Hits, error: float, *, gaussian: bool = False) -> float:
+    """An epsilon, or a mu, that a mechanism exceeds with confidence 1 - error, from bounds of both probabilities.
+
+    The event must have been fixed before these draws. Minus infinity when there was no hit on the left.
+    """
+    low = lower_bounds(np.array([left.hits]), left.draws, error / 2)
+    high = upper_bounds(np.array([right.hits]), right.draws, error / 2)
+    return float(shown_by(low, high, gaussian=gaussian)[0]) if low[0] > 0 else -math.inf
 
 
 def draws_to_find(more: float, less: float, claim: float, *, error: float, power: float = 0.999) -> int:
@@ -54,7 +66,7 @@ def draws_to_find(more: float, less: float, claim: float, *, error: float, power
     Parameters
     ----------
     more, less : the probabilities of the event on the two sides, ln(more / less) > claim.
-    error : of `proven_epsilon`.
+    error : of `proven`.
     """
     from scipy.special import ndtri
 

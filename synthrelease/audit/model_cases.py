@@ -1,29 +1,24 @@
-"""Cases of what is fitted: PrivBayes, from counts to a network; noisy marginals; the functional mechanism's moments."""
+"""Cases of what is fitted: PrivBayes, from counts to a network; MWEM; noisy marginals; the functional mechanism's moments.
+
+What other generators tell is computed (`loss_cases`): so few draws of them show next to nothing.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from fractions import Fraction
 from functools import partial
 from itertools import accumulate
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, epsilon_at, gaussian
-from synthrelease.accounting.renyi import zcdp
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
-from synthrelease.candidates.generators.adversarial.mechanism import noisy_gradient
-from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.mwem import MWEM
-from synthrelease.candidates.generators.network import Network
-from synthrelease.candidates.generators.patectgan import PATECTGAN
-from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
-from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
@@ -31,7 +26,6 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SYSTEM
 
 FIT_DRAWS = 800
-ADAPTIVE_DRAWS = 300
 MOMENT_DRAWS = 3_000
 _GENERATORS = {
     "degree 1": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
@@ -39,17 +33,7 @@ _GENERATORS = {
     "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
     "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
 }
-_ITERATIVE: dict[str, MWEM | PEP] = {"MWEM": MWEM(queries=20, iterations=4), "PEP": PEP(queries=20, iterations=4)}
-_ADAPTIVE: dict[str, tuple[Adaptive | AdaptivePure, Callable[[Fraction], Charge]]] = {
-    "zero-concentrated": (Adaptive(), Adaptive().charge),
-    "Gaussian": (Adaptive(), lambda rho: gaussian(GENERATION, rho, "")),
-    "pure": (AdaptivePure(), AdaptivePure().charge),
-}
-"""Names -> the generator, and how it is charged."""
-_NETWORKS: dict[str, DPCTGAN | PATECTGAN] = {
-    "DPCTGAN": DPCTGAN(steps=3, batch=20, critic_width=2, generator_width=4, latent=2, oversampling=2),
-    "PATECTGAN": PATECTGAN(steps=3, batch=20, labels=10, teachers=3, critic_width=2, generator_width=4, latent=2),
-}
+_ITERATIVE = MWEM(queries=20, iterations=4)
 _FITS = {
     "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
     "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
@@ -70,21 +54,8 @@ def model_cases() -> Iterator[Case]:
             for name in _FITS:
                 yield fit_case(kind, name, epsilon)
     for budget in (Fraction(1, 10), Fraction(1), Fraction(4)):
-        for kind in _ITERATIVE:
-            for name in _FITS:
-                yield asked_case(kind, name, budget)
-    for budget in (Fraction(1, 2), Fraction(2)):
-        for kind in _ADAPTIVE:
-            for name in _FITS:
-                yield adaptive_case(kind, name, budget)
-    for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
-        for clip in (0.1, 1.0, 5.0):
-            yield gradient_case(clip, rho)
-    for rho in (Fraction(1, 10), Fraction(1), Fraction(4)):
         for name in _FITS:
-            yield votes_case(name, rho)
-            for kind in _NETWORKS:
-                yield network_case(kind, name, rho)
+            yield asked_case(name, budget)
     for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
         for formula in ("a:b + 2 b", "all 2-way", "a + b"):
             for name in _FITS:
@@ -139,20 +110,14 @@ def _networks(generator: PrivBayes, highs: dict[str, int], epsilon: Fraction, ta
     return np.array(found)
 
 
-def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
-    """Everything that MWEM or PEP makes public: the shares of all cells. PEP's rho is claimed as the epsilon at delta = 1e-9.
-
-    That delta is far below what any number of draws shows, so it is left out of the comparison.
-    """
+def asked_case(name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that MWEM makes public: the shares of all cells."""
     highs, left, right = _FITS[name]
-    generator = _ITERATIVE[kind]
-    charge = generator.charge(budget)
-    claim = budget if charge.renyi is None else charge.renyi.epsilon(Fraction(1, 10**9))
-    draw = partial(_shares, generator, highs, spent or budget)
+    draw = partial(_shares, _ITERATIVE, highs, spent or budget)
     return Case(
-        family=kind,
-        name=f"{kind}, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
-        claim=float(claim),
+        family="MWEM",
+        name=f"MWEM, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
+        claim=float(budget),
         left=partial(draw, left),
         right=partial(draw, right),
         features=tuple(f"Pr of cell {cell}" for cell in range(World(highs).layout.n_cells)),
@@ -162,7 +127,7 @@ def asked_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None
 
 
 def _shares(
-    generator: MWEM | PEP | DPCTGAN | PATECTGAN,
+    generator: MWEM,
     highs: dict[str, int],
     budget: Fraction,
     table: tuple[int, ...],
@@ -175,41 +140,6 @@ def _shares(
     for _ in range(draws):
         model = generator.fit(private.with_plan([charge]), charge, free)
         found.append(model.shares.ravel() / model.shares.sum())
-    return np.array(found)
-
-
-def adaptive_case(kind: str, name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
-    """What an adaptive generator measures first, and rows of its model. Rho is claimed as in `asked_case`, or exactly."""
-    highs, left, right = _FITS[name]
-    generator, charged = _ADAPTIVE[kind]
-    claim = budget if charged(budget).pure else epsilon_at(charged(budget), Fraction(1, 10**9))
-    draw = partial(_adaptive_answers, generator, charged(spent or budget), highs)
-    layout = World(highs).layout
-    counts = [f"noisy count {bin_} of {column}" for column, size in zip(layout.columns, layout.sizes, strict=True)
-              for bin_ in range(size)]  # fmt: skip
-    return Case(
-        family="adaptive measurement",
-        name=f"{kind}, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
-        claim=float(claim),
-        left=partial(draw, left),
-        right=partial(draw, right),
-        features=(*counts, *(f"rows of cell {cell}" for cell in range(layout.n_cells))),
-        draws=ADAPTIVE_DRAWS,
-        faulty=spent is not None,
-    )
-
-
-def _adaptive_answers(
-    generator: Adaptive | AdaptivePure, charge: Charge, highs: dict[str, int], table: tuple[int, ...], draws: int
-) -> np.ndarray:
-    """(draws, k): the noisy columns, and 1000 rows of the model by cells."""
-    world = World(highs)
-    free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
-    private, found = world.private(table, ()), []
-    for _ in range(draws):
-        model = generator.fit(private.with_plan([charge]), charge, free)
-        rows = model.sample(1000, SYSTEM.generator()).dense()
-        found.append(np.concatenate([*model.learned.columns, rows]))
     return np.array(found)
 
 
@@ -248,75 +178,6 @@ def _measurements(
         largest = [max(sums[end - len(group.sums) : end]) for end, group in zip(ends, generator.sum_groups, strict=True)]
         found.append(np.concatenate([*(marginal.values.ravel() for marginal in measured.tables), sums, largest]))
     return np.array(found)
-
-
-def gradient_case(clip: float, rho: Fraction, *, spent: Fraction | None = None) -> Case:
-    """One noisy gradient of a DPGAN's critic, all that a step looks at. Rho is claimed as in `asked_case`."""
-    critic = Network((2, 1, 1), SYSTEM.generator())
-    critic.weights = [np.array([[0.3], [-0.2], [0.1]]), np.array([[0.5], [0.2]])]
-    draw = partial(_gradients, critic, clip, spent or rho)
-    return Case(
-        family="DPGAN",
-        name=f"gradient, clip {clip:g}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
-        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
-        left=partial(draw, (0, 0, 1)),
-        right=partial(draw, (0, 0, 0)),
-        features=tuple(f"weight {i}" for i in range(sum(layer.size for layer in critic.weights))),
-        draws=MOMENT_DRAWS,
-        faulty=spent is not None,
-    )
-
-
-def _gradients(critic: Network, clip: float, rho: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
-    """(draws, weights) noisy gradients."""
-    counts = World({"a": 1}).counts(table)
-    found = [noisy_gradient(critic, counts, clip, rho, SYSTEM) for _ in range(draws)]
-    return np.array([np.concatenate([layer.ravel() for layer in layers]) for layers in found])
-
-
-def votes_case(name: str, rho: Fraction, *, spent: Fraction | None = None) -> Case:
-    """Noisy votes of four teachers on every cell, and their sum; rows are dealt out anew each time. Rho as in `asked_case`."""
-    highs, left, right = _FITS[name]
-    draw = partial(_votes, highs, spent or rho)
-    cells = [f"votes on cell {cell}" for cell in range(World(highs).layout.n_cells)]
-    return Case(
-        family="votes of teachers",
-        name=f"{name}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
-        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
-        left=partial(draw, left),
-        right=partial(draw, right),
-        features=(*cells, "votes on all cells"),
-        draws=MOMENT_DRAWS,
-        faulty=spent is not None,
-    )
-
-
-def _votes(highs: dict[str, int], rho: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
-    """(draws, n_cells + 1) noisy votes on every cell, and their sum."""
-    world, found = World(highs), []
-    pairs, asked = Pairs(world.layout), list(np.unravel_index(np.arange(world.layout.n_cells), world.layout.sizes))
-    expected = np.full(pairs.cells, len(table) / 4 / world.layout.n_cells)
-    for _ in range(draws):
-        teachers = Teachers.dealt(world.counts(table), pairs, 4, SYSTEM)
-        votes = noisy_votes(teachers, asked, expected, rho, SYSTEM)
-        found.append([*votes, votes.sum()])
-    return np.array(found)
-
-
-def network_case(kind: str, name: str, rho: Fraction, *, spent: Fraction | None = None) -> Case:
-    """Everything that a conditional network makes public: the shares of all cells. Rho is claimed as in `asked_case`."""
-    highs, left, right = _FITS[name]
-    draw = partial(_shares, _NETWORKS[kind], highs, spent or rho)
-    return Case(
-        family=kind,
-        name=f"{kind}, {name}{', more spent' if spent else ''}, rho {decimal_text(rho)}",
-        claim=float(zcdp(rho).epsilon(Fraction(1, 10**9))),
-        left=partial(draw, left),
-        right=partial(draw, right),
-        features=tuple(f"Pr of cell {cell}" for cell in range(World(highs).layout.n_cells)),
-        draws=ADAPTIVE_DRAWS,
-        faulty=spent is not None,
-    )
 
 
 def _moments_case(

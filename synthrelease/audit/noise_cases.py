@@ -10,7 +10,6 @@ from functools import partial
 import numpy as np
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
@@ -36,6 +35,8 @@ _VECTORS = {
     "counts of a million people, a record moves": ((900_000, 100_000), (899_999, 100_001)),
 }
 """Names -> counts of two neighbours; the sensitivity is their l1 distance."""
+
+_GAUSSIAN = {"one count, by 50": ((0,), (50,)), "two counts, each by 50": ((50, 0), (0, 50))}
 
 FIGURES = {
     "a share of 7 records": (1 / 7, 0.0, 1 / 7),
@@ -78,8 +79,9 @@ def noise_cases() -> Iterator[Case]:
     for epsilon in ODD_EPSILONS:
         for name, (left, right) in list(_VECTORS.items())[:2]:
             yield laplace_case(name, left, right, epsilon=epsilon)
-    for rho in (Fraction(1, 50), Fraction(1, 5)):
-        yield gaussian_case(rho)
+    for name in _GAUSSIAN:
+        for mu in (2, 4):
+            yield gaussian_case(name, mu)
     yield low_bits_case(_figures_of_sensitivity_one, faulty=False)
     for probability in _COINS:
         yield Case(
@@ -112,27 +114,30 @@ def laplace_case(
     )
 
 
-def gaussian_case(rho: Fraction, *, spent: Fraction | None = None) -> Case:
-    """Rounded Gaussian noise on two counts, between which a record moves; rho is claimed as its epsilon at delta = 1e-9.
+def gaussian_case(name: str, mu: int, *, spent: Fraction | None = None) -> Case:
+    """Rounded Gaussian noise on counts; its mu is claimed, of which about 200,000 draws show nearly all.
 
-    That delta is far below what any number of draws shows, so it is left out of the comparison.
+    Counts differ by 50, so that rounding takes little of it; `spent` is the mu that the noise is drawn for.
     """
-    draw = partial(_gaussian_vectors, rho=spent or rho)
+    left, right = _GAUSSIAN[name]
+    squared = sum((a - b) ** 2 for a, b in zip(left, right, strict=True))
+    draw = partial(_gaussian_vectors, squared_sensitivity=squared, rho=(spent or Fraction(mu)) ** 2 / 2)
     return Case(
         family="rounded Gaussian",
-        name=f"two counts, a record moves{', more spent' if spent else ''}, rho {decimal_text(rho)}",
-        claim=float(epsilon_of(rho, Fraction(1, 10**9))),
-        left=partial(draw, (5, 0)),
-        right=partial(draw, (4, 1)),
-        features=("count 0", "count 1"),
-        draws=20_000,
+        name=f"{name}{', a tenth too small' if spent else ''}, mu {mu}",
+        claim=float(mu),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"count {i}" for i in range(len(left))),
+        draws=200_000,
         faulty=spent is not None,
+        gaussian=True,
     )
 
 
-def _gaussian_vectors(counts: tuple[int, ...], draws: int, *, rho: Fraction) -> np.ndarray:
+def _gaussian_vectors(counts: tuple[int, ...], draws: int, *, squared_sensitivity: int, rho: Fraction) -> np.ndarray:
     values = np.tile(np.array(counts, dtype=np.int64), draws)
-    return rounded_gaussian(values, squared_sensitivity=2, rho=rho).reshape(draws, -1).astype(float)
+    return rounded_gaussian(values, squared_sensitivity=squared_sensitivity, rho=rho).reshape(draws, -1).astype(float)
 
 
 def laplace_vectors(counts: tuple[int, ...], draws: int, *, sensitivity: int, epsilon: Fraction, origin: int = 0) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event, best_event
-from synthrelease.audit.hits import Hits, proven_epsilon
+from synthrelease.audit.hits import Hits, proven
 
 CONFIDENCE = 0.999
 """Of all findings of a run together."""
@@ -45,7 +45,7 @@ class Finding:
 
     Attributes
     ----------
-    epsilon : the largest that was proven, over both directions.
+    epsilon : the largest that was proven, over both directions; a mu where the claim is one.
     exceeded : whether it is above the claim, which for a right mechanism happens in none of all cases of a run, with
         probability `CONFIDENCE`.
     """
@@ -130,8 +130,8 @@ def prepare(case: Case, draws: int, error: float) -> PreparedCase:
     left, right = case.sample("left", held_out), case.sample("right", held_out)
     seconds = (time.perf_counter() - start) / (2 * held_out)
     events = (
-        case.event or best_event(left, right, case.features, draws, error),
-        case.event or best_event(right, left, case.features, draws, error),
+        case.event or best_event(left, right, case.features, draws, error, gaussian=case.gaussian),
+        case.event or best_event(right, left, case.features, draws, error, gaussian=case.gaussian),
     )
     return PreparedCase(events=events, held_out=held_out, seconds_per_draw=seconds)
 
@@ -144,7 +144,12 @@ def count(case: Case, ready: PreparedCase, draws: int, error: float) -> Finding:
     for which, (more, less) in enumerate([("left", "right"), ("right", "left")]):
         first, second = (Hits(hits=hits[side][which], draws=draws) for side in (more, less))
         directions.append(
-            Direction(event=ready.events[which].text, more=first, less=second, epsilon=proven_epsilon(first, second, error))
+            Direction(
+                event=ready.events[which].text,
+                more=first,
+                less=second,
+                epsilon=proven(first, second, error, gaussian=case.gaussian),
+            )
         )
     return Finding(
         case=case,

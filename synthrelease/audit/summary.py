@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from importlib.metadata import version
 
+from synthrelease.audit.loss_findings import LossFinding
 from synthrelease.audit.power import Power
 from synthrelease.audit.running import CONFIDENCE, Direction, Finding
 from synthrelease.audit.selection_law import LawCheck
@@ -20,6 +21,7 @@ class AuditResult:
 
     sensitivities: tuple[Enumeration, ...] = ()
     laws: tuple[LawCheck, ...] = ()
+    losses: tuple[LossFinding, ...] = ()
     findings: tuple[Finding, ...] = ()
     power: tuple[Power, ...] = ()
 
@@ -28,13 +30,16 @@ class AuditResult:
         """What contradicts a claim, in words."""
         found = [f"sensitivity: {part.name}" for part in self.sensitivities if not part.sound]
         found += [f"selection: {law.claim}, {_repeated(law)}" for law in self.laws if law.exceeded]
+        losses = [loss for loss in self.losses if loss.exceeded and not loss.case.faulty]
+        found += [f"{loss.case}: {loss.leak}" if loss.leak else str(loss.case) for loss in losses]
         found += [finding.case.name for finding in self.findings if finding.exceeded and not finding.case.faulty]
         return found
 
     @property
     def missed(self) -> list[str]:
         """Known faults that were not found: the audit could not have found such a fault in the real mechanism either."""
-        return [finding.case.name for finding in self.findings if finding.case.faulty and not finding.exceeded]
+        found = [str(loss.case) for loss in self.losses if loss.case.faulty and not loss.exceeded]
+        return found + [finding.case.name for finding in self.findings if finding.case.faulty and not finding.exceeded]
 
     @property
     def passed(self) -> bool:
@@ -52,6 +57,7 @@ class AuditResult:
             "confidence_of_all_cases": CONFIDENCE,
             "sensitivities": [_sensitivity(part) for part in self.sensitivities],
             "selection_laws": [_law(law) for law in self.laws],
+            "losses": [_loss(loss) for loss in self.losses],
             "cases": [_finding(finding) for finding in self.findings],
             "power": [
                 {
@@ -99,13 +105,33 @@ def _law(law: LawCheck) -> dict[str, object]:
     }
 
 
+def _loss(loss: LossFinding) -> dict[str, object]:
+    return {
+        "generator": loss.case.generator,
+        "case": loss.case.name,
+        "unit": loss.unit,
+        "claimed": loss.claimed,
+        "shown": loss.shown,
+        "share": loss.share,
+        "known_fault": loss.case.faulty,
+        "exceeded": loss.exceeded,
+        "noise": loss.noise,
+        "choices": loss.choices,
+        "standard_error": loss.error,
+        "beside_the_answers": loss.leak,
+        "because": loss.case.because,
+        "seconds": round(loss.seconds, 2),
+    }
+
+
 def _finding(finding: Finding) -> dict[str, object]:
     return {
         "family": finding.case.family,
         "name": finding.case.name,
         "claim": finding.case.claim,
+        "unit": "mu" if finding.case.gaussian else "epsilon",
         "known_fault": finding.case.faulty,
-        "proven_epsilon": finding.epsilon if finding.epsilon > float("-inf") else None,
+        "proven": finding.epsilon if finding.epsilon > float("-inf") else None,
         "exceeded": finding.exceeded,
         "held_out_draws": finding.held_out,
         "events": [_direction(direction) for direction in finding.directions],
@@ -118,5 +144,5 @@ def _direction(direction: Direction) -> dict[str, object]:
         "event": direction.event,
         "hits": [direction.more.hits, direction.less.hits],
         "draws": [direction.more.draws, direction.less.draws],
-        "proven_epsilon": direction.epsilon if direction.epsilon > float("-inf") else None,
+        "proven": direction.epsilon if direction.epsilon > float("-inf") else None,
     }

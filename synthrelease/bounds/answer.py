@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,11 +12,13 @@ from synthrelease.bounds.building import build_facts
 from synthrelease.bounds.conditions import Condition, over_cells, parse_condition
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.bounds.ranges import Range, count_range, ratio_range
 from synthrelease.bounds.values import check_numbers, limits_of, numbers_of, tells_values
-from synthrelease.bounds.words import Bound
+from synthrelease.bounds.words import Bound, RatioRange
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.errors import InputError
+from synthrelease.domain.questions import is_question
+from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 
 MAX_CELLS = 1_000_000
@@ -40,7 +43,8 @@ def bound(
     ----------
     release : a loaded release, or its folder.
     query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
-        Asks for the number of rows that meet it.
+        Asks for the number of rows that meet it. Or a whole question that `estimate` takes, of a share or mean without "by":
+        "share gestation_week < 37: mother_age >= 35 against < 35".
     given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
     mean_of : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
         released answer is by the numbers that stand for its bins.
@@ -64,9 +68,14 @@ def bound(
     """
     published = release if isinstance(release, PublishedRelease) else load(release)
     knowledge = Knowledge(published, confidence, acceptance)
-    query_read, given_read = parse_condition(query, published), parse_condition(given, published)
-    minus_read = None if minus is None else parse_condition(minus, published)
-    measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
+    if is_question(query):
+        if given or mean_of or minus is not None:
+            raise InputError(f"{cut(query, 200)!r}: expected a whole question alone, found given, mean or minus beside it.")
+        measure = _of_question(knowledge, parse_question(query, published))
+    else:
+        query_read, given_read = parse_condition(query, published), parse_condition(given, published)
+        minus_read = None if minus is None else parse_condition(minus, published)
+        measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
     found, binned = measure.range(), measure.binned()
     kept = knowledge.kept
     return Bound(
@@ -87,8 +96,62 @@ def bound(
         low_steps=found.low.steps,
         high_steps=found.high.steps,
         limits=knowledge.limits,
+        ratios=measure.ratios() if isinstance(measure, _Contrast) and measure.kind == "share" else (),
         measured=knowledge.measured.in_words() if knowledge.measured else "",
     )
+
+
+def _of_question(knowledge: Knowledge, asked: Question) -> _Measure | _Contrast:
+    """What a question in the words of `estimate` asks for."""
+    if asked.kind not in ("share", "mean") or asked.by:
+        raise InputError(
+            f"{cut(asked.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
+            "CONDITION], found a question that `synthrelease estimate` alone answers."
+        )
+    parts = [_of_rows(knowledge, asked, group) for group in asked.groups] or [_of_rows(knowledge, asked, None)]
+    return parts[0] if len(parts) == 1 else _Contrast(*parts)
+
+
+def _of_rows(knowledge: Knowledge, asked: Question, group: Condition | None) -> _Measure:
+    """The share or mean of a question over the rows that count, and that are in a group."""
+    texts = [part.text for part in (group, asked.where) if part and part.text]
+    rows = parse_condition(texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts), knowledge.release)
+    if asked.kind == "mean":
+        return _Measure(knowledge, asked.column, parse_condition("", knowledge.release), rows, None)
+    return _Measure(knowledge, None, rows, asked.met, None)
+
+
+class _Contrast:
+    """Two shares or means of different rows: each has its own range, and their errors add up."""
+
+    def __init__(self, first: _Measure, second: _Measure):
+        self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
+
+    def range(self) -> Range:
+        return self.first.range().minus(self.second.range())
+
+    def binned(self) -> Range | None:
+        first, second = self.first.binned(), self.second.binned()
+        return None if first is None or second is None else first.minus(second)
+
+    def question(self) -> str:
+        return f"{self.first.question()}, minus {self.second.question()}"
+
+    def ratios(self) -> tuple[RatioRange, ...]:
+        """Of two shares. Without numbers where a denominator may be 0."""
+        first, second = self.first.range(), self.second.range()
+        return (
+            _ratio("risk ratio", first, second, lambda share: share),
+            _ratio("odds ratio", first, second, lambda share: share / (1 - share) if share < 1 else math.inf),
+        )
+
+
+def _ratio(name: str, first: Range, second: Range, of: Callable[[float], float]) -> RatioRange:
+    low, high = of(second.low.value), of(first.high.value)
+    if not (low > 0 and math.isfinite(high)):
+        return RatioRange(name=name)
+    answer = of(first.answer) / of(second.answer)
+    return RatioRange(name=name, answer=answer, low=of(first.low.value) / of(second.high.value), high=high / low)
 
 
 class _Measure:

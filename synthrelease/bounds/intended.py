@@ -13,8 +13,10 @@ import numpy as np
 
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.bounds.questions import parse_question
 from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.domain.questions import is_question
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.toml.queries import IntendedQueryTable
@@ -42,6 +44,8 @@ class StatedAnswer:
 
 def question(asked: IntendedQueryTable) -> str:
     """The question in words."""
+    if is_question(asked.query):
+        return asked.query
     condition = " and ".join(
         f"({text})" if asked.query and asked.given else text for text in (asked.query, asked.given) if text
     )
@@ -52,24 +56,52 @@ def question(asked: IntendedQueryTable) -> str:
     return first + (f", minus that with {asked.minus}" if asked.minus else "")
 
 
+def in_words(asked: IntendedQueryTable) -> str:
+    """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
+    if asked.minus is not None:
+        return ""
+    if is_question(asked.query):
+        return asked.query
+    where = [text for text in ((asked.query, asked.given) if asked.mean else (asked.given,)) if text]
+    condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
+    return (f"mean {asked.mean}" if asked.mean else f"share {asked.query}") + (f" where {condition}" if where else "")
+
+
 def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
     """What a release says about a question at 95% confidence."""
     try:
+        if is_question(asked.query):
+            return _of_words(release, asked)
         query, given = parse_condition(asked.query, release), parse_condition(asked.given, release)
         minus = None if asked.minus is None else parse_condition(asked.minus, release)
     except InputError as error:
         return StatedAnswer(word="no statement", because=str(error))
     if asked.mean and any(number is None for number in _present_numbers(release, asked.mean)):
         return StatedAnswer(word="no statement", because=f"the bins of {asked.mean} have no numbers")
-    try:
-        knowledge: Knowledge | None = Knowledge(replace(release, measurements=None), CONFIDENCE)
-    except InputError:
-        knowledge = None
-    estimated = _estimated(release, asked)
+    knowledge, estimated = _knowledge(release), _estimated(release, asked)
     if knowledge is not None and minus is None:
         covering = _covering(knowledge, asked, query, given)
         if covering:
             return StatedAnswer(word="covered by a criterion", because=covering, estimated=estimated)
+    return _bounded(release, knowledge, estimated)
+
+
+def _of_words(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
+    """What is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
+    read, estimated = parse_question(asked.query, release), _estimated(release, asked)
+    if read.kind in ("share", "mean") and not read.by:
+        return _bounded(release, _knowledge(release), estimated)
+    return StatedAnswer(word="no statement", because="only shares and means are bounded", estimated=estimated)
+
+
+def _knowledge(release: PublishedRelease) -> Knowledge | None:
+    try:
+        return Knowledge(replace(release, measurements=None), CONFIDENCE)
+    except InputError:
+        return None
+
+
+def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: str) -> StatedAnswer:
     names = _limiting(knowledge) if knowledge is not None else []
     names += ["published measurements"] if release.measured else []
     if names:

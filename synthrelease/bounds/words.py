@@ -14,6 +14,21 @@ MOST_STEPS = 5
 
 
 @dataclass(frozen=True, kw_only=True)
+class RatioRange:
+    """A ratio of two shares, and between which values that of the file lies; None where a denominator may be 0."""
+
+    name: str
+    answer: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.answer is None:
+            return f"{self.name}: cannot be told"
+        return f"{self.name}: {self.answer:.4g} in the released table, {self.low:.4g} to {self.high:.4g} in the file"
+
+
+@dataclass(frozen=True, kw_only=True)
 class Bound:
     """A released answer with bounds on the file's.
 
@@ -35,6 +50,7 @@ class Bound:
         the mean of these numbers. None otherwise.
     low_steps, high_steps : why, with the weightiest reason first.
     limits : upper limits of the true errors, one for each criterion that says something about other queries.
+    ratios : of two groups' shares against each other, beside their difference.
     measured : what published noisy tables say, in words; empty where none are published or they say nothing.
     """
 
@@ -56,6 +72,7 @@ class Bound:
     high_steps: tuple[RangeReason, ...]
     limits: tuple[Limit, ...]
     measured: str = ""
+    ratios: tuple[RatioRange, ...] = ()
 
     def __str__(self) -> str:
         return explained(self)
@@ -81,6 +98,7 @@ def explained(bound: Bound) -> str:
         bound.question,
         f"  released table   {_released(bound)}",
         f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
+        *(f"  {ratio}" for ratio in bound.ratios),
         "",
         *_end(bound, "upper", bound.high - bound.answer, bound.high_steps),
         *_end(bound, "lower", bound.answer - bound.low, bound.low_steps),

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthrelease.bounds.intended import in_words
 from synthrelease.bounds.measured import measured_times
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.published import PublishedRelease
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
+from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, RatioPart
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.parts import Number, number
 from synthrelease.toml.queries import IntendedQueryTable
@@ -54,18 +55,21 @@ def with_estimates(document: ReleaseDocument, measured: bytes | None) -> Release
 
 
 def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> IntendedEstimatePart | None:
-    if asked.minus is not None:
-        return None
-    counted = not asked.mean and not asked.given
-    where = [text for text in ((asked.query, asked.given) if asked.mean else (asked.given,)) if text]
-    condition = where[0] if len(where) == 1 else " and ".join(f"({text})" for text in where)
-    question = (f"mean {asked.mean}" if asked.mean else f"share {asked.query}") + (f" where {condition}" if where else "")
+    question = in_words(asked)
+    counted = not asked.mean and not asked.given and question != asked.query
     try:
-        [term] = estimate(release, question, confidence=LEVEL).terms
+        found = estimate(release, question, confidence=LEVEL)
     except InputError:
         return None
-    found = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
-    estimated, low, high = (_rounded(value) for value in found)
+    if len(found.contrasts or found.terms) > 1 and not found.contrasts:
+        return None  # one number for each bin or column: `estimate` tells them
+    term = (found.contrasts or found.terms)[0]
+    ratios = [
+        RatioPart(name=one.name, estimate=_rounded(one.estimate), low=_rounded(one.low), high=_rounded(one.high))
+        for one in found.contrasts[1:]
+    ]
+    numbers = (term.rows, term.rows_low, term.rows_high) if counted else (term.estimate, term.low, term.high)
+    estimated, low, high = (_rounded(value) for value in numbers)
     return IntendedEstimatePart(
         question=question,
         estimate=estimated,
@@ -74,6 +78,7 @@ def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> Intended
         binned_low=_rounded(term.binned_low),
         binned_high=_rounded(term.binned_high),
         unit="rows" if counted else term.unit,
+        ratios=ratios,
     )
 
 

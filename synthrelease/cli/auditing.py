@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
+from collections.abc import Sequence
 from dataclasses import asdict
 from enum import StrEnum
 from pathlib import Path
@@ -16,6 +17,7 @@ from synthrelease.cli.terminal import Jobs, err, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
+    from synthrelease.audit.loss_findings import LossFinding
     from synthrelease.audit.running import Finding
     from synthrelease.audit.summary import AuditResult
 
@@ -27,6 +29,7 @@ class AuditPart(StrEnum):
 
     sensitivity = "sensitivity"
     selection = "selection"
+    losses = "losses"
     cases = "cases"
     power = "power"
 
@@ -48,7 +51,7 @@ def audit(
         ),
     ] = None,
 ) -> None:
-    """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws, draw from every mechanism.
+    """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws and losses, draw from mechanisms.
 
     Reads no file, and spends nothing. There is no seed: the machine's own entropy is part of what is audited.
     """
@@ -119,6 +122,8 @@ def _print_result(result: AuditResult) -> None:
             f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
             f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
         )
+    if result.losses:
+        _print_losses(result.losses)
     if result.findings:
         _print_findings(result)
     if result.power:
@@ -150,6 +155,38 @@ def _print_sensitivities(result: AuditResult) -> None:
     terminal.print(table)
     files = sum(part.files for part in result.sensitivities)
     terminal.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+
+
+def _print_losses(losses: Sequence[LossFinding]) -> None:
+    """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
+    from synthrelease.audit.library_losses import installed
+
+    honest = [loss for loss in losses if not loss.case.faulty]
+    columns = "generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"
+    table = Table(*columns, title="Largest losses")
+    for loss in honest:
+        budget = float(loss.case.claim)
+        table.add_row(
+            loss.case.generator,
+            loss.case.name,
+            f"{loss.unit} {loss.claimed:.3g}",
+            f"{loss.shown:.3f}",
+            f"{loss.share:.3f}{'*' if loss.case.because else ''}",
+            f"{loss.noise / budget:.3f}",
+            f"{loss.choices / budget:.3f}",
+        )
+    terminal.print(table)
+    for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
+        terminal.print(f"* {because[0].upper()}{because[1:]}.")
+    found = [loss for loss in losses if loss.case.faulty]
+    terminal.print(
+        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
+        f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
+    )
+    if not installed():
+        terminal.print(
+            'MST and AIM were not looked at: their library is not installed (pip install "synthrelease[smartnoise]").'
+        )
 
 
 def _print_findings(result: AuditResult) -> None:

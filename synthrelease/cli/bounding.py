@@ -3,22 +3,29 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import InputError
 
 if TYPE_CHECKING:
     from synthrelease.bounds import Bound
+    from synthrelease.estimates import Estimate
+    from synthrelease.published import PublishedRelease
+    from synthrelease.toml.queries import IntendedQueryTable
 
 
 def bound(
     folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
     query: Annotated[
         str,
-        typer.Argument(metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\".", show_default=False),
+        typer.Argument(
+            metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\", or a question.", show_default=False
+        ),
     ] = "",
     given: Annotated[str, typer.Option(metavar="CONDITION", help="Ask for a share among the rows that meet this.")] = "",
     mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column.")] = None,
@@ -38,7 +45,8 @@ def bound(
 
     The bound follows from the released figures alone and holds for all queries together (docs/bounds.md). QUERY is written
     like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
-    with --mean for a mean.
+    with --mean for a mean. Or QUERY is a question as `synthrelease estimate` takes it: "share weight < 2500: age >= 35
+    against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.
     """
     from synthrelease.bounds import bound as ask
     from synthrelease.bounds.intended import verdict
@@ -52,12 +60,32 @@ def bound(
     found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # as it was asked, of any length: it has just been read
     asked = IntendedQueryTable.model_construct(query=query, given=given, mean=mean, minus=minus)
-    said = verdict(release, asked)
+    said, estimated = verdict(release, asked), _estimated(release, asked, confidence)
     if as_json:
-        print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because}, indent=2))
+        beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
+        print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because, "estimated": beside}, indent=2))
     else:
         terminal.print(str(found), highlight=False)
+        if estimated is not None:
+            terminal.print(
+                f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", highlight=False, soft_wrap=True
+            )
         terminal.print(f"Stated: {said.word} ({said.because}).", highlight=False)
+
+
+def _estimated(release: PublishedRelease, asked: IntendedQueryTable, confidence: float) -> Estimate | None:
+    """The same question, estimated; None where no noisy table answers it."""
+    from synthrelease.bounds.intended import in_words
+
+    words = in_words(asked)
+    if release.measurements is None or not words:
+        return None
+    from synthrelease.estimates import estimate
+
+    try:
+        return estimate(release, words, confidence=confidence)
+    except InputError:
+        return None
 
 
 def _intended(folder: Path, as_json: bool) -> None:
@@ -101,5 +129,6 @@ def _plain(found: Bound) -> dict[str, Any]:
         "binned": None if found.binned_low is None else [found.binned_low, found.binned_high],
         "about": found.about,
         "measured": found.measured or None,
+        "ratios": [asdict(ratio) for ratio in found.ratios],
         "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
     }

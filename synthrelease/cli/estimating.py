@@ -25,8 +25,9 @@ def estimate(
     """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
 
     QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each
-    bin of a column, "where CONDITION" says which rows count. Conditions are written like plausibility rules, with limits
-    between released bins.
+    bin of a column, "where CONDITION" says which rows count. "share CONDITION: CONDITION against CONDITION" compares two groups
+    ("share weight < 2500: age >= 35 against < 35", "against the rest"), and likewise a mean or median. Conditions are written
+    like plausibility rules, with limits between released bins.
 
     Each number comes with an interval that holds that of the file (of its rows that the rules keep), and one that holds that of
     a population of which they are a simple random sample (docs/estimates.md). Where no noisy table holds the columns,

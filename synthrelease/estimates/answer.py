@@ -8,16 +8,19 @@ from pathlib import Path
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
+from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
-from synthrelease.estimates.averages import Average, averages, term_of
-from synthrelease.estimates.questions import Question, parse_question
-from synthrelease.estimates.slopes import slopes
+from synthrelease.estimates.averages import Average, averages, groups, term_in, term_of
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
 
 RATIO = "The file: the law of the noise is computed to about five digits of a probability."
+TOGETHER = (
+    "Two groups: the interval of a difference is put together from those of the two groups, with what their noises have in "
+    "common. A ratio has none where the noise does not tell its denominator from 0."
+)
 SAMPLE = (
     "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
     "Small groups and rare values need more rows for that than they may have."
@@ -54,7 +57,10 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
           numbers of its bins, and with the interval in which that of the file's own values lies;
         - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
-          the others (with an intercept), over the rows that are missing in none of them.
+          the others (with an intercept), over the rows that are missing in none of them;
+        - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
+          against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
+          Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
 
         Conditions have the grammar of the plausibility rules, with limits between released bins.
     confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
@@ -87,10 +93,14 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
             "have ended: nothing can be said of the noise of the tables that were published."
         )
     asked = parse_question(question, published)
+    compared: list[Term] = []
     level = 1 - tables.kept.spare(confidence) / times
     if asked.kind == "slope":
         terms, robust = _slopes(tables, asked, level)
         approximate = [SLOPES, SAMPLE, ROBUST if robust else EQUAL]
+    elif asked.groups:
+        terms, compared = _compared(tables, asked, level)
+        approximate = [RATIO, TOGETHER, SAMPLE]
     else:
         terms = averages(tables, asked, level)
         approximate = [RATIO, SAMPLE]
@@ -103,6 +113,7 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         kind=asked.kind,
         by=asked.by,
         terms=tuple(terms),
+        contrasts=tuple(compared),
         confidence=confidence,
         n_rows=published.n_rows,
         about=tables.kept.in_words(RISK * (1 - confidence)),
@@ -111,8 +122,28 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     )
 
 
+def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:
+    """The numbers of two groups, and these against each other."""
+    from synthrelease.estimates.contrasts import of_means, of_medians, of_shares
+
+    found = list(groups(tables, asked))
+    if len(found) < 2:
+        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+    terms = [term_in(tables, asked, label, each, level) for label, each in found]
+    (_, first), (_, second) = found
+    if not asked.column:
+        return terms, of_shares(first[0], second[0], level)
+    column = tables.release.by_name[asked.column]
+    if asked.kind == "mean":
+        return terms, [of_means(column.unit, first, second, tells_values(column), level)]
+    one, other = (term_in(tables, asked, label, each, (1 + level) / 2) for label, each in found)
+    return terms, [of_medians(column.unit, one, other)]
+
+
 def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
     """The slope of each column, and whether variances around the line may differ between rows."""
+    from synthrelease.estimates.slopes import slopes
+
     found, published = slopes(tables, asked), tables.release
     exact = all(tells_values(published.by_name[name]) for name in (asked.column, *asked.on))
     made = []

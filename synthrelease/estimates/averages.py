@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthrelease.bounds.conditions import over_cells
+from synthrelease.bounds.questions import Question
 from synthrelease.bounds.values import limits_of, numbers_of, tells_values
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates.questions import Question
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
@@ -60,34 +60,37 @@ class Average:
 
 def averages(tables: NoisyTables, asked: Question, level: float) -> list[Term]:
     """The share, mean or median over all rows that count, or over those of each bin of `by` in which there can be any."""
-    column = tables.release.by_name[asked.column] if asked.column else None
-    if column is None:
-        made = [_share(tables, found, label, level) for label, found in _groups(tables, asked, [(0.0, 1.0)])]
-    elif asked.kind == "mean":
-        made = _means(tables, asked, column, level)
-    else:
-        made = [
-            _median(column, label, found, level) for label, found in _groups(tables, asked, [(0.0, 1.0)] * (column.present - 1))
-        ]
+    made = [term_in(tables, asked, label, found, level) for label, found in groups(tables, asked)]
     if not made:
         raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
     return made
 
 
-def _groups(tables: NoisyTables, asked: Question, ranges: list[tuple[float, float]]) -> Iterator[tuple[str, list[Average]]]:
-    """For all rows, or for each bin of `by`: its label, and the average of each figure over the rows that count.
+def term_in(tables: NoisyTables, asked: Question, label: str, found: list[Average], level: float) -> Term:
+    """The share, mean or median of one group."""
+    if not asked.column:
+        return _share(tables, found, label, level)
+    column = tables.release.by_name[asked.column]
+    return (_mean if asked.kind == "mean" else _median)(column, label, found, level)
 
-    Parameters
-    ----------
-    ranges : the lowest and highest value of each figure (`_figures`).
-    """
+
+def groups(tables: NoisyTables, asked: Question) -> Iterator[tuple[str, list[Average]]]:
+    """For all rows, for each bin of `by`, or for two groups: its label, and the average of each figure over its rows."""
     columns = tables.columns(asked.columns)
-    base = asked.where.mask(columns).ravel()
+    base, ranges = asked.where.mask(columns).ravel(), _ranges(tables, asked)
     if asked.column:
         column = tables.release.by_name[asked.column]
         base = base & over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
-    labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
-    bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
+    if asked.groups:
+        labels = tuple(group.text for group in asked.groups)
+        met = [group.mask(columns).ravel() for group in asked.groups]
+        if (met[0] & met[1]).any():
+            both = f"rows that meet {labels[0]!r} and {labels[1]!r}"
+            raise InputError(f"{asked.text!r}: expected two groups without a row in both, found {both}.")
+        bins = np.select(met, [0, 1], -1)
+    else:
+        labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
+        bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
     middles = [(low + high) / 2 if asked.kind == "mean" else 0.0 for low, high in ranges]
     figures = [figure - middle for figure, middle in zip(_figures(tables, asked), middles, strict=True)]
     for place, label in enumerate(labels):
@@ -115,6 +118,16 @@ def _groups(tables: NoisyTables, asked: Question, ranges: list[tuple[float, floa
             drawn = replace(ratio, sampling=tables.kept.left_out * sampling)
             averages.append(Average(file=drawn, population=replace(ratio, sampling=sampling), middle=middle))
         yield label, averages
+
+
+def _ranges(tables: NoisyTables, asked: Question) -> list[tuple[float, float]]:
+    """The lowest and highest value of each figure (`_figures`)."""
+    if not asked.column:
+        return [(0.0, 1.0)]
+    column = tables.release.by_name[asked.column]
+    if asked.kind == "median":
+        return [(0.0, 1.0)] * (column.present - 1)
+    return [(float(each.min()), float(each.max())) for each in _numbers(column)]
 
 
 def _figures(tables: NoisyTables, asked: Question) -> list[np.ndarray]:
@@ -171,31 +184,26 @@ def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, 
     return (None if kept.way == "stated" else rows), *ends
 
 
-def _means(tables: NoisyTables, asked: Question, column: PublishedColumn, level: float) -> list[Term]:
-    """Means of the numbers that stand for bins, with intervals for means of the values themselves.
+def _mean(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:
+    """The mean of the numbers that stand for bins, with the interval for that of the values themselves.
 
     The mean of the values lies between that of the lowest values of their bins and that of the highest. Each end of its
     interval is that of one of these two (theory 13.11, values in bins). Where a sum of the values themselves was measured, its
     ratio would take the place of all three.
     """
-    numbers = _numbers(column)
-    ranges = [(float(each.min()), float(each.max())) for each in numbers]
-    made = []
-    for label, (by_number, *by_ends) in _groups(tables, asked, ranges):
-        ends = by_number.ends(level)
-        term = term_of(column.name, label, column.unit, by_number, ends)
-        if not tells_values(column):
-            lowest, highest = (each.ends(level) for each in by_ends) if by_ends else (OPEN, OPEN)
-            values = (lowest[0], highest[1], lowest[2], highest[3])
-            term = replace(
-                term_of(column.name, label, column.unit, by_number, values),
-                binned_low=_known(ends[0]),
-                binned_high=_known(ends[1]),
-                population_binned_low=_known(ends[2]),
-                population_binned_high=_known(ends[3]),
-            )
-        made.append(term)
-    return made
+    by_number, *by_ends = found
+    ends = by_number.ends(level)
+    if tells_values(column):
+        return term_of(column.name, label, column.unit, by_number, ends)
+    lowest, highest = (each.ends(level) for each in by_ends) if by_ends else (OPEN, OPEN)
+    values = (lowest[0], highest[1], lowest[2], highest[3])
+    return replace(
+        term_of(column.name, label, column.unit, by_number, values),
+        binned_low=known(ends[0]),
+        binned_high=known(ends[1]),
+        population_binned_low=known(ends[2]),
+        population_binned_high=known(ends[3]),
+    )
 
 
 def _median(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:
@@ -222,10 +230,10 @@ def _median(column: PublishedColumn, label: str, found: list[Average], level: fl
         group=label,
         unit=column.unit,
         estimate=None if empty or number is None else number,
-        low=_known(float(lows[first])),
-        high=_known(float(highs[last])),
-        population_low=_known(float(lows[population_first])),
-        population_high=_known(float(highs[population_last])),
+        low=known(float(lows[first])),
+        high=known(float(highs[last])),
+        population_low=known(float(lows[population_first])),
+        population_high=known(float(highs[population_last])),
         bins=(column.labels[first], "" if empty else column.labels[middle], column.labels[last]),
     )
 
@@ -238,20 +246,21 @@ def _ends(share: Average, level: float) -> Ends:
 
 
 def term_of(name: str, group: str, unit: str, shown: Average, ends: Ends) -> Term:
-    low, high, population_low, population_high = (_known(end) for end in ends)
+    low, high, population_low, population_high = (known(end) for end in ends)
     return Term(
         name=name,
         group=group,
         unit=unit,
-        estimate=_known(shown.file.estimate + shown.middle),
-        standard_error=_known(shown.file.standard_error),
+        estimate=known(shown.file.estimate + shown.middle),
+        standard_error=known(shown.file.standard_error),
         low=low,
         high=high,
-        population_standard_error=_known(shown.population.standard_error),
+        population_standard_error=known(shown.population.standard_error),
         population_low=population_low,
         population_high=population_high,
     )
 
 
-def _known(number: float) -> float | None:
+def known(number: float) -> float | None:
+    """A number; None where it has no end."""
     return float(number) if math.isfinite(number) else None

@@ -38,12 +38,12 @@ class Ratio:
     @property
     def estimate(self) -> float:
         """NaN where the denominator is not above 0."""
-        return float(np.clip(self._quotient, self.lowest, self.highest))
+        return float(np.clip(self.quotient, self.lowest, self.highest))
 
     @property
     def standard_error(self) -> float:
         """By the delta method; NaN where the denominator is not above 0."""
-        return math.sqrt(self._variance(self._quotient)) / self.denominator if self.denominator > 0 else math.nan
+        return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
 
     def interval(self, confidence: float) -> tuple[float, float]:
         """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
@@ -54,7 +54,7 @@ class Ratio:
         if not self.denominator > 0:
             return self.lowest, self.highest
         low, high = self._end(confidence, 0), self._end(confidence, 1)
-        nearest = self.estimate - self._quotient
+        nearest = self.estimate - self.quotient
         if low > self.highest:
             low += nearest
         if high < self.lowest:
@@ -62,12 +62,13 @@ class Ratio:
         return max(low, self.lowest), min(high, self.highest)
 
     @property
-    def _quotient(self) -> float:
+    def quotient(self) -> float:
+        """The estimate, also where it is beyond what is possible; NaN where the denominator is not above 0."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
     def _end(self, confidence: float, which: int) -> float:
         """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets."""
-        ratio = self._quotient
+        ratio = self.quotient
         covariance = self._covariance
         for _ in range(_REPEATS):
             spread = self._variance(ratio)

@@ -14,8 +14,8 @@ from itertools import combinations_with_replacement
 import numpy as np
 
 from synthrelease.bounds.conditions import over_cells
+from synthrelease.bounds.questions import Question
 from synthrelease.errors import InputError, listing
-from synthrelease.estimates.questions import Question
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 

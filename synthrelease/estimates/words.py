@@ -9,13 +9,14 @@ from dataclasses import asdict, dataclass, fields
 from functools import partial
 from textwrap import fill
 
-from synthrelease.estimates.questions import Kind
+from synthrelease.domain.questions import Kind
 
 _MOST_DECIMALS = 8
 _WIDTH = 100
 """Of the sentences under the numbers, in characters."""
 
 _BINNED = "of bin numbers"
+CANNOT_BE_TOLD = "cannot be told"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,8 +25,9 @@ class Term:
 
     Attributes
     ----------
-    name : "share", the column whose mean or median it is, or the one whose slope it is.
-    group : the bin of the column after "by"; "" without one.
+    name : "share", the column whose mean or median it is, or the one whose slope it is; of a contrast what it is: "risk
+        difference", "risk ratio", "odds ratio", "difference of means" or "difference of medians".
+    group : the bin of the column after "by", or the condition of one of two groups; "" without one.
     unit : "" for shares, the column's unit for means and medians, that of the target per unit of the column for slopes.
     estimate : from the noisy tables, with the numbers that stand for bins; None for a group that may have no row, as far as the
         noise tells.
@@ -73,6 +75,7 @@ class Estimate:
     by : the column for whose bins there are numbers; "" without one.
     terms : the estimated numbers: one share, mean or median, one of each bin of `by` that can have rows, or one slope of each
         column.
+    contrasts : of two groups, whose numbers are the terms, against each other; empty without two groups.
     confidence : of each interval by itself.
     n_rows : of the release.
     about : which rows of the file are meant, in words.
@@ -89,9 +92,15 @@ class Estimate:
     about: str
     binned: str
     approximate: tuple[str, ...]
+    contrasts: tuple[Term, ...] = ()
 
     def __str__(self) -> str:
         return explained(self)
+
+    @property
+    def short(self) -> str:
+        """The question and its numbers, without the notes."""
+        return "\n".join([self.question, *_numbers(self)])
 
     @property
     def csv(self) -> str:
@@ -101,17 +110,18 @@ class Estimate:
         of_bins = ["bin_low", "bin", "bin_high"] if self.kind == "median" else []
         table = csv.DictWriter(out, [*names, *of_bins, "confidence"], lineterminator="\n")
         table.writeheader()
-        for term in self.terms:
-            line = asdict(term) | {"confidence": self.confidence} | dict(zip(of_bins, term.bins or (), strict=True))
+        for term in (*self.terms, *self.contrasts):
+            line = (
+                asdict(term)
+                | {"confidence": self.confidence}
+                | dict(zip(of_bins, term.bins or ("",) * len(of_bins), strict=True))
+            )
             table.writerow({name: value for name, value in line.items() if name != "bins"})
         return out.getvalue()
 
 
 def explained(found: Estimate) -> str:
     """The text that `synthrelease estimate` prints."""
-    rows = [_header(found), *(_line(found, term) for term in found.terms)]
-    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
-    cells = ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
     known = all(term.estimate is not None or term.bins for term in found.terms)
     notes = [
         f"Over all noise of the run and the drawing of rows, a table is released and such an interval does not hold its number "
@@ -124,8 +134,7 @@ def explained(found: Estimate) -> str:
     ]
     return "\n".join(
         [
-            found.question,
-            *("  " + line.rstrip() for line in cells),
+            found.short,
             "",
             *(_wrapped(note, "") for note in notes),
             "",
@@ -133,6 +142,48 @@ def explained(found: Estimate) -> str:
             *(_wrapped(text, "  - ") for text in found.approximate),
         ]
     )
+
+
+def _numbers(found: Estimate) -> list[str]:
+    cells = _table([_header(found), *(_line(found, term) for term in found.terms)])
+    if found.contrasts:
+        cells += ["", *_table([_header_of_two(found), *(_line_of_two(found, term) for term in found.contrasts)])]
+    return [f"  {line}".rstrip() for line in cells]
+
+
+def _table(rows: list[list[str]]) -> list[str]:
+    widths = [max(len(row[place]) for row in rows) for place in range(len(rows[0]))]
+    return ["   ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in rows]
+
+
+def _header_of_two(found: Estimate) -> list[str]:
+    own = ["the file's own values", "population's own values"]
+    if found.kind != "mean" or not found.binned:
+        return ["against each other", "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""]
+    return ["against each other", f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""]
+
+
+def _line_of_two(found: Estimate, term: Term) -> list[str]:
+    """A contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
+    if term.low is None and term.binned_low is None:
+        return [term.name, CANNOT_BE_TOLD, *[""] * (len(_header_of_two(found)) - 2)]
+    of_shares = term.name == "risk difference"
+    points = 2 if of_shares else 0
+    if found.kind == "share" and not of_shares:
+        width = (term.high or 0.0) - (term.low or 0.0)
+        decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(width)))) if width > 0 else 2
+    else:
+        decimals = max(0, _decimals(found))
+
+    def value(number: float | None) -> str:
+        return "?" if number is None else f"{number * 10**points:,.{decimals}f}"
+
+    def between(low: float | None, high: float | None) -> str:
+        return CANNOT_BE_TOLD if low is None and high is None else f"{value(low)} to {value(high)}"
+
+    binned = [between(term.binned_low, term.binned_high)] if found.kind == "mean" and found.binned else []
+    own = [between(term.low, term.high), between(term.population_low, term.population_high)]
+    return [term.name, value(term.estimate), *binned, *own, "percentage points" if of_shares else term.unit]
 
 
 def _header(found: Estimate) -> list[str]:

@@ -10,6 +10,19 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 from synthrelease.published.parts import Number, Part
 
 
+class RatioPart(Part):
+    """A ratio of two shares; null where the noise does not tell its denominator from 0."""
+
+    name: str
+    estimate: Number | None
+    low: Number | None
+    high: Number | None
+
+    def in_words(self) -> str:
+        told = None not in (self.estimate, self.low, self.high)
+        return f"{self.name} {self.estimate:.3g} ({self.low:.3g} to {self.high:.3g})" if told else f"{self.name} cannot be told"
+
+
 class IntendedEstimatePart(Part):
     """An intended query, estimated.
 
@@ -23,6 +36,7 @@ class IntendedEstimatePart(Part):
     binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: the interval for the mean of
         these numbers, of which `estimate` is. Absent otherwise.
     unit : "rows", that of the averaged column, or "" for a share.
+    ratios : of two groups' shares, whose difference is the estimate: the risk ratio and the odds ratio. Absent otherwise.
     """
 
     question: str
@@ -32,10 +46,12 @@ class IntendedEstimatePart(Part):
     unit: str
     binned_low: Number | None = None
     binned_high: Number | None = None
+    ratios: list[RatioPart] = []
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent = {"binned_low", "binned_high"} if self.binned_low is None else set()
+        absent |= set() if self.ratios else {"ratios"}
         return {name: value for name, value in dump(self).items() if name not in absent}
 
     def in_words(self, level: float) -> str:
@@ -49,6 +65,12 @@ class IntendedEstimatePart(Part):
         def shown(*values: Number | None) -> str:
             return " to ".join("?" if value is None else f"{scale * value:,.{decimals}f}" for value in values) + unit
 
+        if self.ratios and self.estimate is not None:
+            told = [one.in_words() for one in self.ratios]
+            unit = " percentage points"
+            return "; ".join(
+                [f"difference {shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})", *told]
+            )
         if self.estimate is None:
             known_ends = self.unit == "rows" and None not in (self.low, self.high)
             return f"{100 * level:g}% interval {shown(self.low, self.high)}" if known_ends else "none: the noise hides it"

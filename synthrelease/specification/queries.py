@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from synthrelease.domain.questions import is_question, split_question
 from synthrelease.domain.rules import Domain, RuleError, parse_rule
 from synthrelease.domain.schema import Schema
-from synthrelease.errors import closest, listing
+from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.queries import IntendedQueryTable
 
@@ -23,10 +24,28 @@ def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems
         if table.mean is not None and table.mean not in schema.by_name:
             expected = f"a column ({listing(schema.names)})"
             problems.add(f"{where}.mean", expected, repr(table.mean), closest(table.mean, schema.names))
-        for name in ("query", "given", "minus"):
-            text = " ".join((getattr(table, name) or "").split())
-            try:
-                if text:
+        conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
+        if is_question(table.query):
+            conditions = {"query": _conditions(table, schema, problems, f"{where}.query")}
+        for name, texts in conditions.items():
+            for text in filter(None, (" ".join(text.split()) for text in texts)):
+                try:
                     parse_rule(text, domains)
-            except RuleError as error:
-                problems.add_error(f"{where}.{name}", error)
+                except RuleError as error:
+                    problems.add_error(f"{where}.{name}", error)
+
+
+def _conditions(table: IntendedQueryTable, schema: Schema, problems: Problems, where: str) -> list[str]:
+    """The conditions of a whole question, whose words and columns are checked here."""
+    if table.given or table.mean or table.minus is not None:
+        problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
+        return []
+    try:
+        words = split_question(table.query)
+    except InputError as error:
+        problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
+        return []
+    for name in words.columns:
+        if name not in schema.by_name:
+            problems.add(where, f"columns of the table ({listing(schema.names)})", repr(name), closest(name, schema.names))
+    return list(words.conditions)

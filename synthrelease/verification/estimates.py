@@ -51,10 +51,15 @@ def _same(right: IntendedEstimatePart | None, found: IntendedEstimatePart | None
         return right is found
     if (right.question, right.unit) != (found.question, found.unit):
         return False
+    if [one.name for one in right.ratios] != [one.name for one in found.ratios]:
+        return False
     width = 0.0 if right.low is None or right.high is None else float(right.high - right.low)
     pairs = (
         *((right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)),
         *((right.binned_low, found.binned_low), (right.binned_high, found.binned_high)),
+        *((one.estimate, other.estimate) for one, other in zip(right.ratios, found.ratios, strict=True)),
+        *((one.low, other.low) for one, other in zip(right.ratios, found.ratios, strict=True)),
+        *((one.high, other.high) for one, other in zip(right.ratios, found.ratios, strict=True)),
     )
     return all(
         a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_RELATIVE * width) for a, b in pairs

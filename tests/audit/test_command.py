@@ -61,7 +61,34 @@ def test_a_violation_ends_with_5_and_is_named(tmp_path: Path) -> None:
     document = json.loads(out.read_text())
     assert document["passed"] is False
     assert document["violations"] == ["too much, epsilon 0.5"]
-    assert document["cases"][0]["proven_epsilon"] > 0.5
+    assert document["cases"][0]["proven"] > 0.5
+
+
+def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
+    out = tmp_path / "audit.json"
+    result = run("audit", "--part", "losses", "--only", "mwem", "--out", out)
+    assert result.returncode == 0
+    assert "1 cases, 0 above the claim; 1 of 1 known faults are above it." in words(result.stdout)
+    assert "MST and AIM were not looked at" not in words(result.stdout)
+    right, wrong = json.loads(out.read_text())["losses"]
+    assert right["share"] == pytest.approx(1, abs=0.01)
+    assert right["noise"] == pytest.approx(right["choices"], abs=0.01)
+    assert wrong["exceeded"]
+
+
+def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said() -> None:
+    """The faults of generators in place of the generators, and no library."""
+    before = (
+        "import synthrelease.audit.audit as a, synthrelease.audit.library_losses as l, synthrelease.audit.loss_faults as f\n"
+        "from dataclasses import replace\nl.installed = lambda: False\n"
+        "a.loss_cases = lambda: (replace(case, faulty=False) for case in f.faulty_losses())"
+    )
+    result = run("audit", "--part", "losses", "--only", "adaptive, the last look", before=before)
+    assert result.returncode == 5
+    assert "Above its claim: adaptive, the last look at the columns without noise: what is made of the same" in words(
+        result.stderr
+    )
+    assert "MST and AIM were not looked at: their library is not installed" in words(result.stdout)
 
 
 def test_a_fault_that_is_not_found_ends_with_5() -> None:

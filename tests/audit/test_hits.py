@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.audit.hits import Hits, draws_to_find, lower_bounds, proven_epsilon, upper_bounds
+from synthrelease.audit.hits import Hits, draws_to_find, lower_bounds, proven, upper_bounds
 
 
 @pytest.mark.parametrize("draws", [1, 17, 400])
@@ -31,15 +31,15 @@ def test_a_proven_epsilon_is_too_large_at_most_as_often_as_is_said(p: float, q: 
         left[h] * right[k]
         for h in counts
         for k in counts
-        if proven_epsilon(Hits(hits=h, draws=draws), Hits(hits=k, draws=draws), error) > math.log(p / q) + 1e-12
+        if proven(Hits(hits=h, draws=draws), Hits(hits=k, draws=draws), error) > math.log(p / q) + 1e-12
     )
     assert wrong <= error
-    typical = proven_epsilon(Hits(hits=round(60 * p), draws=60), Hits(hits=round(60 * q), draws=60), error)
+    typical = proven(Hits(hits=round(60 * p), draws=60), Hits(hits=round(60 * q), draws=60), error)
     assert typical > math.log(p / q) - 1.2
 
 
 def test_nothing_is_proven_without_a_hit() -> None:
-    assert proven_epsilon(Hits(hits=0, draws=100), Hits(hits=0, draws=100), 0.01) == -math.inf
+    assert proven(Hits(hits=0, draws=100), Hits(hits=0, draws=100), 0.01) == -math.inf
 
 
 @pytest.mark.parametrize("mechanism", ["Laplace noise", "permute-and-flip"])

@@ -1,6 +1,6 @@
 """Write the figures of an audit into the tables of docs/audit.md.
 
-    synthrelease audit --part sensitivity --part selection --part cases --part power --jobs 2 --out audit.json
+    synthrelease audit --part sensitivity --part selection --part losses --part cases --part power --jobs 2 --out audit.json
     python tests/benchmarks/audit_tables.py audit.json [more.json ...]
 
 Each table stands between two comments that name it; what is between them is replaced. A file without a part leaves the part's
@@ -44,6 +44,26 @@ def laws(rows: Rows) -> Iterable[str]:
         yield f"| {claim} | {len(found)} | {pairs:,} | {exceeded} | {largest:.4f} |"
 
 
+def losses(rows: Rows) -> Iterable[str]:
+    yield "| generator | neighbours, charge | claimed | shown | shown / claimed | of the budget: noise, choices |"
+    yield "|---|---|---|---|---|---|"
+    for row in rows:
+        if not row["known_fault"]:
+            budget = row["claimed"] if row["unit"] == "epsilon" else row["claimed"] ** 2 / 2
+            parts = ", ".join(f"{row[part] / budget:.3f}" for part in ("noise", "choices"))
+            shown = f"{row['unit']} {row['claimed']:.3g} | {row['shown']:.3f} | {row['share']:.3f}"
+            yield f"| {row['generator']} | {row['case']} | {shown} | {parts} |"
+
+
+def loss_faults(rows: Rows) -> Iterable[str]:
+    yield "| fault | claimed | shown |"
+    yield "|---|---|---|"
+    for row in rows:
+        if row["known_fault"]:
+            shown = row["beside_the_answers"] or f"{row['shown']:.3f}"
+            yield f"| {row['generator']}, {row['case']} | {row['unit']} {row['claimed']:.3g} | {shown} |"
+
+
 def cases(rows: Rows) -> Iterable[str]:
     honest = [row for row in rows if not row["known_fault"]]
     yield "| family | cases | claims | draws on each side | above their claim | proven, share of the claim: median, largest |"
@@ -52,7 +72,7 @@ def cases(rows: Rows) -> Iterable[str]:
         found = [row for row in honest if row["family"] == family]
         claims = sorted(row["claim"] for row in found)
         draws = sorted(event["draws"][0] for row in found for event in row["events"])
-        shares = sorted((row["proven_epsilon"] or 0) / row["claim"] for row in found if row["claim"])
+        shares = sorted((row["proven"] or 0) / row["claim"] for row in found if row["claim"])
         share = f"{max(0.0, shares[len(shares) // 2]):.2f}, {max(0.0, shares[-1]):.2f}" if shares else "no claim but 0"
         exceeded = sum(row["exceeded"] for row in found)
         yield f"| {family} | {len(found)} | {_span(claims)} | {_span(draws)} | {exceeded} | {share} |"
@@ -66,7 +86,7 @@ def faults(rows: Rows) -> Iterable[str]:
         if row["known_fault"]:
             draws = row["events"][0]["draws"][0]
             found = "yes" if row["exceeded"] else "**no**"
-            yield f"| {row['name']} | {row['claim']:.3g} | {row['proven_epsilon'] or 0:.3g} | {draws:,} | {found} |"
+            yield f"| {row['name']} | {row['claim']:.3g} | {row['proven'] or 0:.3g} | {draws:,} | {found} |"
 
 
 def low_bits(rows: Rows) -> Iterable[str]:
@@ -94,6 +114,8 @@ def _span(values: list[float]) -> str:
 TABLES: dict[str, tuple[str, Callable[[Rows], Iterable[str]]]] = {
     "sensitivities": ("sensitivities", sensitivities),
     "laws": ("selection_laws", laws),
+    "losses": ("losses", losses),
+    "loss faults": ("losses", loss_faults),
     "cases": ("cases", cases),
     "faults": ("cases", faults),
     "low bits": ("cases", low_bits),

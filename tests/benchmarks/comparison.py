@@ -4,10 +4,11 @@
         [--only NAME ...] [--dpmm-python PYTHON]
     python -m tests.benchmarks.comparison --results FILE.jsonl --write
 
-All get the same (epsilon, delta = 1e-9) for replacing one record: the largest rho that yields it, and of that a quarter for the
-libraries, whose neighbours differ by adding or removing one record; pure families get epsilon. A distance is half the sum of
-the differences of all cells' shares (total variation), its mean over all tables of one, two and three columns, or over 500 of
-them, chosen by a fixed seed. Every fit runs in a process of its own; seconds are those of its processor, for fit and rows.
+All get the same (epsilon, delta = 1e-9) for replacing one record: the largest rho that yields it, by the exact curve where a
+family is Gaussian, and of that a quarter for the libraries, whose neighbours differ by adding or removing one record; pure
+families get epsilon. A distance is half the sum of the differences of all cells' shares (total variation), its mean over all
+tables of one, two and three columns, or over 500 of them, chosen by a fixed seed. Every fit runs in a process of its own;
+seconds are those of its processor, for fit and rows.
 What was measured is added to the results, one line a fit; --write puts tables and a picture of them into docs/generators.md.
 dpmm needs older libraries than ours: its Python is one of an environment of its own (`pip install dpmm==0.1.9`).
 """
@@ -37,7 +38,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.releasing.threads import one_thread
 from tests.benchmarks.comparison_pages import write
-from tests.benchmarks.generators import DELTA, budget
+from tests.benchmarks.generators import DELTA, budget, charge_of
 from tests.benchmarks.public_tables import TABLES, PublicTable
 
 NAMES = ("adaptive", "adaptive, pure", "AIM (smartnoise-synth)", "AIM (dpmm)", "MST (smartnoise-synth)", "PrivBayes, theta 20")
@@ -84,7 +85,7 @@ def ours(name: str, table: PublicTable, epsilon: Fraction, fields: dict[str, Any
     """One fit of a family of the program."""
     generator = family_of(name, len(table.counts.layout.sizes), fields)
     generator.load()
-    charge = generator.charge(budget(generator, epsilon))
+    charge = charge_of(generator, epsilon)
     private = PrivateCounts(table.counts, Meter([charge]))
     start = time.process_time()
     model = generator.fit(private, charge, Background(plausibility=table.plausibility, ordered=table.ordered))

@@ -20,6 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.candidates.generators.base import Background
 from synthrelease.domain.counts import Counts
@@ -27,7 +28,6 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate
-from synthrelease.estimates.questions import Question, parse_question
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement

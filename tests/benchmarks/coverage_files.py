@@ -29,6 +29,7 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.domain.axes import added_up
 from synthrelease.domain.schema import Column, Transformation
@@ -41,7 +42,6 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
-from synthrelease.estimates.questions import Question, parse_question
 from synthrelease.estimates.words import Term
 from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart

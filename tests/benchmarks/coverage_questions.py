@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from synthrelease.bounds.conditions import Condition
+from synthrelease.bounds.questions import Question
 from synthrelease.domain.counts import Counts
-from synthrelease.estimates.questions import Question
 from synthrelease.published import PublishedRelease
 
 QUESTIONS = {

@@ -4,10 +4,10 @@
         [--write]
 
 One fit of each family gets the same epsilon: pure families as it is, zero-concentrated ones the largest rho that yields it at
-delta = 1e-9. A fit counts as accepted when the true errors of its projected table, without noise, are within all thresholds of
-configs/births.toml. Every family runs in a process of its own; seconds are the processor's. What was measured is added to
-the results, one line a family and epsilon; --write puts the newest line of each into docs/generators.md and draws
-docs/generators.svg.
+delta = 1e-9, by the exact curve where a family is Gaussian. A fit counts as accepted when the true errors of its projected
+table, without noise, are within all thresholds of configs/births.toml. Every family runs in a process of its own; seconds are
+the processor's. What was measured is added to the results, one line a family and epsilon; --write puts the newest line of each
+into docs/generators.md and draws docs/generators.svg.
 """
 
 from __future__ import annotations
@@ -26,6 +26,8 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.accounting.charges import GENERATION, Charge, gaussian
+from synthrelease.accounting.gaussian import rho_within
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
@@ -73,6 +75,13 @@ def budget(generator: Generator, epsilon: Fraction) -> Fraction:
     return low
 
 
+def charge_of(generator: Generator, epsilon: Fraction) -> Charge:
+    """What a fit of a family is charged: its `budget`, or, where it is Gaussian, the largest rho by the exact curve."""
+    if generator.gaussian:
+        return gaussian(GENERATION, rho_within(epsilon, DELTA), "")
+    return generator.charge(budget(generator, epsilon))
+
+
 def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, Any]:
     """Fits of one family: true errors, accepted or not, seconds and peak memory."""
     family, fields = FAMILIES[name]
@@ -84,7 +93,7 @@ def measure(name: str, epsilon: Fraction, fits: int, data: Path) -> dict[str, An
         for each in spec.space.transformations
         if all(each.binning(column).name == wanted for column, wanted in finer.items())
     )
-    charge = generator.charge(budget(generator, epsilon))
+    charge = charge_of(generator, epsilon)
     exact = PrivateCounts(table, Meter(spec.plan.once)).rehearsed(NoNoise())
     fitted = prepare(spec, exact).fitted
     merged_exact = exact.with_plan(spec.plan.per_round).on(transformation)

@@ -55,7 +55,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the denominator is taken as exact",
         breaks="intervals of shares within groups that are too narrow",
-        place="estimates.averages:_groups",
+        place="estimates.averages:groups",
         old="weights=found.weights[[1 + 2 * index, 0]]",
         new="weights=found.weights[[1 + 2 * index, 0]] * np.array([[1.0], [0.0]])",
         tests=(f"{FILE}::test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise",),
@@ -87,7 +87,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the rows that were drawn are taken for those of the file",
         breaks="intervals of the file without the error of drawing",
-        place="estimates.averages:_groups",
+        place="estimates.averages:groups",
         old="sampling=tables.kept.left_out * sampling",
         new="sampling=0 * sampling",
         tests=(f"{FILE}::test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_of_a_population", HELD),
@@ -127,7 +127,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a mean of bin numbers is said of the file's own values",
         breaks="narrow intervals of means that the file's are not in",
-        place="estimates.averages:_means",
+        place="estimates.averages:_mean",
         old="values = (lowest[0], highest[1], lowest[2], highest[3])",
         new="values = ends",
         tests=(f"{FILE}::test_a_mean_of_the_file_s_own_values_is_in_its_interval",),

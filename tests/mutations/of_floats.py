@@ -47,8 +47,8 @@ OF_FLOATS = (
         name="exact choices: the fraction of the exponent is dropped",
         breaks="the law of another epsilon",
         place="exact_choices:Losses.first_taken",
-        old="heads(rest, self._rate.denominator, entropy)",
-        new="heads(0 * rest, self._rate.denominator, entropy)",
+        old="heads(rest, self.rate.denominator, entropy)",
+        new="heads(0 * rest, self.rate.denominator, entropy)",
         tests=(LAW,),
     ),
     Mutation(
@@ -102,7 +102,7 @@ OF_FLOATS = (
     Mutation(
         name="exponential: permute-and-flip in its place",
         breaks="a mechanism without bounded range, which zero-concentrated accounting counts on",
-        place="randomness:choose",
+        place="randomness:SystemEntropy.chosen",
         old='{"permute_and_flip": permute_and_flip, "exponential": exponential}',
         new='{"permute_and_flip": permute_and_flip, "exponential": permute_and_flip}',
         tests=(f"{SAMPLES}[exponential-five-system]",),

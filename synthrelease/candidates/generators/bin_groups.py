@@ -15,6 +15,9 @@ from synthrelease.candidates.generators.bayesian_network import nearest_on_simpl
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
 
+_REST = 0.4
+"""Of the rows that a group of neighbours needs: so many are enough beside a group that has them."""
+
 
 def split_masks(masks: Sequence[Mask]) -> list[Mask]:
     """The rules as masks of two columns, as few as needed, where such say it all; rules that share a column come joined."""
@@ -63,8 +66,8 @@ def groups_of(counts: np.ndarray, classes: Sequence[int], ordered: int, least: f
     Parameters
     ----------
     counts : noisy counts of the bins.
-    ordered : the first so many bins are in order: of these, neighbours are put together until they have `least_ordered` rows.
-        Of the others those below `least` rows are put together.
+    ordered : the first so many bins are in order: of these, neighbours are put together until they have `least_ordered`
+        rows. Of the others those below `least` rows are put together.
     """
     into = np.full(len(counts), -1, dtype=np.int64)
     groups = 0
@@ -89,10 +92,15 @@ def _runs(classes: Sequence[int]) -> list[tuple[int, int]]:
 
 
 def _put_neighbours_together(counts: np.ndarray, into: np.ndarray, start: int, stop: int, groups: int, least: float) -> int:
-    """Number the groups of one run of bins from `groups` on; the next free number. What is left over joins the last group."""
+    """Number the groups of one run of bins from `groups` on; the next free number.
+
+    A bin that is large enough alone takes neither those before it nor those after it, if these have `_REST` of `least` rows:
+    the many at zero say nothing about the few above it. What is left over and has less joins the last group.
+    """
     positive, held, opened = np.maximum(counts, 0), 0.0, False
     for b in range(start, stop):
-        if opened and held >= least and positive[b:stop].sum() >= least:
+        full = held >= least or (positive[b] >= least and held >= _REST * least)
+        if opened and full and positive[b:stop].sum() >= _REST * least:
             groups, held = groups + 1, 0.0
         into[b], opened = groups, True
         held += float(positive[b])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
-from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive.mechanism import Asked, ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.candidates.generators.adaptive.rounds import learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
@@ -228,6 +228,58 @@ def test_neighbours_are_put_together_until_they_are_large_and_never_across_the_e
     assert groups_of(counts, [0] * 8, 7, 5, 25).tolist() == [0, 1, 1, 1, 2, 2, 2, 3]
     assert groups_of(counts, [0] * 8, 0, 5, 25).tolist() == [0, 1, 1, 2, 3, 4, 5, 6]
     assert groups_of(counts, [0, 0, 1, 1, 1, 1, 1, 1], 8, 5, 25).tolist() == [0, 0, 1, 1, 2, 2, 2, 3]
+
+
+def seen_by(
+    family: type[AdaptiveGenerator], table: Counts, background: Background
+) -> tuple[list[list[Asked]], list[tuple[Columns, Fraction]]]:
+    """The tables that compete in every choice, and those that are measured, with their parts; rho or epsilon is 1."""
+    competing, measured = list[list[Asked]](), list[tuple[Columns, Fraction]]()
+    kind = Gaussian if family is Adaptive else Laplace
+
+    class Watched(kind):  # type: ignore[misc, valid-type]
+        def choice(self, asked, part):  # type: ignore[no-untyped-def]
+            competing.append(list(asked))
+            return super().choice(asked, part)
+
+        def table(self, columns, part):  # type: ignore[no-untyped-def]
+            measured.append((columns, part))
+            return super().table(columns, part)
+
+    plan = family(tables="all 2-way").plan(table.layout)
+    learned(Watched(table, Fraction(1), SeededEntropy(4)), table.layout, table.total, background, plan)
+    return competing, [each for each in measured if len(each[0]) > 1]
+
+
+def test_larger_tables_get_larger_parts_where_more_rounds_are_to_come() -> None:
+    """The l1 noise of k cells is k / sqrt(part): at a given sum of parts all tables together have the least at k^(2/3)."""
+    table = table_of(1, (2, 3, 6, 8), n=20_000)
+    measured = seen_by(Adaptive, table, no_rules(table.layout))[1]
+    cells = [math.prod(table.layout.sizes[column] for column in columns) for columns, _ in measured[:-1]]
+    parts = [float(part) for _, part in measured[:-1]]
+    assert len(set(cells)) > 2
+    scaled = [part / k ** (2 / 3) for part, k in zip(parts, cells, strict=True)]
+    doubled = [round(math.log2(one / scaled[0])) for one in scaled]
+    assert doubled == sorted(doubled)  # parts double when little is learned, and never shrink again
+    assert [one / 2**times for one, times in zip(scaled, doubled, strict=True)] == pytest.approx(
+        [scaled[0]] * len(scaled), rel=0.05
+    )
+    pure = seen_by(AdaptivePure, table, no_rules(table.layout))[1]
+    assert [round(math.log2(part / pure[0][1]), 6) % 1 for _, part in pure[:-1]] == [0.0] * (len(pure) - 1)
+
+
+def test_cells_that_the_rules_exclude_are_no_handicap() -> None:
+    table = table_of(1, (2, 4, 4), n=20_000)
+    forbidden = np.eye(4, dtype=bool)
+    rules = Plausibility(layout=table.layout, masks=(Mask(columns=(1, 2), forbidden=forbidden),))
+    asked = {each.columns: each for each in seen_by(AdaptivePure, table, Background(plausibility=rules))[0][0]}
+    assert asked[1, 2].handicap == pytest.approx(asked[0, 1].handicap * 12 / 8, abs=2)
+
+
+def test_a_large_bin_stays_alone_beside_neighbours_that_are_not_few() -> None:
+    """With 25 rows for a group, 10 are not few: a spike after 12 rows and before 11 is a group of its own, but not after 9."""
+    assert groups_of(np.array([6.0, 6, 90, 6, 5]), [0] * 5, 5, 5, 25).tolist() == [0, 0, 1, 2, 2]
+    assert groups_of(np.array([5.0, 4, 90, 5, 4]), [0] * 5, 5, 5, 25).tolist() == [0, 0, 0, 0, 0]
 
 
 def test_rows_are_divided_in_proportion_to_the_counts_inside_each_group() -> None:

@@ -89,7 +89,10 @@ class AdaptiveGenerator(Generator):
     """Share of the budget for the columns after the rounds, where rare bins need it."""
 
     rounds_per_column: ClassVar[int]
-    """A round gets one part of so many for each column, at first."""
+    """A round gets one part of so many for each column, or more or less by the cells of its table."""
+
+    growth: ClassVar[float]
+    """The part of a table grows as this power of its possible cells."""
 
     @cached_property
     def terms(self) -> tuple[FormulaTerm, ...]:
@@ -129,6 +132,7 @@ class AdaptiveGenerator(Generator):
             last=self.last,
             choice=Fraction(1, 10),
             rounds=self.rounds_per_column * len(layout.sizes),
+            growth=self.growth,
             cells=self.clique_cells,
             weight=self.prior_weight,
         )
@@ -183,6 +187,7 @@ class Adaptive(AdaptiveGenerator):
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
     rounds_per_column: ClassVar[int] = 4
+    growth: ClassVar[float] = 2 / 3  # the l1 errors of tables with cells k and noise variance 1 / part add up to the least
 
     def charge(self, epsilon: Fraction) -> Charge:
         return zero_concentrated(GENERATION, epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
@@ -223,6 +228,7 @@ class AdaptivePure(AdaptiveGenerator):
     first: ClassVar[Fraction] = Fraction(3, 10)
     last: ClassVar[Fraction] = Fraction(0)
     rounds_per_column: ClassVar[int] = 1
+    growth: ClassVar[float] = 0.0  # with one round for a column, unequal parts leave too few
 
     def charge(self, epsilon: Fraction) -> Charge:
         return pure_charge(

@@ -1,10 +1,9 @@
 """The rounds of an adaptive generator: measure columns, then again and again the table that the model gets most wrong.
 
 After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
-what the noise would add; the parts of the budget double when a measurement taught less than its noise; no clique grows above a
-limit. Other than there: columns are measured first and their bins grouped by what the noise allows (`bin_groups`), neighbours
-replace one record from the start, choices and noise are exact, rules are exact zeros, and the model may start from a public
-table.
+what the noise would add; no clique grows above a limit. Other than there: columns are measured first and their bins grouped by
+what the noise allows (`bin_groups`), tables with more cells get larger parts of the budget, neighbours replace one record from
+the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
 
 The private table is met in `PrivateTables` alone. All else is post-processing of its answers.
 """
@@ -12,7 +11,7 @@ The private table is met in `PrivateTables` alone. All else is post-processing o
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from itertools import combinations
@@ -38,6 +37,12 @@ _PRECISION, _FINEST = 0.2, 0.05
 _SWEEPS, _LAST_SWEEPS = 20, 100
 """Of a fit after a round, which starts from the one before, and of the last."""
 
+_MOST = 4
+"""Times the part of a table of usual size, at most; and at least its inverse."""
+
+_STEPS = 64
+"""Parts are these fractions of the usual one, so that what is left of the budget stays a short fraction."""
+
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.adaptive.mechanism import Asked, PrivateTables
 
@@ -52,7 +57,8 @@ class RoundsPlan:
         keeps together unmeasured.
     first, last : shares of the budget for the columns, before the rounds and after them.
     choice : share of a round's part for its choice.
-    rounds : a round gets one part of so many, at first.
+    rounds : a round gets one part of so many, or more or less by the cells of its table.
+    growth : how the part of a table grows with its possible cells: as this power of them; 0 for equal parts.
     cells : of the largest clique, at most; rules and tables of weight 0 may make larger ones.
     weight : how many records the prior is worth.
     """
@@ -62,6 +68,7 @@ class RoundsPlan:
     last: Fraction
     choice: Fraction
     rounds: int
+    growth: float
     cells: int
     weight: float
 
@@ -131,6 +138,15 @@ def _merged(column: int, counts: np.ndarray, variance: float, into: np.ndarray) 
     return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
 
 
+@dataclass(frozen=True, kw_only=True)
+class _Competing:
+    """A table that competes, the part of the budget that it would be measured with, and what it needs to be in a clique."""
+
+    asked: Asked
+    part: Fraction
+    ties: tuple[Columns, ...]
+
+
 class _Rounds:
     """The targets so far, their fit, and what is done with it in a round."""
 
@@ -152,30 +168,28 @@ class _Rounds:
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
         self._fitted: list[np.ndarray] | None = None
+        self._usual: float | None = None
 
     def run(self) -> ProportionalFit:
         private, plan = self._private, self._plan
         part = (private.left - self._last) / plan.rounds
         fit = self._fit(_SWEEPS)
         while (left := private.left - self._last) > 0:
-            if 2 * left < 3 * part:
-                part = left
-            asked, usable = self._asked(fit, (1 - plan.choice) * part)
-            if not asked:
+            competing = self._competing(fit, part)
+            if not competing:
                 break
-            chosen = asked[private.choice(asked, plan.choice * part)]
-            noisy, variance = (
-                private.table(chosen.columns, (1 - plan.choice) * part),
-                private.variance((1 - plan.choice) * part),
-            )
-            self._targets.append(
-                Target(columns=chosen.columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance))
-            )
-            self._structure += [chosen.columns, *usable[chosen.columns]]
+            choice = plan.choice * (left if 2 * left < 3 * part else part)
+            chosen = competing[private.choice([each.asked for each in competing], choice)]
+            left = private.left - self._last
+            paid = left if 2 * left < 3 * chosen.part else chosen.part
+            columns = chosen.asked.columns
+            noisy, variance = private.table(columns, paid), private.variance(paid)
+            self._targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
+            self._structure += [columns, *chosen.ties]
             if private.left > self._last:
                 fit = self._fit(_SWEEPS)
-                taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.expected).sum()
-                if taught <= chosen.handicap:
+                taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.asked.expected).sum()
+                if taught <= chosen.asked.handicap:
                     part = min(2 * part, private.left - self._last)
         return self._fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
@@ -193,30 +207,44 @@ class _Rounds:
         self._fitted = fit.parameters
         return fit
 
-    def _asked(self, fit: ProportionalFit, part: Fraction) -> tuple[list[Asked], dict[Columns, tuple[Columns, ...]]]:
-        """The tables that fit into the limit, with what the model expects; and what each needs to be in a clique.
+    def _competing(self, fit: ProportionalFit, part: Fraction) -> list[_Competing]:
+        """The tables that fit into the limit, with what the model expects of them.
 
-        Tables of more than two columns compete as soon as they lie inside a clique.
+        Tables of more than two columns compete as soon as they lie inside a clique. Only possible cells keep their noise.
         """
-        tree, noise = fit.tree, math.sqrt(self._private.variance(part)) * self._private.mean_error
+        from synthrelease.candidates.generators.adaptive.mechanism import Asked
+
+        found = list(self._tables(fit))
+        cells = [int(np.count_nonzero(share)) for _, share, _ in found]
+        if cells and self._usual is None:
+            self._usual = max(1.0, _power_mean(cells, self._plan.growth))
+        competing = []
+        for (columns, share, ties), possible in zip(found, cells, strict=True):
+            paid = (1 - self._plan.choice) * part * self._times(possible)
+            noise = math.sqrt(self._private.variance(paid)) * self._private.mean_error
+            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise * possible)
+            asked = Asked(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
+            competing.append(_Competing(asked=asked, part=paid, ties=ties))
+        return competing
+
+    def _times(self, cells: int) -> Fraction:
+        """How many times the usual part a table of so many possible cells gets."""
+        times = (cells / (self._usual or 1.0)) ** self._plan.growth
+        return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
+
+    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
+        """The tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique."""
+        tree = fit.tree
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
         sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
         inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
-        from synthrelease.candidates.generators.adaptive.mechanism import Asked
-
-        asked, usable = list[Asked](), dict[Columns, tuple[Columns, ...]]()
         for columns, weight in self._plan.tables.items():
-            if not weight:
-                continue
-            if len(columns) == 2:
-                way = ways[columns]
-                if way.cells > self._plan.cells:
-                    continue
-                share, usable[columns] = pairs[columns], way.sets
-            elif columns in inside:
-                share, usable[columns] = fit.table(columns), ()
-            else:
-                continue
-            expected = np.rint(self._n * share).astype(np.int64)
-            asked.append(Asked(columns=columns, expected=expected, weight=weight, handicap=math.ceil(noise * expected.size)))
-        return asked, usable
+            if weight and len(columns) == 2 and ways[columns].cells <= self._plan.cells:
+                yield columns, pairs[columns], ways[columns].sets
+            elif weight and columns in inside:
+                yield columns, fit.table(columns), ()
+
+
+def _power_mean(values: Sequence[int], power: float) -> float:
+    """The number whose power is the mean of theirs."""
+    return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0

@@ -167,7 +167,7 @@ class Randomness:
 
 
 @contextlib.contextmanager
-def ours(module: ModuleType, **replaced: Callable[..., Any]) -> Iterator[None]:
+def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
     """While it lasts, these functions of a module of the library are ours, and it prints nothing."""
     theirs = {name: getattr(module, name) for name in replaced}
     try:

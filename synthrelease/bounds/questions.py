@@ -1,0 +1,88 @@
+"""The questions of `estimate` and `bound` over the columns of a release; their words are in `domain/questions.py`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from synthrelease.bounds.conditions import Condition, in_one_line, parse_condition
+from synthrelease.bounds.values import check_numbers
+from synthrelease.domain.questions import Kind, split_question
+from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.published import PublishedRelease
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that a release can be asked.
+
+    Attributes
+    ----------
+    kind : "share", "mean", "median" or "slope".
+    text : as it was asked, with single blanks.
+    column : whose mean, median or slopes are asked for; "" for a share.
+    met : whose share is asked for; that of every row otherwise.
+    where : which rows count.
+    by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
+    on : the columns of a regression.
+    groups : the two groups that are compared, the exposed one first; none otherwise.
+    """
+
+    kind: Kind
+    text: str
+    column: str
+    met: Condition
+    where: Condition
+    by: str = ""
+    on: tuple[str, ...] = ()
+    groups: tuple[Condition, ...] = ()
+
+    @property
+    def columns(self) -> set[str]:
+        """All columns that it names."""
+        named = {name for name in (self.column, self.by, *self.on) if name}
+        return named.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
+
+
+def parse_question(text: str, release: PublishedRelease) -> Question:
+    """Read a question.
+
+    Raises
+    ------
+    InputError : with what was expected and found, when it cannot be read, names what is not in the release, or cuts a bin.
+    """
+    words = split_question(in_one_line(text))
+    kind, text, head, by = words.kind, words.text, words.head, words.by
+    where = parse_condition(words.where, release)
+    if by and by not in release.by_name:
+        raise _unknown(by, release, "one column after 'by'")
+    groups = tuple(parse_condition(group, release) for group in words.groups)
+    if kind == "share":
+        met = parse_condition(head, release)
+        return Question(kind=kind, text=text, column="", met=met, where=where, by=by, groups=groups)
+    on = tuple(name.strip() for name in words.on.split(",")) if words.on else ()
+    if kind == "slope" and (not on or len({head, *on}) <= len(on)):
+        found = listing(on) or "none"
+        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
+    if kind == "median":
+        _check_order(release, head)
+    else:
+        for name in (head, *on):
+            check_numbers(release, name)
+    met = parse_condition("", release)
+    return Question(kind=kind, text=text, column=head, met=met, where=where, by=by, on=on, groups=groups)
+
+
+def _check_order(release: PublishedRelease, name: str) -> None:
+    """Raises InputError for a column that is not there, or whose bins have no order."""
+    if name not in release.by_name:
+        raise _unknown(name, release, "a column of the release")
+    if not release.by_name[name].ordered:
+        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have none.")
+
+
+def _unknown(name: str, release: PublishedRelease, expected: str) -> InputError:
+    hint = closest(name, release.by_name)
+    return InputError(
+        f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
+        + (f" Did you mean {hint!r}?" if hint else "")
+    )

@@ -1,0 +1,129 @@
+"""The words of a question, before anything is known of a release: one grammar for `estimate`, `bound` and [[intended_queries]].
+
+    share CONDITION [by COLUMN] [where CONDITION]
+    mean COLUMN [by COLUMN] [where CONDITION]
+    median COLUMN [by COLUMN] [where CONDITION]
+    slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]
+
+A share, mean or median of two groups against each other:
+
+    share CONDITION: CONDITION against CONDITION [where CONDITION]
+
+The second group may leave out the column of the first one ("mother_age >= 35 against < 35") or be "the rest".
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from synthrelease.errors import InputError, closest, cut, listing
+
+Kind = Literal["share", "mean", "median", "slope"]
+_WORDS: dict[Kind, tuple[str, ...]] = {
+    "share": (":", "against", "by", "where"), "mean": (":", "against", "by", "where"),
+    "median": (":", "against", "by", "where"), "slope": ("on", "where"),
+}  # fmt: skip
+_COMPARED = re.compile(r"\s*(<=?|>=?|[=!]=|in\b|is\b)")
+_TOKEN = re.compile(r"'[^']*'|\"[^\"]*\"|\w+|\s+|.")
+EXAMPLES = (
+    "'share age < 30 by sex', 'mean income where age >= 30', 'slope income on age, hours' or "
+    "'share income < 900: age >= 60 against < 60'"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionWords:
+    """A question, taken apart: the condition or column after its first word, and what stands after the other words."""
+
+    kind: Kind
+    text: str
+    head: str
+    where: str = ""
+    by: str = ""
+    on: str = ""
+    groups: tuple[str, ...] = ()
+
+    @property
+    def conditions(self) -> tuple[str, ...]:
+        return tuple(part for part in (self.head if self.kind == "share" else "", self.where, *self.groups) if part)
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Those that it names outside of conditions."""
+        named = ("" if self.kind == "share" else self.head, self.by, *(name.strip() for name in self.on.split(",")))
+        return tuple(name for name in named if name)
+
+
+def split_question(text: str) -> QuestionWords:
+    """Take a question apart.
+
+    Raises
+    ------
+    InputError : with the words that are understood, when it has others.
+    """
+    text = " ".join(text.split())
+    word, _, rest = text.partition(" ")
+    kind = _kind(word, text)
+    head, parts = _parts(rest, _WORDS[kind], text)
+    if kind == "share" and not head:
+        raise InputError(f"{cut(text, 200)!r}: expected a condition after 'share', found none; for example {EXAMPLES}.")
+    groups = _two_groups(parts, text) if {":", "against"} & set(parts) else ()
+    where, by, on = (parts.get(name, "") for name in ("where", "by", "on"))
+    return QuestionWords(kind=kind, text=text, head=head, where=where, by=by, on=on, groups=groups)
+
+
+def is_question(text: str) -> bool:
+    """Whether a text is a question in these words, and not a condition on a column that is called like one of them."""
+    word, _, rest = text.strip().partition(" ")
+    return word.lower().removesuffix("s") in get_args(Kind) and not _COMPARED.match(rest)
+
+
+def _two_groups(parts: dict[str, str], text: str) -> tuple[str, str]:
+    """The groups before and after "against"; the second one may leave out the column of the first one, or be the rest."""
+    if list(parts)[:2] != [":", "against"] or "by" in parts:
+        raise InputError(
+            f"{cut(text, 200)!r}: expected two groups as in 'share CONDITION: CONDITION against CONDITION [where CONDITION]' "
+            f"(without 'by': ask one stratum after the other with 'where'), found the words {listing(parts)}."
+        )
+    first, second = parts[":"], parts["against"]
+    if second in ("rest", "the rest"):
+        return first, f"not ({first})"
+    if not _COMPARED.match(second):
+        return first, second
+    tokens = _TOKEN.findall(first)
+    if not _COMPARED.match("".join(tokens[1:])) or {"and", "or", "not"} & set(tokens):
+        found = f"{cut(second, 60)!r} after {cut(first, 60)!r}, which is no single comparison"
+        raise InputError(f"{cut(text, 200)!r}: expected a column after 'against', found {found}.")
+    return first, f"{tokens[0]} {second}"
+
+
+def _kind(word: str, text: str) -> Kind:
+    singular = word.lower().removesuffix("s")
+    for kind in get_args(Kind):
+        if singular == kind:
+            return kind  # type: ignore[no-any-return]
+    hint = closest(word, get_args(Kind))
+    raise InputError(
+        f"expected a question that begins with 'share', 'mean', 'median' or 'slope', found {cut(text, 60)!r}; for example "
+        f"{EXAMPLES}." + (f" Did you mean {hint!r}?" if hint else "")
+    )
+
+
+def _parts(rest: str, words: tuple[str, ...], text: str) -> tuple[str, dict[str, str]]:
+    """What stands before the words, and after each of them; quoted text is left whole."""
+    found: dict[str, str] = {}
+    at, word = "", ""
+    for token in _TOKEN.findall(rest):
+        if token not in words:
+            at += token
+            continue
+        found[word], word, at = at.strip(), token, ""
+        if word in found:
+            raise InputError(f"{cut(text, 200)!r}: expected {word!r} once, found it twice.")
+    found[word] = at.strip()
+    empty = [name for name, part in found.items() if name and not part]
+    if empty:
+        raise InputError(f"{cut(text, 200)!r}: expected something after {empty[0]!r}, found nothing.")
+    return found.pop(""), found
