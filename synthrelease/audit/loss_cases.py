@@ -29,7 +29,7 @@ from synthrelease.candidates.generators.adversarial import Game
 from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.candidates.generators.dpgan import DPGAN
-from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.candidates.generators.mst import MST
 from synthrelease.candidates.generators.mwem import MWEM
 from synthrelease.candidates.generators.patectgan import PATECTGAN
@@ -155,6 +155,10 @@ def _tables(more: Fraction) -> Iterator[LossCase]:
     sums = "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}"
     marginals = Marginals(tables="all 2-way + 2 a", sums=sums)
     yield _case(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="tables and sums")
+    squares = GaussianMarginals(tables="all 2-way + 2 a")
+    yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
+    whole = gaussian(GENERATION, RHO, "")
+    yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
     yield _case(structure, _THREE, left, right, more, name="0.3 of it for the structure")

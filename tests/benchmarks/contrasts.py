@@ -88,7 +88,7 @@ def measured(tables: list[np.ndarray], epsilon: Fraction, random: np.random.Gene
     for places, table in zip(TABLES, tables, strict=True):
         noise = random.geometric(stop, table.shape) - random.geometric(stop, table.shape)
         names = tuple(COLUMNS[place].name for place in places)
-        found.append(PublishedMeasurement(columns=names, values=table + noise, cells=np.ones_like(table), epsilon=epsilon))
+        found.append(PublishedMeasurement(columns=names, values=table + noise, cells=np.ones_like(table), cost=epsilon))
     made = published(COLUMNS, np.zeros((int(tables[0].sum()), len(COLUMNS)), dtype=int), ())
     return replace(made, measurements=Measurements(tables=tuple(found), times=1.0))
 

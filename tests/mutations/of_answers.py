@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 NOISE = "tests/measurements/test_limits.py::test_a_limit_holds_at_its_risk_and_no_smaller_one_would"
+LAW = "tests/measurements/test_limits.py::test_characteristic_function_moments_and_variance_are_those_of_the_probabilities"
 BOUNDS = "tests/criteria/test_measured_bounds.py"
 COVER = f"{BOUNDS}::test_limits_cover_with_at_least_their_confidence_every_noise_enumerated"
 WITHIN = f"{BOUNDS}::test_no_original_table_within_the_limits_has_a_larger_figure"
@@ -30,25 +31,65 @@ OF_ANSWERS = (
     Mutation(
         name="limits of a single noise: one side alone",
         breaks="bounds that are wrong twice as often as they say",
-        place="measurements.limits:_single",
-        old="risk * (1 + math.exp(-1 / scale)) / 2",
-        new="risk * (1 + math.exp(-1 / scale))",
+        place="measurements.noise:DiscreteLaplace.limit",
+        old="risk * (1 + math.exp(-1 / self.scale)) / 2",
+        new="risk * (1 + math.exp(-1 / self.scale))",
         tests=(NOISE,),
+    ),
+    Mutation(
+        name="limits of a single Gaussian noise: one side alone",
+        breaks="bounds that are wrong twice as often as they say",
+        place="measurements.noise:RoundedGaussian._within",
+        old="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk",
+        new="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= 2 * risk",
+        tests=(NOISE,),
+    ),
+    Mutation(
+        name="Gaussian noise: the moments of the noise before it is rounded",
+        breaks="limits that leave more than their risk",
+        place="measurements.noise:RoundedGaussian.log_moment",
+        old="np.sinh(half) / half",
+        new="np.ones_like(half)",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="Gaussian noise: the law of the noise before it is rounded",
+        breaks="limits and intervals of another law",
+        place="measurements.noise:RoundedGaussian.log_characteristic",
+        old="np.sinc(shifted / (2 * np.pi))",
+        new="np.ones_like(shifted)",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="Gaussian noise: Poisson's sum without the turns",
+        breaks="limits and intervals of another law where the noise is small",
+        place="measurements.noise:RoundedGaussian.log_characteristic",
+        old="terms.sum(axis=-1)",
+        new="terms[..., _TURNS]",
+        tests=(LAW,),
+    ),
+    Mutation(
+        name="Gaussian noise: the scale of a rho twice as large",
+        breaks="the noise that is published is understated",
+        place="measurements.noise:RoundedGaussian.of_table",
+        old="gaussian_scale(TABLE_CHANGE, cost)",
+        new="gaussian_scale(TABLE_CHANGE, 2 * cost)",
+        tests=("tests/candidates/generators/test_marginals.py",),
     ),
     Mutation(
         name="limits of noise: Markov's inequality without the risk",
         breaks="the same limit whatever the risk",
         place="measurements.limits:_markov",
-        old="math.log(2 / risk)",
-        new="math.log(2)",
+        old="log_moment + math.log(2 / risk)",
+        new="log_moment + math.log(2)",
         tests=(NOISE, "tests/measurements/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
     ),
     Mutation(
         name="limits of sums: noise of half the scale",
         breaks="limits of half the width",
         place="criteria.measured_sums:_Table.__init__",
-        old="float(2 / table.epsilon)",
-        new="float(1 / table.epsilon)",
+        old="self.noise = table.noise",
+        new="self.noise = type(table.noise)(table.noise.scale / 2)",
         tests=(COVER,),
         core=True,
     ),

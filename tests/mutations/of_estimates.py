@@ -15,9 +15,9 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the variance of a noise is half of what it is",
         breaks="intervals that are too narrow",
-        place="measurements.laws:variance",
-        old="2 * np.exp(-1 / scale)",
-        new="np.exp(-1 / scale)",
+        place="measurements.noise:DiscreteLaplace.variance",
+        old="laplace_sd(Fraction(self.scale)) ** 2",
+        new="laplace_sd(Fraction(self.scale)) ** 2 / 2",
         tests=(LAWS, COVER),
     ),
     Mutation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
@@ -11,7 +12,7 @@ from scipy import stats
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.plausibility import Plausibility
@@ -126,25 +127,58 @@ def test_every_table_gets_noise_of_scale_two_over_its_own_epsilon() -> None:
     for table, counts in zip(found.tables, exact, strict=True):
         assert np.array_equal(table.values, counts + 1)  # what is handed on is what got the noise
         assert np.array_equal(table.cells, np.ones_like(counts))
-    assert [table.epsilon for table in found.tables] == [Fraction("0.3"), Fraction("0.6")]
+    assert [table.cost for table in found.tables] == [Fraction("0.3"), Fraction("0.6")]
     assert (found.n, found.layout) == (len(ROWS), WORLD.layout)
 
 
-def test_a_replaced_record_moves_every_table_by_two_at_most_and_some_by_two() -> None:
+def test_gaussian_tables_get_noise_of_the_variance_that_their_own_rho_buys() -> None:
+    entropy = Recording()
+    chosen = GaussianMarginals(tables="a:b + 2 c")
+    charge = chosen.charge(Fraction("0.9"))
+    witness = Witness([charge])
+    found = chosen.measure(PrivateCounts(WORLD.counts(ROWS), witness, entropy), charge)
+    exact = [WORLD.counts(ROWS).marginal(columns) for columns in ((0, 1), (2,))]
+    assert [values.tolist() for values in entropy.values] == [exact[0].ravel().tolist(), exact[1].tolist()]
+    assert entropy.scales == pytest.approx(
+        [math.sqrt(1 / 0.3), math.sqrt(1 / 0.6)], rel=1e-9
+    )  # squared change 2 = 2 rho variance
+    assert sum(1 / Fraction(scale) ** 2 for scale in entropy.scales) <= charge.curve().rho
+    assert witness.spent == [charge]
+    assert [(table.cost, table.noise.scale) for table in found.tables] == [
+        (Fraction("0.3"), pytest.approx(entropy.scales[0], rel=1e-12)),
+        (Fraction("0.6"), pytest.approx(entropy.scales[1], rel=1e-12)),
+    ]
+
+
+def test_gaussian_tables_and_tables_with_laplace_noise_are_no_measurements_of_each_other() -> None:
+    pure, gaussian = generator("a:b"), GaussianMarginals(tables="a:b")
+    assert gaussian.same_measurements(GaussianMarginals(tables="a:b", prior_weight=7))
+    assert not gaussian.same_measurements(pure)
+    assert not pure.same_measurements(gaussian)
+
+
+def test_sums_are_refused_beside_gaussian_tables() -> None:
+    with pytest.raises(ValidationError, match="sums"):
+        GaussianMarginals.model_validate({"tables": "a", "sums": "b[0 1]"})
+
+
+@pytest.mark.parametrize("kind", [Marginals, GaussianMarginals])
+def test_a_replaced_record_moves_every_table_by_two_at_most_and_some_by_two(kind: type[Marginals]) -> None:
     """By enumeration of all tables of three records and all their neighbours."""
-    chosen = generator("all 1-way + all 2-way + a:b:c")
+    chosen = kind(tables="all 1-way + all 2-way + a:b:c")
     charge = chosen.charge(Fraction(7))
     tables = {}
     for table in WORLD.all_tables(3):
         private = WORLD.private(table, [charge]).rehearsed(NoNoise())
         tables[table] = [each.values for each in chosen.measure(private, charge).tables]
     assert {len(found) for found in tables.values()} == {7}
-    largest = np.zeros(7, dtype=int)
+    largest, squared = np.zeros(7, dtype=int), np.zeros(7, dtype=int)
     for table, found in tables.items():
         for other in WORLD.neighbours(table):
-            moved = [int(np.abs(here - there).sum()) for here, there in zip(found, tables[other], strict=True)]
-            largest = np.maximum(largest, moved)
-    assert largest.tolist() == [2] * 7
+            moved = [(here - there).ravel() for here, there in zip(found, tables[other], strict=True)]
+            largest = np.maximum(largest, [np.abs(one).sum() for one in moved])
+            squared = np.maximum(squared, [(one**2).sum() for one in moved])
+    assert (largest.tolist(), squared.tolist()) == ([2] * 7, [2] * 7)
 
 
 @pytest.fixture(scope="module")

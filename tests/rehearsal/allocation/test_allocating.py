@@ -185,7 +185,7 @@ def test_two_allocations_meet_the_same_noise_up_to_its_scale(spec: ReleaseSpec, 
         assert measured is not None
         assert exact is not None
         pairs = zip(measured.tables, exact.tables, strict=True)
-        return np.concatenate([(one.values - other.values).ravel() * float(one.epsilon) for one, other in pairs])
+        return np.concatenate([(one.values - other.values).ravel() * float(one.cost) for one, other in pairs])
 
     small, large = noise(2), noise(4)
     assert np.abs(small).max() > 1

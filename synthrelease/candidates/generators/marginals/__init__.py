@@ -33,8 +33,8 @@ from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, un
 from synthrelease.toml.fields import Mistake
 
 
-class Marginals(MeasuringGenerator):
-    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
+class MarginalsGenerator(MeasuringGenerator):
+    """What both kinds of noise share.
 
     Attributes
     ----------
@@ -45,39 +45,17 @@ class Marginals(MeasuringGenerator):
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
-        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
-        column. There is a score for every bin on which the column is measured; where a configuration's bins are
-        coarser, the mean score stands for them. "age(15..90 - 40):income(0..9000)" adds up products of the own values of the
-        rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
-        means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
-        product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
-        noise of a sum is that of one number, of sensitivity highest minus lowest score. Sums in braces share one noise: at the
-        weight of a single one, m of them have sqrt((m + 1)(m + 2) / 6) times its noise, so five with the noise that each had at
-        weight 1 cost 2.6 and not 5. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [100, 1000]`.
-
-    Examples
-    --------
-    >>> Marginals(tables="all 3-way").guarantee
-    'pure'
     """
 
-    words: ClassVar[str] = (
-        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
-        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
-    )
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
-    family: Literal["marginals"] = "marginals"
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
-    sums: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
-    guarantee: ClassVar[Guaranteed] = "pure"
 
     @field_validator("only_measured")
     @classmethod
@@ -86,16 +64,8 @@ class Marginals(MeasuringGenerator):
             raise Unexpected("tables with weights above 0", repr(text))
         return text
 
-    @field_validator("sums")
-    @classmethod
-    def _different_sums(cls, text: str | None) -> str | None:
-        names = [one.text for group in read_sums(text) for one in group.sums] if text is not None else []
-        if len(set(names)) < len(names):
-            raise Unexpected("different sums", "one of them twice")
-        return text
-
     @model_validator(mode="after")
-    def _zeros_need_a_prior(self) -> Marginals:
+    def _zeros_need_a_prior(self) -> MarginalsGenerator:
         if self.prior is None and not all(term.weight for term in self.terms):
             raise ValueError("tables of weight 0 take what ties their columns together from a prior, and none is named")
         return self
@@ -109,9 +79,10 @@ class Marginals(MeasuringGenerator):
         """What is measured and not modelled."""
         return () if self.only_measured is None else read_terms(self.only_measured)
 
-    @cached_property
+    @property
     def sum_groups(self) -> tuple[SumGroup, ...]:
-        return () if self.sums is None else read_sums(self.sums)
+        """Measured beside the tables; none, unless a family has them."""
+        return ()
 
     @property
     def scored_sums(self) -> tuple[ScoredSum, ...]:
@@ -162,27 +133,13 @@ class Marginals(MeasuringGenerator):
                 found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
             )
 
-    def charge(self, epsilon: Fraction) -> Charge:
-        return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
-
     def same_measurements(self, other: Generator) -> bool:
-        return type(other) is type(self) and isinstance(other, Marginals) and other._measured() == self._measured()
+        return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[SumGroup, ...]]:
         return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
-    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
-        """Measure every table and every sum.
-
-        Privacy
-        -------
-        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
-        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
-        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
-        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
-        group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
-        (sequential composition).
-        """
+    def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         from synthrelease.candidates.generators.marginals.mechanism import measured
 
         part, layout = self.part(charge), private.layout
@@ -232,12 +189,68 @@ class Marginals(MeasuringGenerator):
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
 
 
-class GaussianMarginals(Marginals):
-    """The same with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+class Marginals(MarginalsGenerator):
+    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
 
     Attributes
     ----------
-    sums : not for this family: a sum has noise of its own, or shares one, in `marginals`.
+    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
+        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
+        column. There is a score for every bin on which the column is measured; where a configuration's bins are
+        coarser, the mean score stands for them. "age(15..90 - 40):income(0..9000)" adds up products of the own values of the
+        rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
+        means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
+        product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
+        noise of a sum is that of one number, of sensitivity highest minus lowest score. Sums in braces share one noise: at the
+        weight of a single one, m of them have sqrt((m + 1)(m + 2) / 6) times its noise, so five with the noise that each had at
+        weight 1 cost 2.6 and not 5. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+
+    Examples
+    --------
+    >>> Marginals(tables="all 3-way").guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
+    )
+    family: Literal["marginals"] = "marginals"
+    sums: str | None = Field(default=None, min_length=1, max_length=10_000)
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    @field_validator("sums")
+    @classmethod
+    def _different_sums(cls, text: str | None) -> str | None:
+        names = [one.text for group in read_sums(text) for one in group.sums] if text is not None else []
+        if len(set(names)) < len(names):
+            raise Unexpected("different sums", "one of them twice")
+        return text
+
+    @cached_property
+    def sum_groups(self) -> tuple[SumGroup, ...]:
+        return () if self.sums is None else read_sums(self.sums)
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table and every sum.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
+        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
+        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
+        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
+        group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
+        (sequential composition).
+        """
+        return self._measured_of(private, charge)
+
+
+class GaussianMarginals(MarginalsGenerator):
+    """Measured marginals with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
 
     Examples
     --------
@@ -251,7 +264,6 @@ class GaussianMarginals(Marginals):
         "matches them."
     )
     family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]
-    sums: None = None  # type: ignore[assignment]
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True
     noise: ClassVar[type[CountNoise]] = RoundedGaussian
@@ -269,4 +281,4 @@ class GaussianMarginals(Marginals):
         rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
         noise), and the rho_j add up to rho.
         """
-        return super().measure(private, charge)
+        return self._measured_of(private, charge)
