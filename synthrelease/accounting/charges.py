@@ -22,6 +22,7 @@ _MOST_DIGITS = 330
 
 MECHANISM, SUM, SELECTION = "mechanism", "sum", "private selection: 2 x"
 HIDDEN_ROUNDS, STATED = "private selection: hidden number of rounds", "sum of curves, stated at delta"
+ADDED = "sum of curves and of pure parts, stated at delta"
 GENERATION = "generation"
 """The name of the charge of a fit, or of measurements that all rounds share: what it pays for is told by it."""
 JOINT_TEST = "joint test of all criteria"
@@ -29,6 +30,7 @@ JOINT_TEST = "joint test of all criteria"
 PRICED = "private selection: price of the law of the number of rounds"
 REPLACING = "replacing a record: removing one and adding one"
 IN_PARALLEL = "in parallel: the largest over random pieces"
+TOGETHER = "one mechanism at the sum of its parts"
 """How a node of the charge tree follows from its parts, for programs (`Charge.rule`)."""
 
 
@@ -170,6 +172,21 @@ def in_sequence(name: str, *parts: Charge, because: str = "sequential compositio
     return Charge(name=name, epsilon=Fraction(0), renyi=curve, because=because, rule=SUM, parts=parts)
 
 
+def together(name: str, *parts: Charge) -> Charge:
+    """One pure mechanism that takes the place of several, at the sum of their epsilons: as a curve it is that of the sum.
+
+    Theory 4.4, figures that share a noise.
+
+    Raises
+    ------
+    BudgetError : for a part that is not pure.
+    """
+    if not all(part.pure for part in parts):
+        raise BudgetError(f"The charge {name!r} is one pure mechanism, and not all of its parts are pure.")
+    epsilon = sum((part.epsilon for part in parts), Fraction(0))
+    return Charge(name=name, epsilon=epsilon, because="one mechanism for all of them", rule=TOGETHER, parts=parts)
+
+
 def in_parallel(name: str, *parts: Charge, because: str = "each record is in one random piece: the largest part") -> Charge:
     """Mechanisms on random pieces of the records, one part for each piece: the largest epsilon and the largest delta.
 
@@ -203,7 +220,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     """
     from synthrelease.accounting import gaussian  # here, for readers of a release convert nothing
 
-    parts = charge.parts if charge.rule == SUM else (charge,)
+    parts = _summed(charge)
     pure = sorted((part.epsilon for part in parts if part.pure), reverse=True)
     curves = [part for part in parts if not part.pure]
     exactly = all(part.gaussian for part in curves)
@@ -216,6 +233,11 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
         else:
             found.append(epsilon + sum((of_pure(each) for each in pure[apart:]), whole).epsilon(delta))
     return min(found)
+
+
+def _summed(charge: Charge) -> tuple[Charge, ...]:
+    """What a charge is the sum of, sums of sums taken apart."""
+    return tuple(each for part in charge.parts for each in _summed(part)) if charge.rule == SUM else (charge,)
 
 
 def check_above_0(delta: Fraction) -> None:

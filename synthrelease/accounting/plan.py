@@ -8,7 +8,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.charges import STATED, Charge, check_above_0, decimal_text, in_parallel, in_sequence
+from synthrelease.accounting.charges import (
+    ADDED,
+    STATED,
+    Charge,
+    check_above_0,
+    decimal_text,
+    epsilon_at,
+    in_parallel,
+    in_sequence,
+)
 from synthrelease.accounting.pieces import PIECES, PartitionRule, of_piece
 from synthrelease.accounting.renyi import RenyiCurve, root_down
 from synthrelease.accounting.selection import SelectionRule, private_selection
@@ -117,6 +126,9 @@ def pure_epsilon(charge: Charge) -> Fraction:
 def stated_at(total: Charge, delta: Fraction) -> Charge:
     """The total of a plan as (epsilon, delta): a curve is converted at this delta, anything else must not exceed it.
 
+    Where it is less, pure parts add their epsilons, and Gaussian parts are converted exactly (theory 9.17, pure parts beside a
+    curve).
+
     Raises
     ------
     BudgetError : when the plan needs a delta and there is none, or a larger one.
@@ -128,7 +140,24 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
                 "[budget]. Nothing was read and nothing was spent."
             )
         return total
+    curves = stated_as_curves(total, delta)
+    if (epsilon := epsilon_at(total, delta)) >= curves.epsilon:
+        return curves
+    because = (
+        f"curves stated at delta = {float(delta):g}, and pure parts added, whichever way is least (theory 9.17, pure parts "
+    )
+    because += "beside a curve)"
+    return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=ADDED, parts=total.parts)
+
+
+def stated_as_curves(total: Charge, delta: Fraction) -> Charge:
+    """A curve as (epsilon, delta), everything in it as a curve: all that releases stated before pure parts were added.
+
+    Raises
+    ------
+    BudgetError : without a delta.
+    """
     check_above_0(delta)
     because = f"all curves added, then stated at delta = {float(delta):g} (Canonne, Kamath & Steinke 2020, Proposition 12)"
-    epsilon = total.renyi.epsilon(delta)
+    epsilon = total.curve().epsilon(delta)
     return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=STATED, parts=total.parts)

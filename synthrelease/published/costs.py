@@ -206,7 +206,13 @@ class ChargePart(Part):
     @property
     def rules(self) -> set[str]:
         """The rules of this node and of all below it."""
-        return {self.rule}.union(*(part.rules for part in self.parts))
+        return {node.rule for node in self.nodes()}
+
+    def nodes(self) -> Iterator[ChargePart]:
+        """This node and all below it."""
+        yield self
+        for part in self.parts:
+            yield from part.nodes()
 
     def planned(self) -> Iterator[ChargePart]:
         """The charges that a release planned: a library's own statement below one is none."""

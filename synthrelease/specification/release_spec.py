@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, together, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
@@ -135,13 +135,12 @@ class ReleaseSpec:
 
     @cached_property
     def noises(self) -> dict[str, OneNoise]:
-        """By the names of the criteria whose figures share one noise, that noise: after acceptance, if all charges are pure.
+        """By the names of the criteria whose figures share one noise, that noise: after acceptance.
 
-        Under a curve one noise for the sum of some epsilons costs more than noises of their own do: half the square of the sum,
-        and not half the sum of the squares.
+        Not where a law of rounds is accounted as a curve: there one noise for the sum of some epsilons costs half the square of
+        the sum, and noises of their own half the sum of the squares.
         """
-        pure = all(charge.pure for part in self._charges for charge in part)
-        if self.joint_test is None or not self.shares_noise or not pure:
+        if self.joint_test is None or not self.shares_noise or self.shape is not None:
             return {}
         return shared_noise({each.name: each.epsilon for each in self.criteria if each.own_noise})
 
@@ -170,6 +169,10 @@ class ReleaseSpec:
             replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
             for charge in after
         )
+        if shared and not all(charge.pure for charge in (*once, *per_round)):
+            sharing = [charge for charge in after if charge.name in shared]
+            own = [charge for charge in after if charge.name not in shared]
+            after = (together("figures that share one noise", *sharing), *own)
         return Plan.of(
             once=once,
             per_round=per_round,

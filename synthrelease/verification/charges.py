@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from synthrelease.accounting.charges import (
+    ADDED,
     HIDDEN_ROUNDS,
     IN_PARALLEL,
     JOINT_TEST,
@@ -16,14 +17,16 @@ from synthrelease.accounting.charges import (
     SELECTION,
     STATED,
     SUM,
+    TOGETHER,
     Charge,
     decimal_text,
     in_parallel,
     in_sequence,
+    together,
 )
 from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
 from synthrelease.accounting.neighbours import replacing_one
-from synthrelease.accounting.plan import stated_at
+from synthrelease.accounting.plan import stated_as_curves, stated_at
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.errors import BudgetError
@@ -58,7 +61,7 @@ def _node_problems(node: ChargePart, selection: SelectionRule) -> Iterator[str]:
         if node.parts:
             yield f"charge {node.name!r}: a mechanism has no parts, found {len(node.parts)}"
         return
-    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, REPLACING, IN_PARALLEL):
+    if node.rule not in (SUM, SELECTION, HIDDEN_ROUNDS, PRICED, STATED, ADDED, TOGETHER, REPLACING, IN_PARALLEL):
         yield f"charge {node.name!r}: expected a known rule, found {node.rule!r}"
         return
     if not node.parts:
@@ -80,8 +83,11 @@ def _composed(node: ChargePart, selection: SelectionRule) -> Charge:
         return in_sequence(node.name, *parts)
     if node.rule == IN_PARALLEL:
         return in_parallel(node.name, *parts)
-    if node.rule == STATED:
-        return stated_at(in_sequence(node.name, *parts), Fraction(node.delta_exact))
+    if node.rule == TOGETHER:
+        return together(node.name, *parts)
+    if node.rule in (STATED, ADDED):
+        state = stated_at if node.rule == ADDED else stated_as_curves
+        return state(in_sequence(node.name, *parts), Fraction(node.delta_exact))
     if node.rule == REPLACING and len(parts) == 1:
         return replacing_one(parts[0])
     if len(parts) == 1 and node.rule in (SELECTION, HIDDEN_ROUNDS, PRICED):

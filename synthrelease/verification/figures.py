@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
+from synthrelease.accounting.charges import TOGETHER
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
@@ -66,9 +67,13 @@ def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     stated = {one.name: one.noise for one in document.criteria if one.noise is not None}
     if not stated:
         return
-    if document.selection.joint_test is None or document.guarantee.delta_exact != "0":
-        yield "criteria: figures share one noise, which they do after a joint test of a pure release alone"
+    if document.selection.joint_test is None:
+        yield "criteria: figures share one noise, which they do after a joint test alone"
         return
+    if any(leaf.renyi is not None for leaf in document.charges.leaves()):
+        paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}
+        if unpaid := [name for name in stated if f"criterion: {name}" not in paid]:
+            yield f"criteria: {', '.join(unpaid)} share one noise, and beside a curve are not charged as one mechanism"
     kinds = {one.name: one.criterion() for one in document.criteria}
     own = {
         one.name: Fraction(one.epsilon_exact)

@@ -14,7 +14,7 @@ from synthrelease.published.document import ReleaseDocument
 def pieces(document: ReleaseDocument) -> Iterator[str]:
     """A maximum over pieces stands in the tree just where rows were divided, once, at the root, with a part for each piece."""
     part, root = document.partition, document.charges
-    largest = [node for node in _nodes(root) if node.rule == IN_PARALLEL]
+    largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
     if part is None:
         if largest:
             yield f"charge {largest[0].name!r}: the largest of pieces, and release.json describes none"
@@ -42,9 +42,3 @@ def pieces(document: ReleaseDocument) -> Iterator[str]:
 
 def _where(piece: str | None) -> str:
     return "before the pieces" if piece is None else f"in the part of the piece {piece!r}"
-
-
-def _nodes(node: ChargePart) -> Iterator[ChargePart]:
-    yield node
-    for part in node.parts:
-        yield from _nodes(part)

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from synthrelease.accounting import charges
 from synthrelease.accounting.charges import Charge
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweeps import sweeps
@@ -148,6 +149,46 @@ def test_a_plan_costs_the_same_and_says_who_shares(tmp_path: Path) -> None:
             f"one noise for 3 figures, {share:.2f} of the standard deviation of one of its own"
         )
     assert told["criterion: dear"] == "Laplace mechanism"
+
+
+CURVE = {
+    MARGINALS: 'family = "gaussian_marginals"\ntables = "face:year"',
+    "generation = 10": "generation = 1\ndelta = 1e-9",
+    STOP: JOINT + '\nmeasurements = "shared"\npublish_measurements = true',
+}
+
+
+def test_beside_a_curve_those_who_share_are_one_charge(tmp_path: Path) -> None:
+    """Of the square of their sum, where noises of their own would be of the sum of their squares."""
+    spec = spec_of(tmp_path, CURVE)
+    assert tuple(spec.noises) == TOGETHER
+    one, dear = spec.plan.after
+    assert one.rule == charges.TOGETHER
+    assert [leaf.name for leaf in one.leaves()] == [f"criterion: {name}" for name in TOGETHER]
+    assert one.epsilon == Fraction(3, 2)
+    assert dear.name == "criterion: dear"
+    apart = replace(spec, shares_noise=False).plan.total
+    assert apart.epsilon <= spec.plan.total.epsilon <= apart.epsilon + one.epsilon
+
+
+@pytest.mark.slow
+def test_a_bundle_of_gaussian_tables_verifies_and_says_who_shares(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, CURVE)
+    found = release(spec, write_data(tmp_path))
+    assert found is not None
+    folder = write_bundle(found, tmp_path / "bundle")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert not problems(verify_files(files))
+    tables = json.loads(files["release.json"])
+    assert {one["name"] for one in tables["criteria"] if "one_noise" in one} == set(TOGETHER)
+    assert {one["noise"] for one in json.loads(files["measurements.json"])["tables"]} == {"rounded Gaussian"}
+    figures = next(node for node in tables["charges"]["parts"] if node["name"] == "figures of the accepted dataset")
+    shared = figures["parts"].pop(0)
+    assert shared["rule"] == charges.TOGETHER
+    figures["parts"][:0] = shared["parts"]  # charged as if each had noise of its own
+    report = looked_at(files, tables)
+    assert report is not None
+    assert any("not charged as one mechanism" in problem for problem in problems(report))
 
 
 # --- What is drawn and paid for

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.accounting.charges import IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM
+from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
@@ -222,7 +222,10 @@ def charge_picture(root: ChargePart) -> Markup:
     return picture.render()
 
 
-_SIGNS = {SUM: "Σ ", STATED: "Σ ", SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: "}
+_SIGNS = {
+    **dict.fromkeys((SUM, STATED, ADDED, TOGETHER), "Σ "),
+    **{SELECTION: "2 × ", PRICED: "rounds: ", REPLACING: "2 steps: ", IN_PARALLEL: "largest: "},
+}
 
 
 def _short(node: ChargePart) -> str:
