@@ -75,11 +75,8 @@ def laplace_sd(scale: Fraction) -> float:
     return math.sqrt(2 * decay) / (1 - decay)
 
 
-def gaussian_scale(squared_sensitivity: int, rho: Fraction) -> float:
-    """sqrt(squared_sensitivity / (2 rho)), rounded up: the scale of noise that is sqrt(2 rho)-Gaussian."""
-    if squared_sensitivity < 1 or rho <= 0:
-        raise ValueError("Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
-    variance = Fraction(squared_sensitivity) / (2 * rho)
+def gaussian_scale(variance: Fraction) -> float:
+    """Its square root, rounded up: the noise is sqrt(2 rho)-Gaussian where this is the squared sensitivity over 2 rho."""
     scale = math.sqrt(float(variance))
     while Fraction(scale) ** 2 < variance:
         scale = math.nextafter(scale, math.inf)

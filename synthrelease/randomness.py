@@ -219,7 +219,9 @@ def rounded_gaussian(
     post-processing (theory 9.13, rounded Gaussian noise; Dong, Roth & Su 2022). The scale is rounded up, so the
     claim holds for the scale that is used. The law is exact.
     """
-    scale = gaussian_scale(squared_sensitivity, rho)
+    if squared_sensitivity < 1 or rho <= 0:
+        raise ValueError("Gaussian noise needs squared_sensitivity >= 1 and rho > 0")
+    scale = gaussian_scale(Fraction(squared_sensitivity) / (2 * rho))
     _check_room(values, scale)
     return entropy.add_gaussian(values, scale)
 

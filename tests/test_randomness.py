@@ -16,13 +16,12 @@ from scipy.special import gammaln, logsumexp
 from synthrelease import noise_grids, randomness
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
-from synthrelease.noise_grids import laplace_sd, laplace_tail, noise_grid
+from synthrelease.noise_grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
 from synthrelease.randomness import (
     SeededEntropy,
     choose,
     coin,
     discrete_laplace,
-    gaussian_scale,
     laplace_figure,
     rounded_gaussian,
     truncated_negative_binomial,
@@ -286,7 +285,7 @@ def test_opendp_accounts_the_gaussian_scale_as_we_do() -> None:
 
     enable_features("contrib")
     for squared, rho in ((2, Fraction(1, 3)), (7, Fraction(1, 1000)), (1, Fraction(20))):
-        scale = gaussian_scale(squared, rho)
+        scale = gaussian_scale(Fraction(squared) / (2 * rho))
         assert Fraction(scale) ** 2 >= squared / (2 * rho) > Fraction(math.nextafter(scale, 0)) ** 2 * Fraction(999_999, 10**6)
         theirs = make_gaussian(vector_domain(atom_domain(T="i64")), l2_distance(T="f64"), scale)
         assert theirs.map(math.sqrt(squared)) == pytest.approx(float(rho), rel=1e-9)
@@ -314,7 +313,7 @@ def test_rounded_gaussian_noise_is_zero_concentrated_at_its_rho() -> None:
     """The Renyi divergence of two shifted laws, by summation, against rho times the order."""
     z, rho = np.arange(-400, 401), Fraction(1, 8)
     for shift in (1, 2, 3):
-        scale = gaussian_scale(shift**2, rho)
+        scale = gaussian_scale(Fraction(shift**2) / (2 * rho))
         ends = [(z - 0.5 - centre) / scale for centre in (0, shift)]
         laws = [np.where(e > 0, stats.norm.logsf(e), stats.norm.logcdf(e + 1 / scale)) for e in ends]
         rest = [np.where(e > 0, stats.norm.logsf(e + 1 / scale), stats.norm.logcdf(e)) for e in ends]

@@ -5,6 +5,7 @@ Neighbouring tables differ in one record that is replaced by another (bounded di
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -17,6 +18,7 @@ from synthrelease.accounting.charges import (
     epsilon_at,
     in_parallel,
     in_sequence,
+    together,
 )
 from synthrelease.accounting.pieces import PIECES, PartitionRule, of_piece
 from synthrelease.accounting.renyi import RenyiCurve, root_down
@@ -51,11 +53,16 @@ class Plan:
         rule: SelectionRule | None = None,
         delta: Fraction = Fraction(0),
         partition: PartitionRule | None = None,
+        sharing: Collection[str] = (),
     ) -> Plan:
         """Compose: once + selection of rounds + after, stated at `delta`. With a partition: so for each piece, and the largest.
 
         Theory 1.1, sequential composition; theory 2, selection; theory 4.3, figures afterwards; theory 11.10, release from two
         pieces.
+
+        Parameters
+        ----------
+        sharing : names of charges after a round that pay for one noise; beside a curve they are one mechanism.
 
         Raises
         ------
@@ -64,13 +71,15 @@ class Plan:
         names = [charge.name for charge in once + per_round + after]
         if len(set(names)) != len(names):
             raise BudgetError("Two planned charges have the same name; names of criteria must differ.")
+        if all(charge.pure for charge in once + per_round):
+            sharing = ()  # a sum of epsilons, whoever shares
         if partition is None:
-            total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta))
+            total = in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
         else:
             whole = of_piece(once, None)
             by_piece = [tuple(of_piece(each, piece) for each in (once, per_round, after)) for piece in PIECES]
             alone = [
-                _piece(f"piece: {piece}", *charges, rule=rule, delta=delta)
+                _piece(f"piece: {piece}", *charges, rule=rule, delta=delta, sharing=sharing)
                 for piece, charges in zip(PIECES, by_piece, strict=True)
             ]
             pieces = [stated_at(each, delta) for each in alone]  # the largest epsilon is less than that of a curve above both
@@ -87,10 +96,16 @@ class Plan:
 
 
 def _rounds_and_after(
-    per_round: tuple[Charge, ...], after: tuple[Charge, ...], rule: SelectionRule | None, delta: Fraction
+    per_round: tuple[Charge, ...],
+    after: tuple[Charge, ...],
+    rule: SelectionRule | None,
+    delta: Fraction,
+    sharing: Collection[str],
 ) -> tuple[Charge, ...]:
     # rounds without charges are post-processing of what was paid for before them
     rounds = (private_selection("selection", in_sequence("one round", *per_round), rule, delta),) if per_round else ()
+    if one := [charge for charge in after if charge.name in sharing]:
+        after = (together("figures that share one noise", *one), *(charge for charge in after if charge.name not in sharing))
     return (*rounds, *((in_sequence("figures of the accepted dataset", *after),) if after else ()))
 
 
@@ -102,9 +117,10 @@ def _piece(
     *,
     rule: SelectionRule | None,
     delta: Fraction,
+    sharing: Collection[str],
 ) -> Charge:
     """What a release costs a record of one piece: the other piece is the same for both neighbours, and costs it nothing."""
-    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta))
+    return in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta, sharing))
 
 
 def pure_epsilon(charge: Charge) -> Fraction:

@@ -136,7 +136,7 @@ class RoundedGaussian(CountNoise):
     @classmethod
     def of_table(cls, cost: Fraction) -> RoundedGaussian:
         """Scale sqrt(2 / (2 rho))."""
-        return cls(gaussian_scale(TABLE_CHANGE, cost))
+        return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
 
     @property
     def variance(self) -> float:

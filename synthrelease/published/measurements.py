@@ -26,17 +26,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.noise import LAWS, CountNoise, DiscreteLaplace
 from synthrelease.published.parts import ExactText, Number, Part
 
 NAME = "measurements.json"
+if TYPE_CHECKING:
+    from synthrelease.measurements.noise import CountNoise
+
 FORMAT: Literal[1] = 1
 
 
@@ -56,6 +58,8 @@ class MeasuredTablePart(Part):
     @property
     def kind(self) -> type[CountNoise]:
         """The kind of noise."""
+        from synthrelease.measurements.noise import LAWS  # here, for a reader of rows has no use for it
+
         return LAWS[self.noise]
 
     @property
@@ -127,19 +131,21 @@ class PublishedMeasurement:
     values : one axis per column: noisy counts, added up where several measured bins make a released one.
     cells : how many noisy counts were added up in each of `values`.
     cost : what the table cost: an epsilon, or a rho where the noise is Gaussian.
-    kind : of noise.
+    law : the name of the law of its noise.
     """
 
     columns: tuple[str, ...]
     values: np.ndarray
     cells: np.ndarray
     cost: Fraction
-    kind: type[CountNoise] = DiscreteLaplace
+    law: Literal["discrete Laplace", "rounded Gaussian"] = "discrete Laplace"
 
     @cached_property
     def noise(self) -> CountNoise:
         """The law of the noise of one noisy count."""
-        return self.kind.of_table(self.cost)
+        from synthrelease.measurements.noise import LAWS  # here, for a reader of rows has no use for it
+
+        return LAWS[self.law].of_table(self.cost)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -248,4 +254,4 @@ def on_released_bins(table: MeasuredTablePart, bins: Sequence[Sequence[str]]) ->
     counts, cells = values.astype(np.int64), np.ones(shape, dtype=np.int64)
     for axis, (places, labels) in enumerate(zip(into, bins, strict=True)):
         counts, cells = (with_merged_bins(array, axis, places, len(labels)) for array in (counts, cells))
-    return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, cost=table.cost, kind=table.kind)
+    return PublishedMeasurement(columns=tuple(table.columns), values=counts, cells=cells, cost=table.cost, law=table.noise)

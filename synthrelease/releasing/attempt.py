@@ -162,6 +162,6 @@ def released_figures(spec: ReleaseSpec, accepted: Attempt, private: PrivateTable
     if spec.joint_test is None:
         return accepted.scores
     transformation = accepted.candidate.transformation
-    merged = private.with_plan([leaf for charge in spec.plan.after for leaf in charge.leaves()]).score.on(transformation)
+    merged = private.with_plan(spec.plan.after).score.on(transformation)
     scores = figures_of(spec.criteria, merged, accepted.candidate, spec.setting, prepared.fitted, spec.noises)
     return tuple(replace(score, passed=True, decides=score.noise_sd is None) for score in scores)

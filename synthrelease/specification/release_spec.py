@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeVar
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, together, zero_concentrated
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
@@ -169,10 +169,6 @@ class ReleaseSpec:
             replace(charge, because=shared[charge.name].because(charge.epsilon)) if charge.name in shared else charge
             for charge in after
         )
-        if shared and not all(charge.pure for charge in (*once, *per_round)):
-            sharing = [charge for charge in after if charge.name in shared]
-            own = [charge for charge in after if charge.name not in shared]
-            after = (together("figures that share one noise", *sharing), *own)
         return Plan.of(
             once=once,
             per_round=per_round,
@@ -180,6 +176,7 @@ class ReleaseSpec:
             rule=self.selection_rule,
             delta=self.delta,
             partition=self.partition,
+            sharing=shared,
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:

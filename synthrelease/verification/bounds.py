@@ -81,5 +81,5 @@ def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> 
         if table is None:
             raise Unexpected("the released bin of every measured one", "none")
         columns = tuple(layout.index(name) for name in table.columns)
-        tables.append(NoisyMarginal(columns=columns, values=table.values, cost=table.cost, cells=table.cells, kind=table.kind))
+        tables.append(NoisyMarginal(columns=columns, values=table.values, cost=table.cost, cells=table.cells, kind=part.kind))
     return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables), sums=tuple(sums))

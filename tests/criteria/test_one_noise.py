@@ -162,7 +162,7 @@ def test_beside_a_curve_those_who_share_are_one_charge(tmp_path: Path) -> None:
     """Of the square of their sum, where noises of their own would be of the sum of their squares."""
     spec = spec_of(tmp_path, CURVE)
     assert tuple(spec.noises) == TOGETHER
-    one, dear = spec.plan.after
+    one, dear = spec.plan.total.parts[-1].parts
     assert one.rule == charges.TOGETHER
     assert [leaf.name for leaf in one.leaves()] == [f"criterion: {name}" for name in TOGETHER]
     assert one.epsilon == Fraction(3, 2)

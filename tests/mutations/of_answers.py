@@ -72,8 +72,8 @@ OF_ANSWERS = (
         name="Gaussian noise: the scale of a rho twice as large",
         breaks="the noise that is published is understated",
         place="measurements.noise:RoundedGaussian.of_table",
-        old="gaussian_scale(TABLE_CHANGE, cost)",
-        new="gaussian_scale(TABLE_CHANGE, 2 * cost)",
+        old="gaussian_scale(TABLE_CHANGE / (2 * cost))",
+        new="gaussian_scale(TABLE_CHANGE / (4 * cost))",
         tests=("tests/candidates/generators/test_marginals.py",),
     ),
     Mutation(

@@ -117,8 +117,8 @@ OF_THE_LEDGER = (
         name="plan: charges before the loop are left out of the total",
         breaks="the private regression is free",
         place="accounting.plan:Plan.of",
-        old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta))',
-        new='in_sequence("release", *_rounds_and_after(per_round, after, rule, delta))',
+        old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))',
+        new='in_sequence("release", *_rounds_and_after(per_round, after, rule, delta, sharing))',
         tests=("tests/accounting/test_plan.py",),
     ),
     Mutation(

@@ -45,8 +45,8 @@ OF_PIECES = (
         name="pieces: what a piece pays before the rounds is left out",
         breaks="a private fit for nothing",
         place="accounting.plan:_piece",
-        old="in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta))",
-        new="in_sequence(name, *_rounds_and_after(per_round, after, rule, delta))",
+        old="in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta, sharing))",
+        new="in_sequence(name, *_rounds_and_after(per_round, after, rule, delta, sharing))",
         tests=(TREE,),
     ),
     Mutation(

@@ -158,7 +158,7 @@ OF_THE_THEORY = (
     Mutation(
         name="Gaussian noise: variance of twice the rho",
         breaks="rho doubled",
-        place="noise_grids:gaussian_scale",
+        place="randomness:rounded_gaussian",
         old="Fraction(squared_sensitivity) / (2 * rho)",
         new="Fraction(squared_sensitivity) / (4 * rho)",
         tests=("tests/test_randomness.py",),

@@ -91,13 +91,13 @@ def objective_slopes(
     for table in given.tables:
         excess = given.n * margin(found, table.columns) - table.values
         shape = [size if c in table.columns else 1 for c, size in enumerate(found.shape)]
-        slope = slope + (given.n * excess * float(table.epsilon) ** 2 / 8 / weight).reshape(shape)
+        slope = slope + (given.n * excess * float(table.cost) ** 2 / 8 / weight).reshape(shape)
     return slope[possible]
 
 
 def allowed(given: NoisyMarginals, weight: float) -> float:
     """Each table may be off by PRECISION noise deviations in each cell, up or down; a slope adds one cell of each table."""
-    return 2 * sum(PRECISION * given.n * float(table.epsilon) / np.sqrt(8) / weight for table in given.tables)
+    return 2 * sum(PRECISION * given.n * float(table.cost) / np.sqrt(8) / weight for table in given.tables)
 
 
 SIZES = (2, 3, 2)

@@ -57,7 +57,7 @@ def test_merging_measurements_is_measuring_merged_counts(
     here = measured(generator, counts).merge(coarse, maps)
     assert (here.layout, here.n) == (coarse, 40)
     for merged, direct in zip(here.tables, there.tables, strict=True):
-        assert (merged.columns, merged.epsilon) == (direct.columns, direct.epsilon)
+        assert (merged.columns, merged.cost) == (direct.columns, direct.cost)
         assert np.array_equal(merged.values, direct.values)
 
 

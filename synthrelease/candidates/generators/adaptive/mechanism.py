@@ -24,7 +24,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import BudgetError
-from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, gaussian_scale, rounded_gaussian
+from synthrelease.noise_grids import gaussian_scale
+from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 Found = TypeVar("Found")
 CHANGE = 2
@@ -134,7 +135,7 @@ class Gaussian(PrivateTables):
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
-        return gaussian_scale(CHANGE, part) ** 2
+        return gaussian_scale(Fraction(CHANGE) / (2 * part)) ** 2
 
 
 class ExactlyGaussian(Gaussian):
