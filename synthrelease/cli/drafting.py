@@ -38,20 +38,34 @@ def init(
             help="row: each row is another person. KEY: this column tells whose row it is; the first K (1) of each stay.",
         ),
     ] = None,
+    epsilon: Annotated[
+        str | None,
+        typer.Option(metavar="E", help="The most that the release may cost. Without it: at most 2, more for few rows."),
+    ] = None,
+    pure: Annotated[bool, typer.Option("--pure", help="Delta 0. It takes a larger epsilon, 5 at most, or keeps less.")] = False,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
 
     Bounds, bins and categories are read off the file and will be published without any protection: never give a private one.
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
+    Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
     """
-    from synthrelease.drafting import AskedFor, write_draft
+    from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
 
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
         configuration, acceptance, found = write_draft(
-            name, public, into, table, codebook, lambda doing: progress(doing, 0, 0), wanted, unit
+            name,
+            public,
+            into,
+            table,
+            codebook,
+            lambda doing: progress(doing, 0, 0),
+            wanted,
+            unit,
+            Promise.of(epsilon, pure=pure),
         )
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:
@@ -64,6 +78,7 @@ def init(
     terminal.print(shown)
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
+    terminal.print(found.plan, style="bold", markup=False, highlight=False)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = [left.source for left in found.left_out if left.because == because]

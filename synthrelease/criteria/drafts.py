@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Literal
 
-NOISE_SHARE = 8
+NOISE_SHARE = 6
 """The noise scale of a figure is to be at most its threshold divided by this: then the figure also bounds other errors."""
 
-MOST_EPSILON = Fraction(1, 2)
+MOST_EPSILON = Fraction(1, 4)
+"""A figure that would need more is not drafted."""
 
 MOST_UNIQUE = 0.2
 """Share of the rows that occur once up to which a draft asks for a minimum count of rows."""
@@ -147,7 +148,6 @@ class CriterionDraft:
 
 
 def budget(wanted: float) -> Fraction:
-    """An epsilon of at least this much, as a steward would write it: 0.01, 0.02, 0.05, 0.1, ..."""
-    power = 10.0 ** math.floor(math.log10(max(wanted, 0.01)))
-    factor = next(factor for factor in (1, 2, 5, 10) if power * factor >= max(wanted, 0.01) * (1 - 1e-9))
-    return Fraction(f"{power * factor:.12g}")
+    """An epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
+    step = 100 if wanted >= 0.1 else 1000
+    return Fraction(max(1, math.ceil(wanted * step * (1 - 1e-9))), step)

@@ -27,7 +27,7 @@ MOST_OFF = 0.1
 MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
 """Parts of the errors of independent columns that fits may have, on average over all tables of two columns, and over those of
 the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
-ATTEMPTS = 3
+ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""

@@ -27,11 +27,11 @@ from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStand
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
+from synthrelease.drafting.racing import Promise, Race, Raced, plan_words
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
-    GENERATION,
     TEST,
     Choices,
     acceptance_text,
@@ -41,7 +41,7 @@ from synthrelease.drafting.text import (
 )
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
-from synthrelease.rehearsal.dependence import Pair, telling_tables, tied_pairs
+from synthrelease.rehearsal.dependence import Pair, tied_pairs
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -58,6 +58,10 @@ _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com
 _SEED = 2014
 """A draft is the same each time."""
 
+_FIGURES = Fraction(2, 5)
+"""Epsilon of all figures, until it is known."""
+ANY = Promise()
+
 Progress = Callable[[str], None]
 """Told what is being done."""
 
@@ -70,6 +74,7 @@ class Draft:
     ----------
     codelists : long codelists, by their path relative to the configuration.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
+    plan : what it costs and keeps, in sentences.
     unit : how rows belong to persons; None where nobody has said it.
     """
 
@@ -82,6 +87,7 @@ class Draft:
     source: str
     codelists: Mapping[str, str] = field(default_factory=dict)
     smaller: str = ""
+    plan: str = ""
     unit: UnitAnswer | None = None
 
     @property
@@ -98,6 +104,7 @@ def draft(
     progress: Progress = lambda doing: None,
     wanted: AskedFor = ALL,
     unit: str | None = None,
+    promise: Promise = ANY,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -108,6 +115,7 @@ def draft(
     codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
     wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
     unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
+    promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
 
     Raises
     ------
@@ -134,7 +142,7 @@ def draft(
         left_out += others
     problems: tuple[Problem, ...] = ()
     try:
-        return _Drafting(name, file, columns, left_out, progress, answer).run()
+        return _Drafting(name, file, columns, left_out, progress, answer, promise).run()
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise _no_draft(file, problems)
@@ -144,7 +152,7 @@ _KEPT = ": those of the pairs that hang together most, then those with the fewes
 _KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
-def _too_many(n_columns: int, n_rows: int, standing: DraftStanding) -> str:
+def _too_many(n_columns: int, n_rows: int, standing: DraftStanding, total: Fraction) -> str:
     """Why a draft of all columns is none."""
     found = []
     if standing.bins > MOST_OFF:
@@ -157,8 +165,8 @@ def _too_many(n_columns: int, n_rows: int, standing: DraftStanding) -> str:
             f"have {independent:.1%}"
         )
     return (
-        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, generation "
-        f"budget {float(GENERATION):g}) {'; '.join(found)}."
+        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, epsilon "
+        f"{float(total):g} in all) {'; '.join(found)}."
     )
 
 
@@ -191,23 +199,30 @@ class _Drafting:
         left_out: Sequence[LeftOut],
         progress: Progress,
         unit: UnitAnswer | None = None,
+        promise: Promise = ANY,
     ):
+        self.promise = promise
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
         self.unit, self.n_kept = unit, 0
 
     def run(self) -> Draft:
-        tried = self._tried()
-        if not tried.standing.good:
+        for most in self.promise.totals:
+            tried = self._tried(most)
+            if tried.standing.good:
+                break
+        else:
             tried = self._smaller(tried)
         choices, acceptance = tried.choices, tried.acceptance
-        total = choices.rows + GENERATION + 2 * TEST + acceptance.epsilon
-        choices = replace(choices, limit=Fraction(math.ceil(total * 10), 10))
-        found = tried.drafting._draft(choices, acceptance)
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
-        return found
+        return tried.drafting._draft(choices, acceptance)
 
-    def _tried(self, *, only_pairs: bool = False) -> _Tried:
-        """The draft of these columns, with the thresholds that it reaches on the public file."""
+    def _tried(self, most: Fraction, *, only_pairs: bool = False) -> _Tried:
+        """The draft of these columns, with the thresholds that it reaches on the public file.
+
+        Parameters
+        ----------
+        most : epsilon of the whole release.
+        """
         self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
         spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
@@ -224,16 +239,36 @@ class _Drafting:
         spec = self._loaded(choices, _FIRST)
         plausible = spec.synthetic.merge(spec.space[0].transformation)
         gaps = {column.name for column in self.columns if column.keeps_missing}
-        told = telling_tables(table, plausible, float(GENERATION), _SEED, gaps, only_pairs=only_pairs)
-        names = table.layout.columns
-        choices = replace(choices, tables=tuple(tuple(names[column] for column in columns) for columns in told.tables))
         pairs = ties(self.columns, table)
-        acceptance = replace(draft_acceptance(self.columns, table, pairs), lost=told.lost)
-        self.progress("trying the draft on the public file")
-        spec = self._loaded(choices, acceptance)
-        rows = self._read(spec)  # read again: criteria use the rows' own values
-        acceptance, standing = settle(acceptance, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
+        race = Race(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
+        first, figures, rows = draft_acceptance(self.columns, table, pairs), _FIGURES, None
+        while True:
+            others = choices.rows + TEST + figures
+            raced = race.cheapest(most, others, only_pairs=only_pairs)
+            choices = self._choices_of(choices, raced, raced.purse.cost, table.layout.columns)
+            self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
+            spec = self._loaded(choices, replace(first, lost=raced.told.lost))
+            rows = rows or self._read(spec)  # read again: criteria use the rows' own values
+            drafted = replace(first, lost=raced.told.lost)
+            acceptance, standing = settle(drafted, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
+            if acceptance.epsilon <= figures or raced.total <= others:
+                break
+            figures = acceptance.epsilon + _FIGURES / 4
+        left = raced.total - choices.rows - TEST - acceptance.epsilon
+        cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
+        words = plan_words(race, raced, self.promise, others)
+        choices = replace(self._choices_of(choices, raced, cost, table.layout.columns), plan=words, limit=raced.total)
         return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
+
+    def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, names: Sequence[str]) -> Choices:
+        """With what was raced, at this cost of the tables."""
+        return replace(
+            choices,
+            family=raced.family,
+            tables=tuple(tuple(names[column] for column in columns) for columns in raced.told.tables),
+            generation=cost,
+            delta=self.promise.delta,
+        )
 
     def _smaller(self, whole: _Tried) -> _Tried:
         """The draft of as many columns as stand beside independent columns; in its drafted bins where it can.
@@ -244,13 +279,15 @@ class _Drafting:
         """
         columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
         in_coarse_bins = coarser(columns, whole.table)
-        why = _too_many(len(columns), self.file.n_rows, whole.standing)
+        most = whole.choices.limit
+        why = _too_many(len(columns), self.file.n_rows, whole.standing, most)
 
         def tried(drafted: Sequence[ColumnDraft], kept: int, how: str) -> _Tried:
             self.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
             stay, gone = fewer(drafted, order, kept)
             left_out = [*whole.drafting.left_out, *gone]
-            one = _Drafting(self.name, self.file, stay, left_out, lambda doing: None, self.unit)._tried(only_pairs=True)
+            drafting = _Drafting(self.name, self.file, stay, left_out, lambda doing: None, self.unit, self.promise)
+            one = drafting._tried(most, only_pairs=True)
             smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
             return replace(one, choices=replace(one.choices, smaller=smaller))
 
@@ -276,6 +313,9 @@ class _Drafting:
             unique=0.0,
             rows=rows_budget(self.n_kept or self.file.n_rows),
             limit=Fraction(1000),
+            family="marginals",
+            generation=Fraction(1),
+            delta=Fraction(0),
         )
 
     def _counted_at_last(self) -> tuple[ReleaseSpec, Counts]:
@@ -337,6 +377,7 @@ class _Drafting:
             n_rows=self.file.n_rows,
             source=self.file.name,
             smaller=choices.smaller,
+            plan=choices.plan,
             unit=unit,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
@@ -402,6 +443,7 @@ def write_draft(
     progress: Progress = lambda doing: None,
     wanted: AskedFor = ALL,
     unit: str | None = None,
+    promise: Promise = ANY,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -421,7 +463,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress, wanted, unit)
+    found = draft(name, public, table, codebook, progress, wanted, unit, promise)
     for codelist in (into / "configs" / name for name in found.codelists):
         if os.path.lexists(codelist):
             raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")

@@ -11,17 +11,18 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 
+from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.racing import PRIOR_WEIGHT
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
-GENERATION = Fraction(4)
-TEST = Fraction(1, 4)
-"""Epsilon of the test of a round."""
+TEST = Fraction(1, 5)
+"""Epsilon of the test."""
 INLINE_CODES = 40
 """A longer codelist gets a file of its own."""
 ONE_BY_ONE = 3
@@ -35,7 +36,10 @@ class Choices:
 
     Attributes
     ----------
-    tables : sets of columns whose tables are measured.
+    family : the generator.
+    tables : sets of columns whose tables are measured; of no matter to a generator that finds its own.
+    generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
+    plan : what the draft costs and keeps, in sentences.
     rules : suggested plausibility rules.
     minimum_count : of the projection; 1 where most rows occur once.
     unique : share of the public rows that occur once.
@@ -50,8 +54,17 @@ class Choices:
     unique: float
     rows: Fraction
     limit: Fraction
+    family: str
+    generation: Fraction
+    delta: Fraction
+    plan: str = ""
     smaller: str = ""
     gaps: int = 0
+
+    @property
+    def measures(self) -> bool:
+        """Whether the tables are measured once, and published."""
+        return self.family in ("marginals", "gaussian_marginals")
 
 
 def configuration_text(
@@ -107,33 +120,64 @@ def configuration_text(
         '[transformations]               # which bins are tried; add "fine" where the rehearsal passes easily',
         *(f"{column.name} = {toml([column.alternative])}" for column in columns if column.bins or column.common),
         "",
-        *_comment(
-            "Small tables are measured with noise, once, and every round draws from a model of them. These are the tables in "
-            "which the columns of the public file hang together most; with more of them each gets more noise."
-        ),
-        "[[generators]]",
-        'family = "marginals"',
-        'tables = """',
-        *wrapped([":".join(columns) for columns in choices.tables]),
-        '"""',
-        "prior_weight = 100",
+        *_generator(choices),
         "",
         *_projection(choices),
         *_heading("Budget and selection. How much epsilon may be spent is a decision of the organisation, not of this draft."),
         "",
+        *_comment(choices.plan),
+        *([""] if choices.plan else []),
         "[budget]",
-        f"generation = {toml(GENERATION)}",
+        *_generation(choices),
         f"rows = {toml(choices.rows)}                     # of counting the rows that the rules keep, which is not published",
         f"limit = {toml(choices.limit)}",
         "",
         "[selection]",
-        'measurements = "shared"         # paid for once; every round uses the same noisy tables',
-        "publish_measurements = true     # they are safe to publish, and bounds for other queries get much better with them",
-        'test = "joint"                  # one noisy test decides a round; the figures follow once, for the accepted one',
+        *(_PUBLISHED if choices.measures else []),
+        'mode = "hidden_number"',
+        "rounds = { 1 = 1 }              # one round: more of them cost more, and all fits to the public file were accepted",
+        'test = "joint"                  # one noisy test decides; the figures follow, if it accepts',
         f"test_epsilon = {toml(TEST)}",
-        "stop_probability = 0.01         # a search that never finds anything ends after about 100 rounds",
     ]
     return "\n".join(lines) + "\n"
+
+
+_PUBLISHED = (
+    'measurements = "shared"         # the noisy tables are measured once',
+    "publish_measurements = true     # they are safe to publish: `estimate` and `bound` answer from them, with intervals",
+)
+
+
+def _generator(choices: Choices) -> list[str]:
+    if not choices.measures:
+        return [
+            *_comment("It finds out with noise which tables the model gets most wrong, and measures those."),
+            "[[generators]]",
+            f"family = {toml(choices.family)}",
+        ]
+    return [
+        *_comment(
+            "Small tables are measured with noise, once, and the rows are drawn from a model of them. These are the tables in "
+            "which the columns of the public file hang together most; with more of them each gets more noise."
+        ),
+        "[[generators]]",
+        f"family = {toml(choices.family)}",
+        'tables = """',
+        *wrapped([":".join(columns) for columns in choices.tables]),
+        '"""',
+        f"prior_weight = {PRIOR_WEIGHT[not choices.delta]}",
+    ]
+
+
+def _generation(choices: Choices) -> list[str]:
+    generation = f"generation = {toml(choices.generation)}".ljust(31)
+    if not choices.delta:
+        return [f"{generation} # epsilon of the generator"]
+    alone = epsilon_of(choices.generation, choices.delta)
+    return [
+        f"{generation} # rho of the generator's Gaussian noise; epsilon {float(alone):.2f} by itself",
+        f"delta = {toml(choices.delta)}".ljust(31) + " # the probability with which epsilon may be exceeded; `init --pure`: 0",
+    ]
 
 
 def _left_out(left_out: Sequence[LeftOut]) -> list[str]:

@@ -56,6 +56,11 @@ class CountNoise:
         raise NotImplementedError
 
     @property
+    def mean_size(self) -> float:
+        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
+        raise NotImplementedError
+
+    @property
     def highest_moment(self) -> float:
         """E[e^(h z)] is finite for 0 <= h below this."""
         raise NotImplementedError
@@ -97,6 +102,10 @@ class DiscreteLaplace(CountNoise):
     @property
     def variance_above(self) -> float:
         return 2.0 * self.scale**2
+
+    @property
+    def mean_size(self) -> float:
+        return self.scale
 
     @property
     def highest_moment(self) -> float:
@@ -149,6 +158,10 @@ class RoundedGaussian(CountNoise):
     @property
     def variance_above(self) -> float:
         return self.variance
+
+    @property
+    def mean_size(self) -> float:
+        return self.scale * math.sqrt(2 / math.pi)
 
     @property
     def highest_moment(self) -> float:

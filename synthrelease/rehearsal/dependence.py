@@ -19,6 +19,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
+from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.randomness import SeededEntropy
 
@@ -145,6 +146,29 @@ def cramers_v(counts: np.ndarray) -> float:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Purse:
+    """What all tables of a model may cost together.
+
+    Attributes
+    ----------
+    kind : of their noise.
+    cost : an epsilon, or a rho where the noise is Gaussian.
+    """
+
+    kind: type[CountNoise]
+    cost: Fraction
+
+    def noise(self, tables: int) -> CountNoise:
+        """Of each of so many tables, which share it equally."""
+        return self.kind.of_table(self.cost / tables)
+
+    @property
+    def single_columns(self) -> bool:
+        """Whether each column is worth a table of its own beside those that hold it: where squares of shares add up."""
+        return self.kind is RoundedGaussian
+
+
+@dataclass(frozen=True, kw_only=True)
 class TellingTables:
     """What a model should be told.
 
@@ -161,7 +185,7 @@ class TellingTables:
 def telling_tables(
     table: Counts,
     plausibility: Plausibility,
-    epsilon: float,
+    purse: Purse,
     seed: int = 0,
     missing: Collection[str] = (),
     *,
@@ -178,11 +202,11 @@ def telling_tables(
 
     Parameters
     ----------
-    epsilon : budget of all measurements together, under which each of T tables gets Laplace noise of scale 2 T / epsilon.
+    purse : for all measurements together, in equal shares.
     missing : columns whose last bin is no value.
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     """
-    search, lost = _Search(table, plausibility, epsilon), list[tuple[str, str]]()
+    search, lost = _Search(table, plausibility, purse), list[tuple[str, str]]()
     pairs = _pairs(table)
     search.add_best(pairs, search.errors_of_independence())
     try:
@@ -224,8 +248,8 @@ def _pairs(table: Counts) -> list[Columns]:
 class _Search:
     """The tables that were chosen so far, each of them with what is known of the public table."""
 
-    def __init__(self, table: Counts, plausibility: Plausibility, epsilon: float):
-        self.table, self.plausibility, self.epsilon = table, plausibility, epsilon
+    def __init__(self, table: Counts, plausibility: Plausibility, purse: Purse):
+        self.table, self.plausibility, self.purse = table, plausibility, purse
         self.sizes = table.layout.sizes
         self.exact: Lattice = lattice(table)
         self.chosen: list[Columns] = []
@@ -240,9 +264,10 @@ class _Search:
         return errors
 
     def tables(self) -> tuple[Columns, ...]:
-        """The chosen ones that none contains, and every column that is in none by itself."""
+        """The chosen ones that none contains, and by itself every column that is in none or is worth a table of its own."""
         chosen = [columns for columns in self.chosen if not any(set(columns) < set(other) for other in self.chosen)]
-        alone = [(column,) for column in range(len(self.sizes)) if not any(column in columns for columns in chosen)]
+        singles, every = self.purse.single_columns, range(len(self.sizes))
+        alone = [(column,) for column in every if singles or not any(column in columns for columns in chosen)]
         return (*sorted(chosen), *alone)
 
     def triples(self) -> list[Columns]:
@@ -260,9 +285,9 @@ class _Search:
 
         The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes.
         """
-        share = Fraction(self.epsilon).limit_denominator(10**6) / len(self.tables())
+        share, kind = self.purse.cost / len(self.tables()), self.purse.kind
         tables = tuple(
-            NoisyMarginal(columns=columns, values=values, cost=share, cells=np.ones_like(values))
+            NoisyMarginal(columns=columns, values=values, cost=share, cells=np.ones_like(values), kind=kind)
             for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
@@ -286,7 +311,7 @@ class _Search:
 
     def shows(self, pair: Pair) -> bool:
         """Whether the noise of its table would be smaller than its error without it."""
-        noise = 2 * (len(self.chosen) + 1) / self.epsilon * self._cells([self._places(pair)])
+        noise = self._noise(1) * self._cells([self._places(pair)])
         return noise < 2 * pair.beyond_chance * self.table.total
 
     def knows(self, pair: Pair) -> bool:
@@ -352,8 +377,12 @@ class _Search:
         ----------
         cells : of all tables that were chosen so far.
         """
-        scale = _SHARE_OF_PRICE * 2 / self.epsilon
-        return scale * ((len(self.chosen) + 1) * (cells + self._cells([columns])) - len(self.chosen) * cells)
+        with_it = self._noise(1) * (cells + self._cells([columns]))
+        return _SHARE_OF_PRICE * (with_it - (self._noise(0) * cells if self.chosen else 0.0))
+
+    def _noise(self, more: int) -> float:
+        """Of a cell of each table, in rows, where so many more than the chosen ones are measured."""
+        return self.purse.noise(len(self.chosen) + more).mean_size
 
     def _cells(self, tables: Iterable[Columns]) -> int:
         return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)

@@ -1,0 +1,280 @@
+"""Which generator a draft names, and at which budget: the cheapest that keeps enough, as fits to the public file show it."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.accounting.charges import GENERATION, Charge, exact, gaussian, mechanism
+from synthrelease.accounting.gaussian import rho_within
+from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
+from synthrelease.candidates.generators.base import Background, Generator
+from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.errors import InputError, RejectedRound
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.randomness import SeededEntropy
+from synthrelease.rehearsal.baselines.independent import independent_columns
+from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables
+from synthrelease.rehearsal.yardsticks import halves
+from synthrelease.releasing.threads import one_thread
+
+DELTA = Fraction(1, 10**9)
+ENOUGH, PROMISED = 0.85, 0.8
+"""Parts of the dependence that fits to the public file keep: what a cheaper budget must reach, and what a draft aims at."""
+LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
+"""Of a whole release that can be drafted."""
+_TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "4")))
+"""Epsilons of a whole release that are tried."""
+_FARTHER = (*_TOTALS, Fraction(6), Fraction(8), Fraction(12))
+"""At which it is asked what would be kept."""
+_TOLD = 1.2
+"""Distance of independent columns over that of another sample, from which on it can be told what is kept."""
+_BETTER = 0.05
+"""A generator that publishes no tables has to keep so much more to be drafted."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Promise:
+    """What a steward asks of the guarantee.
+
+    Attributes
+    ----------
+    epsilon : of the whole release, at most; None leaves it to the race.
+    pure : whether delta is to be 0.
+    """
+
+    epsilon: Fraction | None = None
+    pure: bool = False
+
+    @classmethod
+    def of(cls, epsilon: str | None, *, pure: bool) -> Promise:
+        """From what a user typed.
+
+        Raises
+        ------
+        InputError : for what is no epsilon from `LEAST_EPSILON` to `MOST_EPSILON`.
+        """
+        try:
+            most = None if epsilon is None else exact(epsilon)
+        except ValueError:
+            most = Fraction(0)
+        if most is not None and not LEAST_EPSILON <= most <= MOST_EPSILON:
+            within = f"a number from {float(LEAST_EPSILON):g} to {float(MOST_EPSILON):g}"
+            raise InputError(f"--epsilon: expected {within}, the epsilon of the whole release, found {epsilon!r}.")
+        return cls(epsilon=most, pure=pure)
+
+    @property
+    def delta(self) -> Fraction:
+        return Fraction(0) if self.pure else DELTA
+
+    @property
+    def totals(self) -> tuple[Fraction, ...]:
+        """Epsilons of the whole release to try: the first is aimed at, and each of the next is for a draft that is not good."""
+        if self.epsilon is not None:
+            return (self.epsilon,)
+        return (Fraction(5),) if self.pure else _TOTALS[-3:]
+
+    def purse(self, epsilon: Fraction) -> Purse:
+        """For tables that cost so much in all."""
+        if self.pure:
+            return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
+        return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
+
+
+def rounded_down(value: Fraction) -> Fraction:
+    """To three digits, as a steward would write a budget."""
+    step = Fraction(10) ** (math.floor(math.log10(value)) - 2)
+    return value // step * step
+
+
+@dataclass(frozen=True, kw_only=True)
+class Raced:
+    """One plan, and what fits of it keep.
+
+    Attributes
+    ----------
+    total : epsilon of the whole release.
+    purse : for the tables.
+    told : the tables.
+    kept : of the dependence of pairs, from 0 for independent columns to 1 for another sample; None where it cannot be told.
+    good : whether that is enough, or nobody could tell.
+    adaptive : what a generator that finds its own tables keeps at the same price; None where it was not tried.
+    """
+
+    total: Fraction
+    purse: Purse
+    told: TellingTables
+    kept: float | None
+    good: bool
+    adaptive: float | None = None
+
+    @property
+    def family(self) -> str:
+        """Of the generator that is drafted."""
+        pure = self.purse.kind is DiscreteLaplace
+        if self.finds_its_own:
+            return "adaptive_pure" if pure else "adaptive"
+        return "marginals" if pure else "gaussian_marginals"
+
+    @property
+    def finds_its_own(self) -> bool:
+        """Whether the generator that finds its own tables is so much better that it is drafted."""
+        return self.adaptive is not None and self.kept is not None and self.adaptive >= self.kept + _BETTER
+
+
+class Race:
+    """Fits to the rows of the public file, in the drafted bins, with the noise of a release.
+
+    Parameters
+    ----------
+    table : the rows; the private file is taken to have about as many.
+    pairs : all pairs of columns.
+    ordered : of the columns (`Background.ordered`).
+    missing : columns whose last bin is no value.
+    """
+
+    def __init__(
+        self,
+        table: Counts,
+        plausibility: Plausibility,
+        pairs: Sequence[Pair],
+        ordered: tuple[int, ...],
+        missing: Collection[str],
+        promise: Promise,
+        seed: int,
+    ):
+        self._table, self._pairs, self._missing, self._promise, self._seed = table, pairs, missing, promise, seed
+        self._background = Background(plausibility=plausibility, ordered=ordered)
+        random = SeededEntropy(seed, 11).generator()
+        # halves have half of the rows each, so that two samples of all rows are nearer by the root of 2
+        self._sample = pairs_off(*halves(table, random), pairs) / math.sqrt(2)
+        self._independent = pairs_off(table, independent_columns(table, random), pairs)
+
+    def cheapest(self, most: Fraction, others: Fraction, *, only_pairs: bool = False) -> Raced:
+        """The plan of the least epsilon, at most `most`, of which enough is kept; at `most` where that does not keep enough.
+
+        Parameters
+        ----------
+        others : epsilon of everything beside the tables.
+        """
+        best = self._searched(most, others, only_pairs=only_pairs)
+        for total in sorted((total for total in _TOTALS if total < most), reverse=True):
+            if not best.good or total < others * Fraction(3, 2):
+                break
+            cheaper = self._fitted(total, others, best.told)
+            if not cheaper.good:
+                cheaper = self._searched(total, others, only_pairs=only_pairs)
+            if not cheaper.good:
+                break
+            best = cheaper
+        return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
+
+    def reached(self, raced: Raced, others: Fraction) -> Fraction | None:
+        """The epsilon of the whole release at which these tables keep what a draft aims at; None where no tried one does."""
+        for total in (total for total in _FARTHER if total > raced.total):
+            if (self._fitted(total, others, raced.told).kept or 0.0) >= PROMISED:
+                return total
+        return None
+
+    def kept_by(self, raced: Raced) -> float | None:
+        """What the generator that is drafted keeps."""
+        return raced.adaptive if raced.finds_its_own else raced.kept
+
+    def widest(self, told: TellingTables, most: int = 3) -> list[tuple[str, int]]:
+        """The columns whose tables have the most cells, each of which gets noise; with how many bins they have."""
+        names, sizes = self._table.layout.columns, self._table.layout.sizes
+        cells = [0] * len(sizes)
+        for columns in told.tables:
+            for column in columns:
+                cells[column] += math.prod(sizes[other] for other in columns)
+        order = sorted(range(len(sizes)), key=lambda column: -cells[column])
+        return [(names[column], sizes[column]) for column in order[:most]]
+
+    def _searched(self, total: Fraction, others: Fraction, *, only_pairs: bool) -> Raced:
+        purse = self._purse(total, others)
+        plausibility = self._background.plausibility
+        told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
+        return self._fitted(total, others, told)
+
+    def _fitted(self, total: Fraction, others: Fraction, told: TellingTables) -> Raced:
+        purse = self._purse(total, others)
+        distance = self._distance(self.generator(told, purse), purse)
+        return Raced(total=total, purse=purse, told=told, kept=self._kept(distance), good=self._good(distance))
+
+    def _purse(self, total: Fraction, others: Fraction) -> Purse:
+        return self._promise.purse(max(total - others, total / 4))
+
+    def generator(self, told: TellingTables, purse: Purse) -> Generator:
+        """What measures these tables."""
+        names = self._table.layout.columns
+        family = Marginals if purse.kind is DiscreteLaplace else GaussianMarginals
+        tables = " + ".join(":".join(names[column] for column in columns) for columns in told.tables)
+        return family(tables=tables, prior_weight=PRIOR_WEIGHT[purse.kind is DiscreteLaplace])
+
+    def _finding_its_own(self, purse: Purse) -> float | None:
+        return self._kept(self._distance(AdaptivePure() if self._promise.pure else Adaptive(), purse))
+
+    def _kept(self, distance: float) -> float | None:
+        if self._independent < _TOLD * self._sample:
+            return None
+        return 1 - (distance - self._sample) / (self._independent - self._sample)
+
+    def _good(self, distance: float) -> bool:
+        kept = self._kept(distance)
+        return kept >= ENOUGH if kept is not None else distance <= (2 - ENOUGH) * self._independent
+
+    @one_thread
+    def _distance(self, generator: Generator, purse: Purse) -> float:
+        """How far a fit is from the rows, on average over the tables of two columns; infinite where there is none."""
+        charge = _charge(purse)
+        private = PrivateCounts(self._table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12))
+        try:
+            model = generator.fit(private, charge, self._background)
+        except RejectedRound:
+            return math.inf
+        return pairs_off(self._table, model.sample(round(self._table.total), np.random.default_rng(self._seed)), self._pairs)
+
+
+PRIOR_WEIGHT = {True: 100, False: 30}
+"""By whether the noise is pure: that of Gaussian noise is smaller, and bears less of a prior."""
+
+
+def _charge(purse: Purse) -> Charge:
+    of = mechanism if purse.kind is DiscreteLaplace else gaussian
+    return of(GENERATION, purse.cost, "a fit to public rows")
+
+
+def plan_words(race: Race, raced: Raced, promise: Promise, others: Fraction) -> str:
+    """What the plan costs and keeps, in sentences.
+
+    Parameters
+    ----------
+    others : epsilon of everything beside the tables.
+    """
+    delta = f"delta {float(promise.delta):g}" if promise.delta else "delta 0"
+    found = [f"The plan costs epsilon {float(raced.total):g}, {delta}."]
+    kept = race.kept_by(raced)
+    if kept is None:
+        found.append("There are too few rows to tell on the public file how much of the dependence between columns it keeps.")
+        return found[0] + " " + found[1]
+    found.append(
+        f"Fits to the public file keep {kept:.0%} of how columns hang together in pairs (100%: another sample of the same "
+        "population; 0%: independent columns)."
+    )
+    if kept < PROMISED:
+        reached = race.reached(raced, others)
+        found.append(
+            f"{PROMISED:.0%} would take an epsilon of about {float(reached):g}."
+            if reached is not None
+            else f"{PROMISED:.0%} is out of reach for these tables, up to an epsilon of {float(_FARTHER[-1]):g}."
+        )
+        names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
+        found.append(f"Most cells that get noise are those of {names}: with coarser bins there, or without them, more is kept.")
+    return " ".join(found)
