@@ -206,22 +206,22 @@ class _Drafting:
         self.unit, self.n_kept = unit, 0
 
     def run(self) -> Draft:
-        for most in self.promise.totals:
-            tried = self._tried(most)
-            if tried.standing.good:
-                break
-        else:
+        tried = self._tried(self.promise.totals[0])
+        for most in self.promise.totals[1:]:
+            if not tried.standing.good:
+                tried = self._tried(most, above=tried.choices.limit)
+        if not tried.standing.good:
             tried = self._smaller(tried)
         choices, acceptance = tried.choices, tried.acceptance
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return tried.drafting._draft(choices, acceptance)
 
-    def _tried(self, most: Fraction, *, only_pairs: bool = False) -> _Tried:
+    def _tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file.
 
         Parameters
         ----------
-        most : epsilon of the whole release.
+        most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
         self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
         spec, table = self._counted_at_last()
@@ -244,7 +244,7 @@ class _Drafting:
         first, figures, rows = draft_acceptance(self.columns, table, pairs), _FIGURES, None
         while True:
             others = choices.rows + TEST + figures
-            raced = race.cheapest(most, others, only_pairs=only_pairs)
+            raced = race.cheapest(most, others, above, only_pairs=only_pairs)
             choices = self._choices_of(choices, raced, raced.purse.cost, table.layout.columns)
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
             spec = self._loaded(choices, replace(first, lost=raced.told.lost))
@@ -256,7 +256,7 @@ class _Drafting:
             figures = acceptance.epsilon + _FIGURES / 4
         left = raced.total - choices.rows - TEST - acceptance.epsilon
         cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
-        words = plan_words(race, raced, self.promise, others)
+        words = plan_words(race, raced, others)
         choices = replace(self._choices_of(choices, raced, cost, table.layout.columns), plan=words, limit=raced.total)
         return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
 
@@ -287,7 +287,7 @@ class _Drafting:
             stay, gone = fewer(drafted, order, kept)
             left_out = [*whole.drafting.left_out, *gone]
             drafting = _Drafting(self.name, self.file, stay, left_out, lambda doing: None, self.unit, self.promise)
-            one = drafting._tried(most, only_pairs=True)
+            one = drafting._tried(most, above=most, only_pairs=True)
             smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
             return replace(one, choices=replace(one.choices, smaller=smaller))
 

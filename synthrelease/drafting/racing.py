@@ -21,7 +21,7 @@ from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
-from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables
+from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs
 from synthrelease.rehearsal.yardsticks import halves
 from synthrelease.releasing.threads import one_thread
 
@@ -30,11 +30,11 @@ ENOUGH, PROMISED = 0.85, 0.8
 """Parts of the dependence that fits to the public file keep: what a cheaper budget must reach, and what a draft aims at."""
 LEAST_EPSILON, MOST_EPSILON = Fraction(1, 2), Fraction(100)
 """Of a whole release that can be drafted."""
-_TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "4")))
+_TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 """Epsilons of a whole release that are tried."""
-_FARTHER = (*_TOTALS, Fraction(6), Fraction(8), Fraction(12))
+_FARTHER = (*_TOTALS, Fraction(8), Fraction(12))
 """At which it is asked what would be kept."""
-_TOLD = 1.2
+_TOLD = 1.3
 """Distance of independent columns over that of another sample, from which on it can be told what is kept."""
 _BETTER = 0.05
 """A generator that publishes no tables has to keep so much more to be drafted."""
@@ -103,8 +103,9 @@ class Raced:
     total : epsilon of the whole release.
     purse : for the tables.
     told : the tables.
-    kept : of the dependence of pairs, from 0 for independent columns to 1 for another sample; None where it cannot be told.
-    good : whether that is enough, or nobody could tell.
+    kept : of the dependence of pairs, from 0 for independent columns to 1 for another sample: of all, or where that cannot be
+        told of those that hang together most; None where neither can be.
+    good : whether enough is kept of both, as far as it can be told.
     adaptive : what a generator that finds its own tables keeps at the same price; None where it was not tried.
     """
 
@@ -150,22 +151,32 @@ class Race:
         promise: Promise,
         seed: int,
     ):
-        self._table, self._pairs, self._missing, self._promise, self._seed = table, pairs, missing, promise, seed
+        self._table, self._missing, self._promise, self._seed = table, missing, promise, seed
         self._background = Background(plausibility=plausibility, ordered=ordered)
         random = SeededEntropy(seed, 11).generator()
+        alone, (left, right) = independent_columns(table, random), halves(table, random)
+        strongest = tied_pairs(pairs)[: len(table.layout.columns)]
         # halves have half of the rows each, so that two samples of all rows are nearer by the root of 2
-        self._sample = pairs_off(*halves(table, random), pairs) / math.sqrt(2)
-        self._independent = pairs_off(table, independent_columns(table, random), pairs)
+        yardsticks = [
+            _Yardstick(
+                pairs=chosen,
+                sample=pairs_off(left, right, chosen) / math.sqrt(2),
+                independent=pairs_off(table, alone, chosen),
+            )
+            for chosen in (pairs, strongest)
+        ]
+        self._yardsticks = [each for each in yardsticks if each.tells]
 
-    def cheapest(self, most: Fraction, others: Fraction, *, only_pairs: bool = False) -> Raced:
+    def cheapest(self, most: Fraction, others: Fraction, above: Fraction = Fraction(0), *, only_pairs: bool = False) -> Raced:
         """The plan of the least epsilon, at most `most`, of which enough is kept; at `most` where that does not keep enough.
 
         Parameters
         ----------
         others : epsilon of everything beside the tables.
+        above : what the release has to cost more than.
         """
         best = self._searched(most, others, only_pairs=only_pairs)
-        for total in sorted((total for total in _TOTALS if total < most), reverse=True):
+        for total in sorted((total for total in _TOTALS if above < total < most), reverse=True):
             if not best.good or total < others * Fraction(3, 2):
                 break
             cheaper = self._fitted(total, others, best.told)
@@ -205,8 +216,8 @@ class Race:
 
     def _fitted(self, total: Fraction, others: Fraction, told: TellingTables) -> Raced:
         purse = self._purse(total, others)
-        distance = self._distance(self.generator(told, purse), purse)
-        return Raced(total=total, purse=purse, told=told, kept=self._kept(distance), good=self._good(distance))
+        kept = self._kept(self.generator(told, purse), purse)
+        return Raced(total=total, purse=purse, told=told, kept=kept[0] if kept else None, good=min(kept, default=1.0) >= ENOUGH)
 
     def _purse(self, total: Fraction, others: Fraction) -> Purse:
         return self._promise.purse(max(total - others, total / 4))
@@ -219,27 +230,37 @@ class Race:
         return family(tables=tables, prior_weight=PRIOR_WEIGHT[purse.kind is DiscreteLaplace])
 
     def _finding_its_own(self, purse: Purse) -> float | None:
-        return self._kept(self._distance(AdaptivePure() if self._promise.pure else Adaptive(), purse))
-
-    def _kept(self, distance: float) -> float | None:
-        if self._independent < _TOLD * self._sample:
-            return None
-        return 1 - (distance - self._sample) / (self._independent - self._sample)
-
-    def _good(self, distance: float) -> bool:
-        kept = self._kept(distance)
-        return kept >= ENOUGH if kept is not None else distance <= (2 - ENOUGH) * self._independent
+        kept = self._kept(AdaptivePure() if self._promise.pure else Adaptive(), purse)
+        return kept[0] if kept else None
 
     @one_thread
-    def _distance(self, generator: Generator, purse: Purse) -> float:
-        """How far a fit is from the rows, on average over the tables of two columns; infinite where there is none."""
+    def _kept(self, generator: Generator, purse: Purse) -> list[float]:
+        """What a fit keeps of the dependence of all pairs, and of the pairs that hang together most, where that can be told."""
         charge = _charge(purse)
         private = PrivateCounts(self._table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12))
         try:
             model = generator.fit(private, charge, self._background)
         except RejectedRound:
-            return math.inf
-        return pairs_off(self._table, model.sample(round(self._table.total), np.random.default_rng(self._seed)), self._pairs)
+            return [-math.inf] * len(self._yardsticks)
+        drawn = model.sample(round(self._table.total), np.random.default_rng(self._seed))
+        return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Yardstick:
+    """Mean distances over the tables of some pairs of columns: of another sample as large, and of independent columns."""
+
+    pairs: Sequence[Pair]
+    sample: float
+    independent: float
+
+    @property
+    def tells(self) -> bool:
+        """Whether the two are far enough apart to tell what a fit keeps."""
+        return self.independent > _TOLD * self.sample
+
+    def kept(self, distance: float) -> float:
+        return 1 - (distance - self.sample) / (self.independent - self.sample)
 
 
 PRIOR_WEIGHT = {True: 100, False: 30}
@@ -251,22 +272,21 @@ def _charge(purse: Purse) -> Charge:
     return of(GENERATION, purse.cost, "a fit to public rows")
 
 
-def plan_words(race: Race, raced: Raced, promise: Promise, others: Fraction) -> str:
+def plan_words(race: Race, raced: Raced, others: Fraction) -> str:
     """What the plan costs and keeps, in sentences.
 
     Parameters
     ----------
     others : epsilon of everything beside the tables.
     """
-    delta = f"delta {float(promise.delta):g}" if promise.delta else "delta 0"
+    delta = "delta 0" if raced.purse.kind is DiscreteLaplace else "delta 1e-9"
     found = [f"The plan costs epsilon {float(raced.total):g}, {delta}."]
     kept = race.kept_by(raced)
     if kept is None:
-        found.append("There are too few rows to tell on the public file how much of the dependence between columns it keeps.")
-        return found[0] + " " + found[1]
+        return f"{found[0]} On so few rows nobody can tell how much of the dependence between columns its fits keep."
     found.append(
-        f"Fits to the public file keep {kept:.0%} of how columns hang together in pairs (100%: another sample of the same "
-        "population; 0%: independent columns)."
+        f"Fits to the public file keep {max(0.0, min(kept, 1.0)):.0%} of how columns hang together in pairs (100%: another "
+        "sample of the same population; 0%: independent columns)."
     )
     if kept < PROMISED:
         reached = race.reached(raced, others)

@@ -176,7 +176,7 @@ def _generation(choices: Choices) -> list[str]:
     alone = epsilon_of(choices.generation, choices.delta)
     return [
         f"{generation} # rho of the generator's Gaussian noise; epsilon {float(alone):.2f} by itself",
-        f"delta = {toml(choices.delta)}".ljust(31) + " # the probability with which epsilon may be exceeded; `init --pure`: 0",
+        "delta = 1e-9                    # the probability with which epsilon may be exceeded; `init --pure` drafts none",
     ]
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import math
 import os
 import subprocess
 import sys
@@ -287,10 +286,8 @@ def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
     for wanted in np.geomspace(1e-3, 40, 60):
         found = float(budget(float(wanted)))
         assert found >= wanted * (1 - 1e-9)
-        assert found <= max(0.01, 2.5 * wanted * (1 + 1e-9))
-        assert math.isclose(
-            found / 10 ** math.floor(math.log10(found) + 1e-12), round(found / 10 ** math.floor(math.log10(found) + 1e-12))
-        )
+        assert found <= wanted * (1 + 1e-9) + (0.01 if wanted >= 0.1 else 0.001)
+        assert math.isclose(1000 * found, round(1000 * found))
 
 
 def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:

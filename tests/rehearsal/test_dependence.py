@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -10,7 +11,16 @@ import pytest
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
-from synthrelease.rehearsal.dependence import LEAST_MOVED, MODEL_CELLS, pairs_off, strongest_pairs, telling_tables, tied_pairs
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.rehearsal.dependence import (
+    LEAST_MOVED,
+    MODEL_CELLS,
+    Purse,
+    pairs_off,
+    strongest_pairs,
+    telling_tables,
+    tied_pairs,
+)
 
 RANDOM = np.random.default_rng(2)
 N = 4000
@@ -31,8 +41,12 @@ def from_independence(left: np.ndarray, right: np.ndarray) -> float:
     return rows
 
 
+def pure(epsilon: float) -> Purse:
+    return Purse(kind=DiscreteLaplace, cost=Fraction(epsilon).limit_denominator(10**6))
+
+
 def told_of(table: Counts, epsilon: float) -> tuple[tuple[int, ...], ...]:
-    return telling_tables(table, Plausibility(layout=table.layout, masks=()), epsilon).tables
+    return telling_tables(table, Plausibility(layout=table.layout, masks=()), pure(epsilon)).tables
 
 
 def made() -> dict[str, np.ndarray]:
@@ -139,8 +153,19 @@ def test_the_strongest_pair_is_told_also_where_it_does_not_fit_beside_the_others
     columns = {f"c{i}": (base + RANDOM.integers(0, 25 + i, n)) % wide for i in range(5)}
     columns["far"] = (columns["c0"] // 4 + RANDOM.integers(0, 2, n)) % 15
     table = table_of(columns)
-    told = telling_tables(table, Plausibility(layout=table.layout, masks=()), 4.0)
+    told = telling_tables(table, Plausibility(layout=table.layout, masks=()), pure(4.0))
     kept = {frozenset(pair) for columns in told.tables for pair in combinations([table.layout.columns[c] for c in columns], 2)}
     strongest = tied_pairs(strongest_pairs(table))[0]
     assert frozenset(strongest.columns) in kept
     assert all(frozenset(pair) not in kept for pair in told.lost)
+
+
+def test_a_purse_is_shared_equally_and_squares_leave_less_noise() -> None:
+    table = table_of(made())
+    gaussian = Purse(kind=RoundedGaussian, cost=Fraction(1, 20))
+    assert gaussian.noise(5).scale == pytest.approx((5 * 20) ** 0.5)  # squared change 2 = 2 (rho / 5) variance
+    assert pure(2).noise(5).scale == 5.0
+    told = telling_tables(table, Plausibility(layout=table.layout, masks=()), gaussian).tables
+    assert {(0, 2), (1, 3)} <= set(told)
+    assert {(column,) for column in range(5)} <= set(told)  # squares add up: a table of its own costs a column little
+    assert (0,) not in told_of(table, 4.0)
