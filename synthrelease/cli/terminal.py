@@ -164,6 +164,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
+    if total.delta:
+        out.print("Its ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
     if total.delta > LARGE_DELTA:
         out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
 

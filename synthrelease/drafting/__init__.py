@@ -4,6 +4,6 @@ from synthrelease.drafting.adopting import adopt, adopted_before, why_not
 from synthrelease.drafting.choosing import AskedFor
 from synthrelease.drafting.draft import Draft, draft, write_draft
 from synthrelease.drafting.leaving_out import leave_out
-from synthrelease.drafting.racing import Promise
+from synthrelease.rehearsal.plan_race import Promise
 
 __all__ = ["AskedFor", "Draft", "Promise", "adopt", "adopted_before", "draft", "leave_out", "why_not", "write_draft"]

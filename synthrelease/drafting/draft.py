@@ -27,7 +27,6 @@ from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStand
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
-from synthrelease.drafting.racing import Promise, Race, Raced, plan_words
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
@@ -42,6 +41,7 @@ from synthrelease.drafting.text import (
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
+from synthrelease.rehearsal.plan_race import PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -240,7 +240,7 @@ class _Drafting:
         plausible = spec.synthetic.merge(spec.space[0].transformation)
         gaps = {column.name for column in self.columns if column.keeps_missing}
         pairs = ties(self.columns, table)
-        race = Race(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
+        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
         first, figures, rows = draft_acceptance(self.columns, table, pairs), _FIGURES, None
         while True:
             others = choices.rows + TEST + figures

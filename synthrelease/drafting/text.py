@@ -17,8 +17,8 @@ from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.drafting.racing import PRIOR_WEIGHT
 from synthrelease.drafting.suggestions import Suggestion
+from synthrelease.rehearsal.plan_race import PRIOR_WEIGHT
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)

@@ -169,7 +169,7 @@ def steward(register: Register, folder: Path, fits: int, jobs: int) -> tuple[str
         ("init", name, "--from", public.name, *register.told),
         ("plan", configuration),
         *([] if fits else [("rehearse", configuration, "--data", public.name, "--out", "rehearsal", *tried)]),
-        ("ledger", "open", ledger, "--dataset", name, "--limit", "20"),
+        ("ledger", "open", ledger, "--dataset", name, "--limit", "20", "--delta-limit", "1e-8"),
         ("check", configuration, "--data", private.name),
         ("release", configuration, "--data", private.name, "--out", "released", "--ledger", ledger, *tried),
         ("verify", "released"),

@@ -287,7 +287,7 @@ def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
         found = float(budget(float(wanted)))
         assert found >= wanted * (1 - 1e-9)
         assert found <= wanted * (1 + 1e-9) + (0.01 if wanted >= 0.1 else 0.001)
-        assert math.isclose(1000 * found, round(1000 * found))
+        assert 1000 * found == pytest.approx(round(1000 * found))
 
 
 def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:

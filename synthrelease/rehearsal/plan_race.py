@@ -130,7 +130,7 @@ class Raced:
         return self.adaptive is not None and self.kept is not None and self.adaptive >= self.kept + _BETTER
 
 
-class Race:
+class PlanRace:
     """Fits to the rows of the public file, in the drafted bins, with the noise of a release.
 
     Parameters
@@ -272,7 +272,7 @@ def _charge(purse: Purse) -> Charge:
     return of(GENERATION, purse.cost, "a fit to public rows")
 
 
-def plan_words(race: Race, raced: Raced, others: Fraction) -> str:
+def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
     """What the plan costs and keeps, in sentences.
 
     Parameters
