@@ -118,7 +118,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of Stata tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="bundle.statistical.files:_few_rows",
+        place="bundle.statistical.files:_rows_at_once",
         old="_DTA_TIME.subn(_NO_DTA_TIME, content, count=1)",
         new="(content, 1)",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),

@@ -66,7 +66,8 @@ class _DtaFile:
         occurring = [np.flatnonzero(table.one_way(column)) for column in range(len(table.names))]
         few = max(map(len, occurring))
         bins = [np.resize(each, few) for each in occurring]  # every bin that occurs: the kind of a column depends on them
-        content = _few_rows(document, table, bins)
+        weights = None if table.weights is None else np.repeat(table.weights[:1], few)
+        content = _rows_at_once(document, table, bins, weights)
         start = content.find(MAP) + len(MAP)
         places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
         kinds = content[places[2] : places[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
@@ -103,14 +104,14 @@ class _DtaFile:
         yield self._tail
 
 
-def _few_rows(document: ReleaseDocument, table: ReleasedTable, bins: Sequence[np.ndarray]) -> bytes:
-    """A file of Stata of rows with these bins, and with the first weight."""
+def _rows_at_once(
+    document: ReleaseDocument, table: ReleasedTable, bins: Sequence[np.ndarray], weights: np.ndarray | None
+) -> bytes:
+    """A file of Stata of rows with these bins and weights, in memory as a whole."""
     known = tuple(variables(document, STATA))
     content = _written(
         "dta",
-        _frame(
-            table, known, STATA_MISSING, bins, None if table.weights is None else np.repeat(table.weights[:1], len(bins[0]))
-        ),
+        _frame(table, known, STATA_MISSING, bins, weights),
         version=_STATA_14,
         file_label=cut_label(f"Synthetic data: {labelled_title(document)}", STATA, FILE_LABEL),
         column_labels={one.name: one.label for one in known} | further_labels(document),
