@@ -67,7 +67,8 @@ HEADER = ",".join(LAYOUT.columns).encode()
     [
         b"", b"\n", b"\nno,0-4\n\n", b"\n\nno,0-4\n", b"\nno,0-4\n\nyes,5-9\n", b"\nno,0-4\nno,0-4\nno,0-5\nno,0-4\n",
         b"\nno,0-4,\nno,0-4\n", b"\nno\n", b"\nno,0-4\nyes,5-9", b"\r\nno,0-4\r\nyes,5-9\r\n", b"\nno,0-4\rno,0-4\n",
-        b'\nno,"0-4"\nno,0-4\n', b'\nno,"0-4\n', b"\nno,0-4\n\xff,0-4\n", b"\nno,0-4\n \n", b"\nno,0-4\n,\n", b"\nno,\x00\n",
+        b'\nno,"0-4"\nno,0-4\n', b'\nno,"0-4\n', b"\nno,0-4\n\xff,0-4\n", b"\nno,0-4\n \n",
+        b"\n\xef\xbb\xbfno,0-4\n", b"\nno,0-4\n,\n", b"\nno,\x00\n",
     ],
 )  # fmt: skip
 def test_what_does_not_fit_is_said_as_line_by_line(rest: bytes) -> None:
