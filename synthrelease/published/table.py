@@ -37,6 +37,8 @@ if TYPE_CHECKING:
 NOTICE = "Synthetic data. No row is a person."
 """What a file says of itself first, where its format has a place for it."""
 METADATA = {b"description": NOTICE.encode("ascii")}
+_ROOM = 2**27
+"""Different rows, for more of which no room is kept beforehand: a file may hold line ends alone."""
 
 
 class RowOrder:
@@ -139,7 +141,7 @@ def read_csv(content: Content, shape: TableShape) -> ReleasedTable:
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    most = count_lines(content)
+    most = min(count_lines(content), _ROOM)
     try:
         return table_of(written_rows(content, shape), shape, most)
     except OtherLines:
