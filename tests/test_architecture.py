@@ -561,7 +561,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 10_250
+MOST_LINES = 10_900
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -652,9 +652,9 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 50),
+        ("import synthrelease; synthrelease.load({folder!r})", 51),
         (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 100),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 72),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 74),
         (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 120),
         (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 90),
     ],

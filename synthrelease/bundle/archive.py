@@ -9,6 +9,7 @@ stored as they are: what a compressor makes of them differs between its versions
 from __future__ import annotations
 
 import os
+import shutil
 import zipfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -55,7 +56,9 @@ def write_archive(folder: str | Path, path: str | Path, place: Path | None = Non
                     for member in sorted(folder.iterdir(), key=lambda each: each.name):
                         entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
                         entry.create_system, entry.external_attr = _UNIX, _MODE
-                        archive.writestr(entry, member.read_bytes())
+                        entry.file_size = member.stat().st_size
+                        with member.open("rb") as source, archive.open(entry, "w") as into:
+                            shutil.copyfileobj(source, into, 2**20)
                 file.flush()
                 os.fsync(file.fileno())
             os.utime(temporary, (NO_TIME, NO_TIME))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from synthrelease.bundle import measurements
@@ -19,17 +19,22 @@ from synthrelease.bundle.options import made
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.statistical import scripts, statistical_files
-from synthrelease.bundle.table_files import csv_bytes, parquet_bytes
-from synthrelease.published.checksums import sha256
+from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release
 from synthrelease.specification import canonical
 from synthrelease.toml.bundle import BundleTable
 
 
-def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dict[str, bytes]]:
-    """The released table, release.json, and by name the files that do not follow from these: data, and the specification."""
+def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
+    """The released table, release.json, and by name the files that do not follow from these: data, and the specification.
+
+    Parameters
+    ----------
+    keep : what becomes of the tables of rows, which are made piece by piece.
+    """
     candidate, bundle = release.candidate, release.spec.bundle
     columns = column_parts(candidate.transformation)
     rows = AcceptedRows(
@@ -42,14 +47,15 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     )
     of_rows = made(release.spec.parts, rows)
     table, document = of_rows.table, release_document(release, {}, of_rows.parts)
-    data = {**table_files(document, table), **of_rows.files}
+    tables = table_files(document, table)
+    data = {**{name: keep(name, pieces) for name, pieces in tables.items()}, **of_rows.files}
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
-    checksums = {name: sha256(content) for name, content in data.items()}
-    document = document.model_copy(update={"files": checksums})
-    document = with_estimates(document, data.get(measurements.NAME))
-    return table, document, data | {canonical.NAME: release.spec.text}
+    files = Files(data)
+    document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
+    document = with_estimates(document, files.get(measurements.NAME))
+    return table, document, files | {canonical.NAME: release.spec.text}
 
 
 def _promised_count(release: Release) -> int:
@@ -58,12 +64,12 @@ def _promised_count(release: Release) -> int:
     return max(release.candidate.configuration.projection.promised_count, *promised, 1)
 
 
-def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, bytes]:
-    """The released rows in every format that was asked for."""
+def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """The released rows in every format that was asked for, each as pieces that are made when they are asked for."""
     says_synthetic = document.bundle != BundleTable()
     return {
-        document.csv: csv_bytes(table),
-        document.parquet: parquet_bytes(table, says_synthetic),
+        document.csv: csv_pieces(table),
+        document.parquet: parquet_pieces(table, says_synthetic),
         **statistical_files(document, table),
     }
 

@@ -72,7 +72,7 @@ def preview(spec: ReleaseSpec) -> dict[str, bytes]:
         bundle=spec.bundle,
     )
     document = release_document(release, {}, placeholders(spec.parts, rows))
-    data = table_files(document, made)
+    data = {name: b"".join(pieces) for name, pieces in table_files(document, made).items()}
     estimates = _estimates(spec) if spec.publish_measurements else None
     document = document.model_copy(update={"files": dict.fromkeys(data, "0" * 64), "estimates": estimates})
     return written(document, made, dict.fromkeys(data, 0))

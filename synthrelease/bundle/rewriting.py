@@ -14,8 +14,8 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
-from synthrelease.published.checksums import sha256
 from synthrelease.published.document import read_strictly
+from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
 from synthrelease.specification import canonical
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -29,7 +29,7 @@ def _same_specification(files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
         return False
 
 
-def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]:
+def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
     """The files of a bundle, but for checksums and signature, with another card, other published totals and other
     formats.
 
@@ -40,11 +40,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     ----------
     files : a bundle that `verify_bundle` found in order, its documents perhaps apart.
     spec : the configuration with the new texts and totals, otherwise the one that the bundle was made by.
+    keep : what becomes of the tables of rows, which are made piece by piece.
 
     Raises
     ------
     OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
     """
+    files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
     if not _same_specification(files, spec):
         raise OtherRelease(
@@ -55,7 +57,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     transformation = Transformation(schema=spec.schema, binnings=binnings)
     rows = AcceptedRows(
-        table=replace(read_csv(files[old.csv], old.shape), weights=None, marked=spec.bundle.synthetic_column),
+        table=replace(read_csv(files.content(old.csv), old.shape), weights=None, marked=spec.bundle.synthetic_column),
         transformation=transformation,
         columns=old.columns,
         rules=spec.synthetic.merge(transformation),
@@ -69,11 +71,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
     document = with_flavour(with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"]))
-    kept = {canonical.NAME: files[canonical.NAME]}
-    kept |= {measurements.NAME: files[measurements.NAME]} if measurements.NAME in old.files else {}
+    kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
+    kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}
     kept |= files_anew(old, files, spec.bundle)
-    data = {**kept, **of_rows.files, **table_files(document, table)}
-    checksums = {name: sha256(content) for name, content in data.items() if name != canonical.NAME}
+    tables = {name: keep(name, pieces) for name, pieces in table_files(document, table).items()}
+    data = Files({**kept, **of_rows.files, **tables})
+    checksums = {name: data.sha256(name) for name in data if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME))
-    return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})
+    documents = written(document, table, {name: data.size(name) for name in data})
+    return data | {"release.json": document.dumped(), **documents}

@@ -1,49 +1,97 @@
-"""data.csv and data.parquet: the released rows as bin labels, sorted, so that their order tells nothing."""
+"""data.csv and data.parquet, piece by piece: the released rows as bin labels, sorted, so that their order tells nothing."""
 
 from __future__ import annotations
 
-import csv
 import io
-from collections.abc import Sequence
-from itertools import repeat
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.published.lines import MARK, ROWS_PER_BATCH
+from synthrelease.published.lines import MARK, written
 from synthrelease.published.table import METADATA, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
+_TEXTS = 2**12
+"""Labels of neighbouring columns are put together to at most so many texts."""
+_BYTES = 2**22
+"""Of data.csv at a time, at most about."""
+_NOTHING = 0xFF
+"""A byte that is in no text in UTF-8: fills texts up to one length."""
+_ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
+"""At most so many rows, and about so many values, are a group of rows of data.parquet."""
 
-def csv_bytes(table: ReleasedTable) -> bytes:
-    """The released table as UTF-8 CSV with a header and "\n" line ends on every system, rows in the order of their bins."""
-    counts, lines = table.counts, list[str]()
-    writer = csv.writer(CsvLines(lines), lineterminator="\n")
-    writer.writerow(table.shape.header)
-    written = ["".join(lines).encode("utf-8")]
-    for start in range(0, len(counts), ROWS_PER_BATCH):
-        batch = slice(start, start + ROWS_PER_BATCH)
-        texts = [map(labels.__getitem__, bins[batch].tolist()) for labels, bins in zip(table.labels, counts.bins, strict=True)]
+
+def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
+    """The released table as UTF-8 CSV with a header and "\\n" line ends on every system, rows in the order of their bins."""
+    yield written(table.shape.header)
+    mark = f",{MARK}\n".encode() if table.marked else b"\n"
+    texts = list(_column_texts(table, mark))
+    width = sum(each.texts.shape[1] for each in texts) + (0 if table.weights is None else 32)
+    for cells, times in table.row_order().batches(max(1, min(table.shape.rows_per_batch, _BYTES // width))):
+        parts = [each.of([bins[cells] for bins in table.counts.bins]) for each in texts]
         if table.weights is not None:
-            texts.append(map(repr, table.weights[batch].tolist()))
-        if table.marked:
-            texts.append(map(str, repeat(MARK, len(counts.counts[batch]))))
-        lines.clear()
-        writer.writerows(zip(*texts, strict=True))
-        rows = [line * times for line, times in zip(lines, counts.counts[batch].tolist(), strict=True)]
-        written.append("".join(rows).encode("utf-8"))
-    return b"".join(written)
+            weights, which = np.unique(table.weights[cells], return_inverse=True)
+            parts.append(_filled([repr(weight).encode() + mark for weight in weights.tolist()])[which])
+        lines = np.concatenate(parts, axis=1)
+        there = lines != _NOTHING
+        text = lines[there].tobytes()
+        if len(times) < int(times.sum()):
+            ends = np.cumsum(there.sum(axis=1)).tolist()
+            starts = [0, *ends[:-1]]
+            text = b"".join(text[a:b] * n for a, b, n in zip(starts, ends, times.tolist(), strict=True))
+        yield text
 
 
-class CsvLines:
-    """What a CSV writer writes to: the lines in a list."""
+@dataclass(frozen=True, eq=False)
+class _Texts:
+    """What stands in a line for the bins of neighbouring columns.
 
-    def __init__(self, lines: list[str]):
-        self.write = lines.append
+    Attributes
+    ----------
+    columns, sizes : their places, and how many bins each has.
+    texts : (product of the sizes, longest) bytes of each combination of their labels, with what follows it.
+    """
+
+    columns: tuple[int, ...]
+    sizes: tuple[int, ...]
+    texts: np.ndarray
+
+    def of(self, bins: Sequence[np.ndarray]) -> np.ndarray:
+        """(n_cells, longest) bytes of the cells with these bins."""
+        codes = bins[self.columns[0]].astype(np.int64)
+        for column, size in zip(self.columns[1:], self.sizes[1:], strict=True):
+            codes = codes * size + bins[column]
+        found: np.ndarray = np.take(self.texts, codes, axis=0)
+        return found
 
 
-def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
+def _column_texts(table: ReleasedTable, mark: bytes) -> Iterator[_Texts]:
+    """Of all columns, in their order."""
+    alone, last = len(table.shape.header) == 1, len(table.labels) - 1
+    columns, sizes, texts = list[int](), list[int](), [b""]
+    for place, labels in enumerate(table.labels):
+        if columns and len(texts) * len(labels) > _TEXTS:
+            yield _Texts(tuple(columns), tuple(sizes), _filled(texts))
+            columns, sizes, texts = [], [], [b""]
+        end = mark if place == last and table.weights is None else b","
+        fields = [(written([text]) if alone else written([text, ""])[:-1])[:-1] + end for text in labels]
+        columns.append(place)
+        sizes.append(len(labels))
+        texts = [before + field for before in texts for field in fields]
+    yield _Texts(tuple(columns), tuple(sizes), _filled(texts))
+
+
+def _filled(texts: Sequence[bytes]) -> np.ndarray:
+    """(n_texts, longest) the bytes of texts, filled up to one length."""
+    longest = max(map(len, texts))
+    whole = b"".join(text.ljust(longest, bytes([_NOTHING])) for text in texts)
+    return np.frombuffer(whole, dtype=np.uint8).reshape(len(texts), longest)
+
+
+def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterator[bytes]:
     """The released table as Parquet: every column a dictionary of all its labels, ordered where its bins are.
 
     Parameters
@@ -53,20 +101,37 @@ def parquet_bytes(table: ReleasedTable, says_synthetic: bool = False) -> bytes:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    arrays = [
-        pa.DictionaryArray.from_arrays(
-            _numbers(table.counts.rows(column).astype(np.int32), pa.int32()), _texts(labels), ordered=order
-        )
-        for column, (labels, order) in enumerate(zip(table.labels, table.ordered, strict=True))
+    labels = [_texts(known) for known in table.labels]
+    columns = [
+        pa.field(name, pa.dictionary(pa.int32(), pa.string(), ordered=order))
+        for name, order in zip(table.names, table.ordered, strict=True)
     ]
-    columns = dict(zip(table.names, arrays, strict=True))
-    if table.weights is not None:
-        columns[WEIGHT] = _numbers(np.repeat(table.weights, table.counts.counts).astype(float), pa.float64())
-    if table.marked:
-        columns[SYNTHETIC] = _numbers(np.full(table.counts.total, int(MARK), dtype=np.int8), pa.int8())
-    sink = io.BytesIO()
-    pq.write_table(pa.table(columns, metadata=METADATA if says_synthetic else None), sink, compression="snappy")
-    return sink.getvalue()
+    columns += [pa.field(WEIGHT, pa.float64())] if table.weights is not None else []
+    columns += [pa.field(SYNTHETIC, pa.int8())] if table.marked else []
+    schema, sink = pa.schema(columns, metadata=METADATA if says_synthetic else None), io.BytesIO()
+    with pq.ParquetWriter(sink, schema, compression="snappy") as writer:
+        for cells, times in table.row_order().batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // len(columns)))):
+            arrays = [
+                pa.DictionaryArray.from_arrays(
+                    _numbers(np.repeat(bins[cells].astype(np.int32), times), pa.int32()), texts, ordered=order
+                )
+                for bins, texts, order in zip(table.counts.bins, labels, table.ordered, strict=True)
+            ]
+            if table.weights is not None:
+                arrays.append(_numbers(np.repeat(table.weights[cells], times).astype(float), pa.float64()))
+            if table.marked:
+                arrays.append(_numbers(np.full(times.sum(), int(MARK), dtype=np.int8), pa.int8()))
+            writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
+            yield _taken(sink)
+    yield _taken(sink)
+
+
+def _taken(sink: io.BytesIO) -> bytes:
+    """What was written to it since the last time."""
+    content = sink.getvalue()
+    sink.seek(0)
+    sink.truncate()
+    return content
 
 
 def _numbers(values: np.ndarray, kind: Any) -> Any:

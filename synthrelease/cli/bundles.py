@@ -79,7 +79,7 @@ def card(
 
     Spends nothing and reads no private data.
     """
-    from synthrelease.bundle import check_free, write_folder
+    from synthrelease.bundle import check_free, new_folder, write_folder
     from synthrelease.bundle.signing import signing_key
     from synthrelease.specification.spec import load_spec
 
@@ -101,7 +101,8 @@ def card(
     if not all(check.passed for check in report.checks if check.name not in ("documents", "weights")):  # these are written anew
         print_report(report)
         raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
-    write_folder(rewritten(read_files(bundle), spec), target, key)
+    with new_folder(target) as new:
+        new.seal(rewritten(read_files(bundle), spec, new.keep), key)
     warn_of_gaps(spec)
     out.print(f"The release with the new texts is in {str(target)}.")
     print_outcomes(target)

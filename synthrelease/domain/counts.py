@@ -55,13 +55,13 @@ class Counts:
         if not occurs.all():
             first, sums = first[occurs], sums[occurs]
         bins = tuple(_small(column[first], size) for column, size in zip(digits, layout.sizes, strict=True))
-        return cls._known(layout, sums, bins=bins)
+        return cls.known(layout, sums, bins=bins)
 
     @classmethod
     def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
         """The rows with these (n_rows,) codes, which do not decrease."""
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        return cls._known(layout, np.diff(starts, append=len(codes)), codes=codes[starts])
+        return cls.known(layout, np.diff(starts, append=len(codes)), codes=codes[starts])
 
     @classmethod
     def empty(cls, layout: Layout) -> Counts:
@@ -69,7 +69,7 @@ class Counts:
         return cls.of(layout, [np.zeros(0, dtype=np.int64)] * len(layout.sizes))
 
     @classmethod
-    def _known(
+    def known(
         cls,
         layout: Layout,
         counts: np.ndarray,
@@ -147,11 +147,11 @@ class Counts:
         """The rows of the cells where `mask` (n_cells,) is True."""
         codes = None if self._codes is None else self._codes[mask]
         bins = None if self._bins is None else tuple(bins[mask] for bins in self._bins)
-        return Counts._known(self.layout, self.counts[mask], codes=codes, bins=bins)
+        return Counts.known(self.layout, self.counts[mask], codes=codes, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
         """The same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
-        other = Counts._known(self.layout, np.asarray(counts, dtype=np.int64), codes=self._codes, bins=self._bins)
+        other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), codes=self._codes, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:

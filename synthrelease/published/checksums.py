@@ -6,6 +6,8 @@ import hashlib
 import re
 from collections.abc import Mapping
 
+from synthrelease.published.files import Files
+
 NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
 
@@ -16,7 +18,8 @@ def sha256(content: bytes) -> str:
 
 def checksum_file(contents: Mapping[str, bytes]) -> bytes:
     """SHA256SUMS for files by name."""
-    return "".join(f"{sha256(contents[name])}  {name}\n" for name in sorted(contents)).encode("ascii")
+    files = contents if isinstance(contents, Files) else Files(contents)
+    return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
 
 
 def read_checksums(content: bytes) -> dict[str, str] | None:

@@ -12,7 +12,8 @@ from synthrelease.connections import checked_path
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
-from synthrelease.published.lines import TableError, csv_lines, rows_of_table
+from synthrelease.published.files import HELD, OnDisk
+from synthrelease.published.lines import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
 
@@ -186,17 +187,30 @@ def _rows(path: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray
     """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
     shape = document.shape
     try:
-        lines = filter(None, csv_lines(_text(path).encode("utf-8")))
-        batches = list(rows_of_table(lines, shape))
+        batches = _batches(path, shape)
     except TableError as error:
         problem = error
     else:
-        found = sum(len(batch.bins[0]) for batch in batches)
+        found = sum(batch.n_rows for batch in batches)
         if found != document.n_rows:
             raise InputError(f"{path}: expected {document.n_rows} rows, as release.json says; found {found}.")
         whole = np.empty((found, len(shape.names)), dtype=np.min_scalar_type(max(shape.layout.sizes)))
-        for column, parts in enumerate(zip(*(batch.bins for batch in batches), strict=True)):
-            whole[:, column] = np.concatenate(parts)
-        weights = [batch.weights for batch in batches if batch.weights is not None]
+        for column in range(len(shape.names)):
+            whole[:, column] = np.concatenate([batch.repeated(batch.bins[column]) for batch in batches])
+        weights = [batch.repeated(batch.weights) for batch in batches if batch.weights is not None]
         return whole, np.concatenate(weights) if shape.weighted else None
     raise InputError(f"{path}: {problem}.")
+
+
+def _batches(path: Path, shape: TableShape) -> list[RowsBatch]:
+    """The rows of data.csv, a large one piece by piece where it is as this program writes it.
+
+    Raises TableError for another table, and InputError where there is none.
+    """
+    try:
+        if path.stat().st_size > HELD:
+            return list(written_rows(OnDisk.of(path), shape))
+    except (OSError, OtherLines):  # said better below
+        pass
+    lines = filter(None, csv_lines(_text(path).encode("utf-8")))
+    return list(rows_of_table(lines, shape))

@@ -1,19 +1,32 @@
-"""data.csv and data.parquet, read back: the released rows as counts of the bins of their schema."""
+"""data.csv and data.parquet, read back piece by piece: the released rows as counts of the bins of their schema."""
 
 from __future__ import annotations
 
-import io
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.margins import WEIGHT
+from synthrelease.domain.schema import Layout
 from synthrelease.errors import listing
-from synthrelease.published.lines import MARK, RowsBatch, TableError, TableShape, csv_lines, rows_of_table
+from synthrelease.published.files import Content
+from synthrelease.published.lines import (
+    MARK,
+    LabelledBins,
+    NoLabel,
+    OtherLines,
+    RowsBatch,
+    TableError,
+    TableShape,
+    count_lines,
+    csv_lines,
+    rows_of_table,
+    written_rows,
+)
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -21,13 +34,38 @@ if TYPE_CHECKING:
 
     from synthrelease.domain.synthetic_table import SyntheticTable
 
-_BATCH = 2**22
-"""Bytes of data.csv that are taken apart to lines at a time, about."""
-
-
 NOTICE = "Synthetic data. No row is a person."
 """What a file says of itself first, where its format has a place for it."""
 METADATA = {b"description": NOTICE.encode("ascii")}
+_ROOM = 2**27
+"""Different rows, for more of which no room is kept beforehand: a file may hold line ends alone."""
+
+
+class RowOrder:
+    """Rows in the order of their cells, some at a time: which cells these are, and how often each stands among them.
+
+    Parameters
+    ----------
+    counts : (n_cells,) how often each cell occurs.
+    """
+
+    def __init__(self, counts: np.ndarray):
+        self._counts, self._ends = counts, np.cumsum(counts)
+        self.total = int(self._ends[-1]) if len(counts) else 0
+
+    def between(self, start: int, stop: int) -> tuple[slice, np.ndarray]:
+        """Of the rows from `start` to before `stop`, which is above it: their cells, and how many of them are of each."""
+        first, last = np.searchsorted(self._ends, [start, stop - 1], side="right")
+        cells = slice(int(first), int(last) + 1)
+        times = self._counts[cells].copy()
+        times[-1] -= self._ends[last] - stop
+        times[0] -= start - (self._ends[first] - self._counts[first])
+        return cells, times
+
+    def batches(self, most: int) -> Iterator[tuple[slice, np.ndarray]]:
+        """All rows, at most so many at a time."""
+        for start in range(0, self.total, most):
+            yield self.between(start, min(start + most, self.total))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -62,73 +100,125 @@ class ReleasedTable:
     def names(self) -> tuple[str, ...]:
         return self.counts.layout.columns
 
+    def row_order(self) -> RowOrder:
+        """Its rows, some at a time."""
+        return RowOrder(self.counts.counts)
+
+    def has(self, batches: Iterable[RowsBatch]) -> bool:
+        """Whether these are its rows, in their order and with their weights."""
+        order, done = self.row_order(), 0
+        for batch in batches:
+            rows = len(batch.bins[0])
+            if done + rows > order.total:
+                return False
+            cells, times = order.between(done, done + rows)
+            done += rows
+            columns = list(zip(self.counts.bins, batch.bins, strict=True))
+            if self.weights is not None and batch.weights is not None:
+                columns.append((self.weights, batch.weights))
+            once = len(times) == rows
+            if not all(np.array_equal(own[cells] if once else np.repeat(own[cells], times), other) for own, other in columns):
+                return False
+        return done == order.total
+
     def one_way(self, column: int) -> np.ndarray:
         """(n_bins,) how many rows each bin of a column has."""
-        return self.counts.marginal((column,))
+        return self._one_ways[column]
+
+    @cached_property
+    def _one_ways(self) -> list[np.ndarray]:
+        return [self.counts.marginal((column,)) for column in range(len(self.names))]
 
     def two_way(self, left: int, right: int) -> np.ndarray:
         """(n_bins of left, n_bins of right) counts of two columns, left before right."""
         return self.counts.marginal((left, right))
 
 
-def read_csv(content: bytes, shape: TableShape) -> ReleasedTable:
+def read_csv(content: Content, shape: TableShape) -> ReleasedTable:
     """data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
 
     Raises
     ------
     TableError : when the header or a value is not one of the schema.
     """
-    short, times = (content, None) if shape.weighted else _without_repetitions(content)
+    most = min(count_lines(content), _ROOM)
     try:
-        return _table_of(csv_lines(short), shape, times)
-    except TableError:
-        if times is None:
-            raise
-    return _table_of(csv_lines(content), shape, None)  # for the number of the line
+        return table_of(written_rows(content, shape), shape, most)
+    except OtherLines:
+        return table_of(rows_of_table(csv_lines(content), shape), shape, most)
 
 
-def _without_repetitions(content: bytes) -> tuple[bytes, np.ndarray | None]:
-    """The header and each different line once, and how often; the content itself where a line end may stand inside a value.
+def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> ReleasedTable:
+    """The table of these rows.
 
-    A released table repeats each of its lines as often as rows are equal, so that few are left to be taken apart.
+    Parameters
+    ----------
+    most : how many of them there may be in the order of their cells, for which no memory is taken twice.
+
+    Raises
+    ------
+    TableError : where there are none, or equal ones have different weights.
     """
-    if b'"' in content or b"\r" in content:
-        return content, None
-    times, start = Counter[bytes](), content.find(b"\n") + 1
-    while 0 < start < len(content):
-        stop = content.find(b"\n", start + _BATCH)
-        stop = len(content) if stop < 0 else stop
-        times.update(content[start:stop].removesuffix(b"\n").split(b"\n"))
-        start = stop + 1
-    header = content[: content.find(b"\n") + 1]
-    if not times:
-        return content, None
-    return header + b"\n".join(times) + b"\n", np.fromiter(times.values(), dtype=np.int64, count=len(times))
-
-
-def _table_of(lines: Iterator[Sequence[str]], shape: TableShape, times: np.ndarray | None) -> ReleasedTable:
-    """The table of these lines, the header before them; `times` says how often each occurs, once when it is None."""
-    counts, done, weighted = Tally(shape.layout), 0, list[RowsBatch]()
-    for batch in rows_of_table(lines, shape):
-        rows = len(batch.bins[0])
-        counts.add(Counts.of(shape.layout, batch.bins, None if times is None else times[done : done + rows]))
-        done += rows
+    in_order, others, weighted = _InOrder(shape.layout, most), Tally(shape.layout), list[RowsBatch]()
+    for batch in batches:
+        counts = Counts.of(shape.layout, batch.bins, batch.times)
+        if not in_order.append(counts):
+            others.add(counts)
         weighted += [batch] if shape.weighted else []
-    if not done:
+    total, rest = in_order.table(), others.total()
+    total = total + rest if len(rest) else total
+    if not len(total):
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
-    weights = np.concatenate([batch.weights for batch in weighted if batch.weights is not None]) if weighted else None
     return ReleasedTable(
         labels=shape.labels,
         ordered=shape.ordered,
-        counts=counts.total(),
-        weights=None if weights is None else _of_cells(counts.total(), [batch.bins for batch in weighted], weights),
+        counts=total,
+        weights=_of_cells(total, weighted) if shape.weighted else None,
         marked=shape.marked,
     )
 
 
-def _of_cells(counts: Counts, batches: Sequence[Sequence[np.ndarray]], weights: np.ndarray) -> np.ndarray:
-    """(n_cells,) the weight that all rows of each cell have, from the bins and the weights of the rows."""
-    cells = np.concatenate([counts.find(bins) for bins in batches])
+class _InOrder:
+    """Cells that come in their order, as those of a released table do: put where they stay, and never sorted again.
+
+    Parameters
+    ----------
+    most : how many there is room for. The system gives memory to those alone that come.
+    """
+
+    def __init__(self, layout: Layout, most: int):
+        kinds = [np.int64] if layout.has_codes else [np.min_scalar_type(max(size - 1, 0)) for size in layout.sizes]
+        self._layout, self._end = layout, 0
+        self._cells, self._counts = [np.empty(most, dtype=kind) for kind in kinds], np.empty(most, dtype=np.int64)
+
+    def append(self, table: Counts) -> bool:
+        """Put the cells of a table, which is not empty, behind the others; False where they do not belong or fit there."""
+        cells = [table.codes] if self._layout.has_codes else table.bins
+        first = [int(bins[0]) for bins in cells]
+        last = [int(bins[self._end - 1]) for bins in self._cells] if self._end else [-1]
+        again = int(first == last)
+        end = self._end + len(table) - again
+        if first < last or end > len(self._counts):
+            return False
+        if again:
+            self._counts[self._end - 1] += table.counts[0]
+        for own, bins in zip((*self._cells, self._counts), (*cells, table.counts), strict=True):
+            own[self._end : end] = bins[again:]
+        self._end = end
+        return True
+
+    def table(self) -> Counts:
+        """All cells that were put there."""
+        cells, counts = [own[: self._end] for own in self._cells], self._counts[: self._end]
+        if self._layout.has_codes:
+            return Counts.known(self._layout, counts, codes=cells[0])
+        return Counts.known(self._layout, counts, bins=tuple(cells))
+
+
+def _of_cells(counts: Counts, batches: Sequence[RowsBatch]) -> np.ndarray:
+    """(n_cells,) the weight that all rows of each cell have."""
+    cells = counts.find([np.concatenate(bins) for bins in zip(*(batch.bins for batch in batches), strict=True)])
+    weights = np.concatenate([batch.weights for batch in batches if batch.weights is not None])
     of_cells = np.zeros(len(counts))
     of_cells[cells] = weights
     if not np.array_equal(of_cells[cells], weights):
@@ -136,8 +226,15 @@ def _of_cells(counts: Counts, batches: Sequence[Sequence[np.ndarray]], weights: 
     return of_cells
 
 
-def read_parquet(content: bytes, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None) -> ReleasedTable:
-    """data.parquet as counts; with the weights that stand after its columns, where it is a weighted one.
+def read_parquet(content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None) -> ReleasedTable:
+    """data.parquet as counts. Parameters and errors as of `parquet_rows`."""
+    return table_of(parquet_rows(content, shape, says_synthetic, n_rows), shape)
+
+
+def parquet_rows(
+    content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None
+) -> Iterator[RowsBatch]:
+    """Batches of the rows of data.parquet, in their order; with the weights after its columns, where it is a weighted one.
 
     Parameters
     ----------
@@ -152,7 +249,8 @@ def read_parquet(content: bytes, shape: TableShape, says_synthetic: bool = False
     import pyarrow.parquet as pq
 
     try:
-        file = pq.ParquetFile(io.BytesIO(content))
+        source = pa.BufferReader(content) if isinstance(content, bytes) else pa.OSFile(str(content.path))
+        file = pq.ParquetFile(source, buffer_size=_BUFFER)
         schema, footer = file.schema_arrow, file.metadata
     except (pa.ArrowException, OSError):
         file = None
@@ -168,26 +266,34 @@ def read_parquet(content: bytes, shape: TableShape, says_synthetic: bool = False
     if not footer.num_rows:
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
     _check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))
+    places, batches, line = [LabelledBins(labels) for labels in shape.labels], file.iter_batches(shape.rows_per_batch), 2
+    while (batch := _next(batches)) is not None:
+        if shape.marked and not np.all(batch[SYNTHETIC].to_numpy(zero_copy_only=False) == int(MARK)):
+            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
+        bins = []
+        for name, known, column in zip(shape.names, places, batch.columns, strict=False):
+            try:
+                bins.append(known.bins(column))
+            except NoLabel as found:
+                row = line + found.row
+                raise TableError(f"expected a bin of {name!r} in line {row}, found something else") from None
+        yield RowsBatch(bins=bins, weights=batch[WEIGHT].to_numpy(zero_copy_only=False) if shape.weighted else None)
+        line += batch.num_rows
+
+
+def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:
+    """The next batch of a Parquet file, None after the last. Raises TableError."""
+    import pyarrow as pa
+
     try:
-        found = file.read(use_threads=False)  # read_table would import pandas
+        return next(batches, None)
     except (pa.ArrowException, OSError):
-        found = None
-    if found is None:
-        raise TableError("expected a Parquet file, found something else")
-    if shape.marked and not np.all(found[SYNTHETIC].to_numpy() == int(MARK)):
-        raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
-    columns = found.columns[: len(shape.names)]
-    bins = [_bins(name, column, known) for name, column, known in zip(shape.names, columns, shape.labels, strict=True)]
-    counts = Counts.of(shape.layout, bins)
-    return ReleasedTable(
-        labels=shape.labels,
-        ordered=shape.ordered,
-        counts=counts,
-        weights=_of_cells(counts, [bins], found[WEIGHT].to_numpy()) if shape.weighted else None,
-        marked=shape.marked,
-    )
+        pass
+    raise TableError("expected a Parquet file, found something else")
 
 
+_BUFFER = 2**16
+"""Bytes of each column that are read at a time."""
 _BYTES_OF_A_VALUE = 32
 """At most, in Parquet pages of dictionaries before they are compressed, with what stands around them."""
 
@@ -202,18 +308,3 @@ def _check_footer(footer: Any, n_rows: int | None, label_bytes: int) -> None:
     most = (footer.num_rows + 1000) * footer.num_columns * _BYTES_OF_A_VALUE + len(groups) * 4 * label_bytes
     if in_groups != footer.num_rows or values - {0} or sum(group.total_byte_size for group in groups) > most:
         raise TableError("expected a Parquet file of as many values as rows, found another")
-
-
-def _bins(name: str, column: pa.ChunkedArray, labels: Sequence[str]) -> np.ndarray:
-    """(n_rows,) the bins of a column of Parquet, whose dictionary may hold the labels in any order."""
-    whole, places = column.combine_chunks(), {label: place for place, label in enumerate(labels)}
-    written = np.array([places.get(label, -1) for label in whole.dictionary.to_pylist()] + [-1], dtype=np.int64)
-    if whole.indices.null_count:  # pyarrow would import pandas to fill them, and also for `to_numpy`
-        missing = len(written) - 1
-        found = np.array([missing if place is None else place for place in whole.indices.to_pylist()])
-    else:
-        found = np.from_dlpack(whole.indices)
-    bins = written[found]
-    if (bins < 0).any():
-        raise TableError(f"expected a bin of {name!r} in line {int(np.argmax(bins < 0)) + 2}, found something else")
-    return bins

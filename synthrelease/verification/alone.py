@@ -6,7 +6,7 @@ all that it imports (docs/architecture.md has its size).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -15,10 +15,10 @@ from typing import Any
 import numpy as np
 
 from synthrelease.errors import Unexpected
-from synthrelease.published.checksums import sha256
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
-from synthrelease.published.table import ReleasedTable, read_csv, read_parquet
+from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, table_of
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
 from synthrelease.verification.charges import charges
@@ -50,7 +50,7 @@ class Alone:
 
 
 def verify_alone(
-    files: Mapping[str, bytes],
+    files: Files,
     public_key: Path | None = None,
     commitment: Path | None = None,
     earlier: Sequence[Earlier] = (),
@@ -93,7 +93,7 @@ def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
     return Alone(checks=(*checks, failed, *left), signature=signed)
 
 
-def _document(files: Mapping[str, bytes]) -> ReleaseDocument | Check:
+def _document(files: Files) -> ReleaseDocument | Check:
     name = "release.json"
     if name not in files:
         return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
@@ -132,26 +132,23 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
         return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
 
 
-def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTable | Check:
+def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     problems = [
         f"{name}: its checksum is not the one in release.json"
         for name, stated in document.files.items()
-        if name not in files or sha256(files[name]) != stated
+        if name not in files or files.sha256(name) != stated
     ]
     problems += [
         f"{name}: expected in release.json, not there"
         for name in (document.csv, document.parquet)
         if name not in document.files
     ]
-    table, says_synthetic = None, document.bundle != BundleTable()
-    for name, read in (
-        (document.csv, read_csv),
-        (document.parquet, partial(read_parquet, says_synthetic=says_synthetic, n_rows=document.n_rows)),
-    ):
+    table = None
+    for name, read in ((document.csv, _read_csv), (document.parquet, _read_parquet)):
         if name not in files:
             continue
         try:
-            found = read(files[name], document.shape)
+            found = read(document, files.content(name), table)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
@@ -165,7 +162,19 @@ def _table(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleasedTab
     return table
 
 
+def _read_csv(document: ReleaseDocument, content: Content, table: ReleasedTable | None) -> ReleasedTable:
+    return read_csv(content, document.shape)
+
+
+def _read_parquet(document: ReleaseDocument, content: Content, table: ReleasedTable | None) -> ReleasedTable:
+    """What data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second table."""
+    rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows)
+    return table if table is not None and table.has(rows()) else table_of(rows(), document.shape)
+
+
 def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
+    if left is right:
+        return True
     if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
         return False
     return left.counts.same_as(right.counts)

@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
-from synthrelease.bundle.table_files import csv_bytes
+from synthrelease.bundle.table_files import csv_pieces
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60
 
 
-def documents(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
+def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
     """Every document is what release.json and the table give, byte for byte."""
-    sizes = {name: len(files.get(name, b"")) for name in document.files}
+    sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
     problems = [f"{name}: expected in the bundle, not there" for name in expected if name not in files]
-    if files.get(document.csv) != csv_bytes(table):
+    if not files.holds(document.csv, csv_pieces(table)):
         problems.append(f"{document.csv}: expected sorted rows in the layout in which they were written, found another")
     for name, content in expected.items():
         if name in files and files[name] != content:

@@ -5,12 +5,13 @@ They belong to the part of the verification that stands alone: they import nothi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.reading import Earlier
@@ -30,7 +31,7 @@ class KnownFiles:
     earlier : other releases of the same register that were given.
     """
 
-    files: Mapping[str, bytes]
+    files: Files
     table: ReleasedTable
     rules: Plausibility
     earlier: Sequence[Earlier] = ()

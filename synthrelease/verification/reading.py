@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 from synthrelease.errors import InputError
 from synthrelease.published import signatures
-from synthrelease.published.checksums import NAME, checksum_file, read_checksums, sha256
+from synthrelease.published.checksums import NAME, checksum_file, read_checksums
+from synthrelease.published.files import HELD, Files, OnDisk
 from synthrelease.verification.checks import Check
 
 MAX_BYTES = 4_000_000_000
-Earlier = tuple[Path, Mapping[str, bytes]]
+Earlier = tuple[Path, Files]
 """Another release: its folder, and its files by name."""
 
 
-def read_files(folder: Path) -> dict[str, bytes]:
-    """The content of every file.
+def read_files(folder: Path) -> Files:
+    """Every file: a small one as its content, a large one read once for its checksum.
 
     Raises
     ------
@@ -35,15 +36,25 @@ def read_files(folder: Path) -> dict[str, bytes]:
             elif sum(entry.stat().st_size for entry in entries) > MAX_BYTES:
                 problem = "expected files of at most 4 GB in all, found larger ones"
             else:
-                contents = {entry.name: entry.read_bytes() for entry in entries}
+                contents = {
+                    entry.name: OnDisk.of(entry) if entry.stat().st_size > HELD else entry.read_bytes() for entry in entries
+                }
         except OSError as error:
             problem = f"expected files that can be read, found one that cannot ({error.strerror})"
     if problem:
         raise InputError(f"{folder}: {problem}.")
-    return contents
+    return Files(contents)
 
 
-def checksums(files: Mapping[str, bytes]) -> Check:
+def check_unchanged(folder: Path, files: Files) -> None:
+    """Raises InputError when somebody changed a file that was read more than once."""
+    for name in files.changed():
+        raise InputError(
+            f"{folder}: expected files that stay as they are while they are looked at, found that {name} was changed."
+        )
+
+
+def checksums(files: Files) -> Check:
     """Every file is listed in SHA256SUMS with its checksum, and every listed file is there."""
     name = "checksums"
     listed = read_checksums(files[NAME]) if NAME in files else None
@@ -52,9 +63,9 @@ def checksums(files: Mapping[str, bytes]) -> Check:
     present = set(files) - {NAME, signatures.SIGNATURE}
     problems = [f"{missing}: listed in {NAME}, but not there" for missing in sorted(set(listed) - present)]
     problems += [f"{extra}: there, but not listed in {NAME}" for extra in sorted(present - set(listed))]
-    changed = [file for file in sorted(present & set(listed)) if sha256(files[file]) != listed[file]]
+    changed = [file for file in sorted(present & set(listed)) if files.sha256(file) != listed[file]]
     problems += [f"{file}: its checksum is not the one in {NAME}" for file in changed]
-    if not problems and files[NAME] != checksum_file({file: files[file] for file in present}):
+    if not problems and files[NAME] != checksum_file(files.of(present)):
         problems = [f"{NAME}: expected the layout in which it was written, found another"]
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
@@ -67,7 +78,7 @@ class Signature:
     signed_by: str | None
 
 
-def signature(files: Mapping[str, bytes], public_key: Path | None) -> Signature:
+def signature(files: Files, public_key: Path | None) -> Signature:
     """SHA256SUMS was signed with the given key, or with the one in the bundle when none is given.
 
     Raises
@@ -86,7 +97,7 @@ def signature(files: Mapping[str, bytes], public_key: Path | None) -> Signature:
     return Signature(check=Check(name="signature", found=f"{found}, {fingerprint}"), signed_by=fingerprint)
 
 
-def _signature_problems(files: Mapping[str, bytes], trusted: signatures.Ed25519PublicKey | None) -> Iterator[str]:
+def _signature_problems(files: Files, trusted: signatures.Ed25519PublicKey | None) -> Iterator[str]:
     for name in (signatures.SIGNATURE, signatures.PUBLIC_KEY):
         if name not in files:
             yield f"{name}: expected in a signed bundle, not there"

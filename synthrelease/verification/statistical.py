@@ -2,23 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from synthrelease.bundle.document import package_version
 from synthrelease.bundle.statistical import statistical_files
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 
-def statistical(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Check:
+def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
     """Every file for a statistical package holds the rows of the table, the labels of its bins, and nothing else."""
     problems = tuple(_problems(document, table, files))
     return Check(name="statistical files", found="the rows and labels of the table", problems=problems)
 
 
-def _problems(document: ReleaseDocument, table: ReleasedTable, files: Mapping[str, bytes]) -> Iterator[str]:
+def _problems(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Iterator[str]:
     names = [name for name in document.files if name.endswith((".dta", ".sav"))]
     try:
         expected = statistical_files(document, table)
@@ -27,8 +28,8 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, files: Mapping[st
         return
     yield from (f"{name}: expected in release.json, not there" for name in expected if name not in document.files)
     yield from (f"{name}: not a file that [bundle] asks for" for name in names if name not in expected)
-    for name, content in expected.items():
-        if name in files and files[name] != content:
+    for name, pieces in expected.items():
+        if name in files and not files.holds(name, pieces):
             own, theirs = package_version("pyreadstat"), document.versions.get("pyreadstat", "of another version")
             hint = "" if own == theirs else f" (it was written with pyreadstat {theirs}, this is {own})"
             yield f"{name}: expected the rows, labels and missing codes of the table as they were written, found others{hint}"

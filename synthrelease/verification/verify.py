@@ -10,11 +10,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.beyond import beyond
 from synthrelease.verification.checks import Check, Report, made
-from synthrelease.verification.reading import Earlier, read_files
+from synthrelease.verification.reading import check_unchanged, read_files
 from synthrelease.verification.schema import Rebuilt
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
@@ -54,21 +55,27 @@ def verify_bundle(
     included, only a signature or a commitment helps (docs/bundle.md).
     """
     others = [(Path(each), read_files(Path(each))) for each in earlier]
-    return verify_files(read_files(Path(folder)), public_key, others, commitment, plan=plan, documents=documents)
+    files = read_files(Path(folder))
+    try:
+        return verify_files(files, public_key, others, commitment, plan=plan, documents=documents)
+    finally:
+        for path, read in ((Path(folder), files), *others):
+            check_unchanged(path, read)
 
 
 def verify_files(
     files: Mapping[str, bytes],
     public_key: str | Path | None = None,
-    earlier: Sequence[Earlier] = (),
+    earlier: Sequence[tuple[Path, Mapping[str, bytes]]] = (),
     commitment: str | Path | None = None,
     *,
     plan: bool = True,
     documents: bool = True,
 ) -> Report:
     """The same for files by name."""
+    files, others = Files(files), [(path, Files(each)) for path, each in earlier]
     key, committed = (None if path is None else Path(path) for path in (public_key, commitment))
-    alone = verify_alone(files, key, committed, earlier)
+    alone = verify_alone(files, key, committed, others)
     checks = list(alone.checks)
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
@@ -86,7 +93,7 @@ def verify_files(
     )
 
 
-def _planned(files: Mapping[str, bytes], document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:
+def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:
     """What takes the classes of criteria and generators."""
     from synthrelease.verification.configuration import configuration
     from synthrelease.verification.figures import figures
@@ -102,7 +109,7 @@ def _planned(files: Mapping[str, bytes], document: ReleaseDocument, rebuilt: Reb
 
 
 def _written(
-    files: Mapping[str, bytes],
+    files: Files,
     document: ReleaseDocument,
     rebuilt: Rebuilt,
     table: ReleasedTable,

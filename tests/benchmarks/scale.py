@@ -1,6 +1,7 @@
 """Every phase of a release for tables of several sizes, beside its limit and beside other programs, in one run.
 
-    python -m tests.benchmarks.scale [--tables 6x160000 ...] [--fits 6x160000 ...] [--peers-python PYTHON] [--seconds 120]
+    python -m tests.benchmarks.scale [--tables 6x160000 ...] [--phases release verify] [--fits 6x160000 ...]
+        [--peers-python PYTHON] [--seconds 120]
 
 Tables are made in a temporary folder and measured one by one, every line in a process of its own; `scale_phases.py` says what
 the limits are. Counts of pyarrow, polars and duckdb must be the same as ours. Models of mbi, dpmm and DataSynthesizer are
@@ -26,6 +27,8 @@ from tests.benchmarks.cluster import ROOT
 
 PEERS = Path(__file__).with_name("scale_peers.py")
 COUNTS, FITS = ("pyarrow", "polars", "duckdb"), ("mbi", "dpmm", "DataSynthesizer")
+PHASES = ("count", "attempt", "release", "verify")
+"""`verify` needs the `release` of the same run."""
 TABLES = ("6x160000", "6x1600000", "6x16000000", "20x160000", "20x1600000", "60x160000", "60x1000000")
 Line = dict[str, Any]
 
@@ -93,9 +96,9 @@ def table(folder: Path, text: str, options: argparse.Namespace) -> None:
     subprocess.run(maker, check=True, cwd=ROOT, env=os.environ | {"PYTHONPATH": str(ROOT)})
     print(f"\n### {columns} columns, {rows:,} rows\n", flush=True)
     print("| phase | processor seconds | its limit | peak MB | million rows per second |\n|---|---|---|---|---|", flush=True)
-    for kind in ("csv", "parquet"):
+    for kind in ("csv", "parquet") if "count" in options.phases else ():
         compare(folder, kind, rows, options.peers_python)
-    for what in ("attempt", "release"):
+    for what in [each for each in PHASES if each in options.phases and each != "count"]:
         for line in ours(folder, what):
             show(line, 0)
     if text in options.fits:
@@ -107,6 +110,7 @@ def table(folder: Path, text: str, options: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--tables", nargs="*", default=TABLES)
+    parser.add_argument("--phases", nargs="*", choices=PHASES, default=PHASES)
     parser.add_argument("--fits", nargs="*", default=("6x160000", "20x160000"))
     parser.add_argument("--peers-python", default=sys.executable)
     parser.add_argument("--seconds", type=int, default=120, help="of the processor, for each fit of another program")

@@ -1,6 +1,6 @@
 """What `scale.py` measures in a process of its own: one phase, or several that need each other, each beside its limit.
 
-    python -m tests.benchmarks.scale_phases FOLDER {count-csv,count-parquet,attempt,release,bins}
+    python -m tests.benchmarks.scale_phases FOLDER {count-csv,count-parquet,attempt,release,verify,bins}
 
 FOLDER is one of `scale_tables.py`. Prints JSON: a list of lines, each with processor seconds of all threads (most libraries are
 loaded before), and what the least work of that kind takes on the same machine in the same minute:
@@ -20,7 +20,6 @@ import resource
 import secrets
 import statistics
 import sys
-import tempfile
 import time
 from collections.abc import Callable
 from functools import partial
@@ -177,9 +176,8 @@ def attempts(folder: Path, spec: ReleaseSpec) -> list[Line]:
 
 
 def written(folder: Path, spec: ReleaseSpec) -> list[Line]:
-    """A release of counts, its writing and its verification."""
+    """A release of counts, and its writing beside the table, for `verified`."""
     from synthrelease.bundle import write_bundle
-    from synthrelease.verification import verify_bundle
 
     start = time.process_time()
     for _ in range(10):
@@ -189,23 +187,31 @@ def written(folder: Path, spec: ReleaseSpec) -> list[Line]:
         start = time.process_time()
     if result is None:
         return []
+    seconds = time.process_time() - start
     lines: list[Line] = [
-        {"phase": "release, from the file to a candidate", "seconds": time.process_time() - start, "limit": None}
+        {"phase": "release, from the file to a candidate", "seconds": seconds, "limit": None, "peak_mb": peak_megabytes()}
     ]
-    with tempfile.TemporaryDirectory() as out:
-        start = time.process_time()
-        published = write_bundle(result, Path(out) / "release", None)
-        seconds = time.process_time() - start
-        files = [path for path in published.rglob("*") if path.is_file()]
-        size = sum(path.stat().st_size for path in files)
-        limit = spent(lambda: (Path(out) / "bytes").write_bytes(b"0" * size))
-        lines.append({"phase": f"write ({size / 1e6:.1f} MB)", "seconds": seconds, "limit": limit})
-        start = time.process_time()
-        report = verify_bundle(published)
-        seconds = time.process_time() - start
-        limit = spent(lambda: [reading(path, lambda block: hashlib.sha256(block).digest()) for path in files])
-        lines.append({"phase": "verify" if report.passed else "verify, failed", "seconds": seconds, "limit": limit})
-    return [line | {"peak_mb": peak_megabytes()} for line in lines]
+    start = time.process_time()
+    published = write_bundle(result, folder / "release", None)
+    seconds, peak = time.process_time() - start, peak_megabytes()
+    size = sum(path.stat().st_size for path in published.iterdir())
+    limit = spent(lambda: (folder / "bytes").write_bytes(b"0" * size))
+    phase = f"write ({size / 1e6:.1f} MB)"
+    return [*lines, {"phase": phase, "seconds": seconds, "limit": limit, "peak_mb": peak}]
+
+
+def verified(folder: Path, spec: ReleaseSpec) -> list[Line]:
+    """The verification of what `written` wrote, where it did, in a process that did nothing else."""
+    from synthrelease.verification import verify_bundle
+
+    if not (folder / "release").is_dir():
+        return []
+    start = time.process_time()
+    report = verify_bundle(folder / "release")
+    seconds, peak = time.process_time() - start, peak_megabytes()
+    files = list((folder / "release").iterdir())
+    limit = spent(lambda: [reading(path, lambda block: hashlib.sha256(block).digest()) for path in files])
+    return [{"phase": "verify" if report.passed else "verify, failed", "seconds": seconds, "limit": limit, "peak_mb": peak}]
 
 
 def bins(folder: Path, spec: ReleaseSpec) -> list[Line]:
@@ -223,7 +229,7 @@ def main() -> None:
     if what.startswith("count-"):
         lines = count(folder, spec, what.removeprefix("count-"))
     else:
-        lines = {"attempt": attempts, "release": written, "bins": bins}[what](folder, spec)
+        lines = {"attempt": attempts, "release": written, "verify": verified, "bins": bins}[what](folder, spec)
     print(json.dumps(lines))
 
 

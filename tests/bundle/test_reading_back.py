@@ -10,11 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.bundle.table_files import csv_bytes
+from synthrelease.bundle.table_files import csv_pieces
 from synthrelease.domain.counts import Counts
-from synthrelease.published import table as tables
-from synthrelease.published.lines import TableError, TableShape, csv_lines
-from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.published import lines
+from synthrelease.published.lines import TableError, TableShape, csv_lines, rows_of_table
+from synthrelease.published.table import ReleasedTable, read_csv, table_of
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(2, 3)
@@ -28,7 +28,7 @@ def shape_of(labels: tuple[tuple[str, ...], ...]) -> TableShape:
 
 def line_by_line(content: bytes, labels: tuple[tuple[str, ...], ...]) -> ReleasedTable:
     """Without leaving repetitions out: the reference."""
-    return tables._table_of(csv_lines(content), shape_of(labels), None)
+    return table_of(rows_of_table(csv_lines(content), shape_of(labels)), shape_of(labels))
 
 
 def outcome(read: ReleasedTable | TableError) -> object:
@@ -50,9 +50,9 @@ def both(content: bytes, labels: tuple[tuple[str, ...], ...]) -> tuple[object, o
 def test_a_written_table_is_read_back(codes: list[int], quoted: bool, piece: int) -> None:
     counts = Counts(LAYOUT, np.array(codes))
     labels = QUOTED if quoted else PLAIN
-    content = csv_bytes(ReleasedTable(labels=labels, ordered=(False, True), counts=counts))
+    content = b"".join(csv_pieces(ReleasedTable(labels=labels, ordered=(False, True), counts=counts)))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(tables, "_BATCH", piece)
+        patch.setattr(lines, "_BLOCK", piece)
         found, reference = both(content, labels)
         unsorted = b"\n".join([content.split(b"\n")[0], *content.split(b"\n")[:0:-1]]).replace(b"\n\n", b"\n")
         assert quoted or both(unsorted, labels) == (found, reference)
@@ -63,16 +63,17 @@ HEADER = ",".join(LAYOUT.columns).encode()
 
 
 @pytest.mark.parametrize(
-    "lines",
+    "rest",
     [
         b"", b"\n", b"\nno,0-4\n\n", b"\n\nno,0-4\n", b"\nno,0-4\n\nyes,5-9\n", b"\nno,0-4\nno,0-4\nno,0-5\nno,0-4\n",
         b"\nno,0-4,\nno,0-4\n", b"\nno\n", b"\nno,0-4\nyes,5-9", b"\r\nno,0-4\r\nyes,5-9\r\n", b"\nno,0-4\rno,0-4\n",
-        b'\nno,"0-4"\nno,0-4\n', b'\nno,"0-4\n', b"\nno,0-4\n\xff,0-4\n", b"\nno,0-4\n \n", b"\nno,0-4\n,\n", b"\nno,\x00\n",
+        b'\nno,"0-4"\nno,0-4\n', b'\nno,"0-4\n', b"\nno,0-4\n\xff,0-4\n", b"\nno,0-4\n \n",
+        b"\n\xef\xbb\xbfno,0-4\n", b"\nno,0-4\n,\n", b"\nno,\x00\n",
     ],
 )  # fmt: skip
-def test_what_does_not_fit_is_said_as_line_by_line(lines: bytes) -> None:
+def test_what_does_not_fit_is_said_as_line_by_line(rest: bytes) -> None:
     """Blank lines, other line ends, quotes, missing and additional fields, bytes that are no text, no rows."""
-    found, reference = both(HEADER + lines, PLAIN)
+    found, reference = both(HEADER + rest, PLAIN)
     assert found == reference
 
 
@@ -86,10 +87,11 @@ def test_another_header_is_refused() -> None:
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
     code = (
-        "import sys; from synthrelease.bundle.table_files import parquet_bytes; "
+        "import sys; from synthrelease.bundle.table_files import parquet_pieces; "
         "from synthrelease.published.table import ReleasedTable; "
         "from tests.helpers.small import World; "
-        "print(len(parquet_bytes(ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])))), 'pandas' in sys.modules)"
+        "table = ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])); "
+        "print(len(b''.join(parquet_pieces(table))), 'pandas' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
     size, loaded = done.stdout.split()

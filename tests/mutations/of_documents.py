@@ -118,7 +118,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of Stata tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="bundle.statistical.files:dta_bytes",
+        place="bundle.statistical.files:_rows_at_once",
         old="_DTA_TIME.subn(_NO_DTA_TIME, content, count=1)",
         new="(content, 1)",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
@@ -135,7 +135,7 @@ OF_DOCUMENTS = (
         name="formats: verify does not look at the files for packages",
         breaks="an edited file passes, with release.json written anew",
         place="verification.statistical:_problems",
-        old="name in files and files[name] != content",
+        old="name in files and not files.holds(name, pieces)",
         new="False",
         tests=(f"{STATISTICAL}::test_an_edit_is_found_also_when_the_checksums_are_made_anew",),
     ),

@@ -267,7 +267,7 @@ OF_LEAKS = (
     Mutation(
         name="output: the files tell when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
-        place="bundle.folder:write_folder",
+        place="bundle.folder:new_folder",
         old="os.utime(path, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(f"{BUNDLE}::test_the_files_bear_no_time",),
@@ -275,9 +275,9 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table_files:csv_bytes",
-        old='"".join(rows)',
-        new='"".join(rows[::-1])',
+        place="bundle.table_files:csv_pieces",
+        old="[bins[cells] for bins in table.counts.bins]",
+        new="[bins[cells][::-1] for bins in table.counts.bins]",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
     ),
     Mutation(
@@ -291,7 +291,7 @@ OF_LEAKS = (
     Mutation(
         name="output: the folder may be entered by all",
         breaks="others read the release before it is signed off",
-        place="bundle.folder:write_folder",
+        place="bundle.folder:new_folder",
         old="check_free(folder)",
         new="check_free(folder)\nos.chmod(temporary, 493)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),

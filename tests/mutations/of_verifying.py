@@ -34,6 +34,22 @@ OF_VERIFYING = (
         tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
     ),
     Mutation(
+        name="verify: what the parser of data.csv leaves out is not looked for",
+        breaks="bytes that are no part of a label pass",
+        place="published.lines:_TakenApart.rows",
+        old="length != len(text)",
+        new="False",
+        tests=("tests/bundle/test_reading_back.py::test_what_does_not_fit_is_said_as_line_by_line",),
+    ),
+    Mutation(
+        name="verify: rows of data.parquet are compared as far as they go",
+        breaks="a file that lacks the last rows passes",
+        place="published.table:ReleasedTable.has",
+        old="done == order.total",
+        new="True",
+        tests=("tests/bundle/test_table_files.py::test_other_rows_another_order_and_other_weights_are_not_the_same_table",),
+    ),
+    Mutation(
         name="verify: the checksum of the specification is not compared",
         breaks="release.json names one specification, and another one is published",
         place="verification.stated:specification",

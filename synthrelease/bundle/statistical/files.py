@@ -2,20 +2,24 @@
 
 A bin is its number from 1 on, with its label as value label; a missing value is .a in Stata and -1, declared missing, in SPSS.
 Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
+
+pyreadstat takes a whole table in memory. Of data.dta it writes as many rows as the largest column has bins, and what it makes
+of each bin there is repeated for all rows, piece by piece; data.sav, which is compressed, it writes as a whole.
 """
 
 from __future__ import annotations
 
 import re
+import struct
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from synthrelease.bundle.statistical.names import SPSS, STATA
-from synthrelease.bundle.statistical.notes import with_note
+from synthrelease.bundle.statistical.notes import MAP, SECTIONS, with_note
 from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, variables
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
@@ -32,27 +36,82 @@ _SAV_TIME = slice(92, 109)
 _NO_SAV_TIME = b"01 Jan 8000:00:00"
 
 
-def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, bytes]:
-    """The table in the formats of statistical packages that were asked for, by name.
+_DATA, _LAST_OF_DATA = 9, 10
+"""Places in <map>: of the rows, and of what is behind them."""
+_KINDS = {65526: "<f8", 65527: "<f4", 65528: "<i4", 65529: "<i2", 65530: "i1"}
+"""Of numbers in Stata 14, by their codes in <variable_types>."""
+
+
+def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """The table in the formats of statistical packages that were asked for, by name, each as pieces.
 
     Raises
     ------
     InputError : when the library is missing.
     """
-    found = {}
+    found: dict[str, Iterable[bytes]] = {}
     if "stata" in document.bundle.formats:
-        found[f"{document.bundle.stem}.dta"] = dta_bytes(document, table)
+        found[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
     if "spss" in document.bundle.formats:
-        found[f"{document.bundle.stem}.sav"] = sav_bytes(document, table)
+        _library("sav")
+        found[f"{document.bundle.stem}.sav"] = (content for content in map(sav_bytes, [document], [table]))
     return found
 
 
-def dta_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
+class _DtaFile:
     """The table for Stata 14 and later."""
+
+    def __init__(self, document: ReleaseDocument, table: ReleasedTable):
+        self._table = table
+        occurring = [np.flatnonzero(table.one_way(column)) for column in range(len(table.names))]
+        few = max(map(len, occurring))
+        bins = [np.resize(each, few) for each in occurring]  # every bin that occurs: the kind of a column depends on them
+        weights = None if table.weights is None else np.repeat(table.weights[:1], few)
+        content = _rows_at_once(document, table, bins, weights)
+        start = content.find(MAP) + len(MAP)
+        places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start))
+        kinds = content[places[2] : places[3]].removeprefix(b"<variable_types>").removesuffix(b"</variable_types>")
+        kind = np.dtype([(str(place), _KINDS[code]) for place, (code,) in enumerate(struct.iter_unpack("<H", kinds))])
+        first, last = places[_DATA] + len(b"<data>"), places[_LAST_OF_DATA] - len(b"</data>")
+        self._row = np.frombuffer(content[first:last], dtype=kind)
+        self._bins = bins
+        number = content.find(b"<N>") + len(b"<N>")
+        if len(self._row) != few or struct.unpack_from("<Q", content, number) != (few,):
+            raise ValueError("a file of Stata of other rows")
+        total = table.counts.total
+        moved = [place + (total - few) * kind.itemsize * (at >= _LAST_OF_DATA) for at, place in enumerate(places)]
+        head = bytearray(content[:first])
+        struct.pack_into("<Q", head, number, total)
+        struct.pack_into(f"<{SECTIONS}Q", head, start, *moved)
+        self._head, self._tail = bytes(head), content[last:]
+
+    def pieces(self) -> Iterator[bytes]:
+        """The file piece by piece."""
+        table, kind = self._table, self._row.dtype
+        codes = []
+        for place, (bins, labels) in enumerate(zip(self._bins, table.labels, strict=True)):
+            of_bins = np.zeros(len(labels), dtype=kind[place])
+            of_bins[bins] = self._row[str(place)]
+            codes.append(of_bins)
+        yield self._head
+        for cells, times in table.row_order().batches(table.shape.rows_per_batch):
+            rows = np.repeat(self._row[:1], len(times))  # what marks a row stays
+            for place, (of_bins, bins) in enumerate(zip(codes, table.counts.bins, strict=True)):
+                rows[str(place)] = of_bins[bins[cells]]
+            if table.weights is not None:
+                rows[str(len(codes))] = table.weights[cells]
+            yield np.repeat(rows, times).tobytes()
+        yield self._tail
+
+
+def _rows_at_once(
+    document: ReleaseDocument, table: ReleasedTable, bins: Sequence[np.ndarray], weights: np.ndarray | None
+) -> bytes:
+    """A file of Stata of rows with these bins and weights, in memory as a whole."""
     known = tuple(variables(document, STATA))
     content = _written(
         "dta",
-        _frame(table, known, STATA_MISSING),
+        _frame(table, known, STATA_MISSING, bins, weights),
         version=_STATA_14,
         file_label=cut_label(f"Synthetic data: {labelled_title(document)}", STATA, FILE_LABEL),
         column_labels={one.name: one.label for one in known} | further_labels(document),
@@ -71,7 +130,13 @@ def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
     known = tuple(variables(document, SPSS))
     content = _written(
         "sav",
-        _frame(table, known, SPSS_MISSING),
+        _frame(
+            table,
+            known,
+            SPSS_MISSING,
+            [table.counts.rows(column) for column in range(len(known))],
+            None if table.weights is None else np.repeat(table.weights, table.counts.counts),
+        ),
         row_compress=True,
         file_label=cut_label(f"Synthetic data: {labelled_title(document)}", SPSS, FILE_LABEL),
         note=NOTICE,
@@ -91,8 +156,14 @@ def _value_labels(one: Variable, missing: object) -> dict[Any, str]:
     return {missing if bin_.missing else place: bin_.label for place, bin_ in enumerate(one.column.bins, start=1)}
 
 
-def _frame(table: ReleasedTable, known: tuple[Variable, ...], missing: object) -> Any:
-    """The rows as numbers of bins from 1 on, missing values as their code."""
+def _frame(
+    table: ReleasedTable,
+    known: tuple[Variable, ...],
+    missing: object,
+    bins: Sequence[np.ndarray],
+    weights: np.ndarray | None,
+) -> Any:
+    """Rows with these bins and weights as numbers of bins from 1 on, missing values as their code."""
     import pandas as pd
 
     columns: dict[str, Any] = {}
@@ -101,16 +172,16 @@ def _frame(table: ReleasedTable, known: tuple[Variable, ...], missing: object) -
         if one.missing is not None:
             codes = codes.astype(object) if isinstance(missing, str) else codes
             codes[one.missing] = missing
-        columns[one.name] = codes[table.counts.rows(place)]
-    if table.weights is not None:
-        columns[WEIGHT] = np.repeat(table.weights, table.counts.counts)
+        columns[one.name] = codes[bins[place]]
+    if weights is not None:
+        columns[WEIGHT] = weights
     if table.marked:
-        columns[SYNTHETIC] = np.ones(table.counts.total, dtype=np.int32)
+        columns[SYNTHETIC] = np.ones(len(bins[0]), dtype=np.int32)
     return pd.DataFrame(columns)
 
 
-def _written(ending: str, frame: Any, **settings: Any) -> bytes:
-    """What pyreadstat writes, by way of a folder that its owner alone can read."""
+def _library(ending: str) -> Any:
+    """pyreadstat. Raises InputError where it is missing."""
     try:
         import pyreadstat
     except ImportError:
@@ -118,6 +189,12 @@ def _written(ending: str, frame: Any, **settings: Any) -> bytes:
             f'[bundle] formats: expected the library pyreadstat, which writes .{ending} files, found none. pip install "'
             'synthrelease[formats]".'
         ) from None
+    return pyreadstat
+
+
+def _written(ending: str, frame: Any, **settings: Any) -> bytes:
+    """What pyreadstat writes, by way of a folder that its owner alone can read."""
+    pyreadstat = _library(ending)
     write: Mapping[str, Any] = {"dta": pyreadstat.write_dta, "sav": pyreadstat.write_sav}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"table.{ending}"

@@ -9,10 +9,10 @@ from __future__ import annotations
 import struct
 
 _EMPTY = b"<characteristics></characteristics>"
-_MAP = b"<map>"
+MAP = b"<map>"
 _NAME = 129
 """Bytes of a name in Stata 14 and later, filled up with zeros."""
-_SECTIONS, _BEHIND = 14, 9
+SECTIONS, _BEHIND = 14, 9
 """Places in <map>, and how many of them are not behind the characteristics."""
 
 
@@ -23,14 +23,14 @@ def with_note(content: bytes, note: str) -> bytes:
     ------
     ValueError : for a file that has characteristics, or that is none of Stata 14 and later.
     """
-    start = content.find(_MAP) + len(_MAP)
-    places = list(struct.unpack_from(f"<{_SECTIONS}Q", content, start)) if start >= len(_MAP) else []
+    start = content.find(MAP) + len(MAP)
+    places = list(struct.unpack_from(f"<{SECTIONS}Q", content, start)) if start >= len(MAP) else []
     if b"<byteorder>LSF</byteorder>" not in content[:start] or content[places[8] : places[9]] != _EMPTY:
         raise ValueError("expected a file of Stata 14 or later, little-endian, without characteristics")
     section = b"<characteristics>" + _characteristic("note0", "1") + _characteristic("note1", note) + b"</characteristics>"
     moved = len(section) - len(_EMPTY)
     after = [place + moved * (number >= _BEHIND) for number, place in enumerate(places)]
-    head = content[:start] + struct.pack(f"<{_SECTIONS}Q", *after) + content[start + 8 * _SECTIONS : places[8]]
+    head = content[:start] + struct.pack(f"<{SECTIONS}Q", *after) + content[start + 8 * SECTIONS : places[8]]
     return head + section + content[places[9] :]
 
 

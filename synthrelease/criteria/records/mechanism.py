@@ -30,6 +30,8 @@ MOST = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
 
 
+_BATCH = 2**16
+"""Records whose moments are computed at a time, for the memory."""
 MOST_REPLACED = 2**12
 """Records that must be replaced are counted up to so many."""
 
@@ -170,7 +172,8 @@ def noisy_sums(records: Records, design: MomentsOfRecords, epsilon: Fraction, en
     """
     from synthrelease.randomness import discrete_laplace  # here, for readers of a release have no use for it
 
-    sums = records.counts @ moments(records.values, design)
+    batches = [slice(start, start + _BATCH) for start in range(0, len(records.counts) or 1, _BATCH)]  # of whole numbers, exact
+    sums = np.sum([records.counts[batch] @ moments(records.values[batch], design) for batch in batches], axis=0)
     return discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)
 
 

@@ -60,7 +60,7 @@ def _problems(document: ReleaseDocument, part: ImputationPart, name: str, known:
         yield "expected in the bundle, not there"
         return
     try:
-        lines = csv_lines(known.files[name])
+        lines = csv_lines(known.files.content(name))
         stated = [*HEAD, *replace(table.shape, weighted=False).header]
         if next(lines, []) != stated:
             yield f"expected the columns {', '.join(stated)}, found others"

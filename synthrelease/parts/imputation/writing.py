@@ -19,7 +19,6 @@ import numpy as np
 
 from synthrelease.bundle.card.numbers import figure, words
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Writing
-from synthrelease.bundle.table_files import CsvLines
 from synthrelease.domain.donors import Completed, NotImputed, completed
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
@@ -123,6 +122,13 @@ def _sentences(part: ImputationPart, name: str, table: str) -> list[str]:
         "v + (1 + 1/M) b, v the mean of the M variances and b the variance between the M estimates. One copy alone looks more "
         "certain than it is. As everywhere here, v leaves out the error of the synthesis.",
     ]
+
+
+class CsvLines:
+    """What a CSV writer writes to: the lines in a list."""
+
+    def __init__(self, lines: list[str]):
+        self.write = lines.append
 
 
 def imputed_bytes(table: ReleasedTable, copies: Sequence[Completed], open_: np.ndarray) -> bytes:

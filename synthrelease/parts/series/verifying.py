@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from synthrelease.errors import InputError
 from synthrelease.parts.series.published import SeriesPart
 from synthrelease.parts.series.summing import earlier_part, read, total
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.verification.part import KnownFiles, Verifying
@@ -55,16 +56,14 @@ class SeriesVerifying(Verifying[object, SeriesPart]):
                 yield f"release.json: series: {found}"
 
 
-def _not_corrected(
-    document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Mapping[str, bytes]
-) -> Iterator[str]:
+def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:
     """What shows that this is no erratum of a release, but another one, which would have spent."""
     for name in ("specification", "n_rows", "guarantee", "charges", "criteria", "configuration", "columns"):
         if getattr(document, name) != getattr(old, name):
             yield f"expected the same {name} in an erratum, found another"
             return
     try:
-        rows = read_csv(files.get(old.csv, b""), old.shape)
+        rows = read_csv(files.content(old.csv), old.shape)
     except TableError as error:
         yield f"{old.csv}: {error}"
         return

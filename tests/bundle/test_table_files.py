@@ -1,0 +1,155 @@
+"""data.csv, data.parquet and data.dta in pieces are what they are as a whole, whatever stands in them."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from synthrelease.bundle import table_files
+from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
+from synthrelease.domain.counts import Counts
+from synthrelease.published import lines
+from synthrelease.published.lines import TableError, csv_lines, rows_of_table, written_rows
+from synthrelease.published.table import METADATA, ReleasedTable, parquet_rows, read_csv, read_parquet, table_of
+from tests.helpers.small import layout_of
+
+TEXTS = ("", "no", "ja, nein", 'so "called"', " lead", "é", "日本語", "10 or more", "NA", "null", '"', "#", "0" * 40)
+BROKEN = ("5\n9", "x\ry", "\ufeffx")
+"""Labels that are read line by line."""
+
+
+@st.composite
+def tables(draw: st.DrawFn, texts: tuple[str, ...] = TEXTS) -> ReleasedTable:
+    """Some rows of up to four columns, some of them again and again, perhaps weighted and marked."""
+    labels = draw(st.lists(st.lists(st.sampled_from(texts), min_size=1, max_size=5, unique=True), min_size=1, max_size=4))
+    rows, seed = draw(st.integers(1, 12)), draw(st.integers(0, 10**6))
+    generator, layout = np.random.default_rng(seed), layout_of(*map(len, labels))
+    counts = Counts.of(layout, [generator.integers(0, size, rows) for size in layout.sizes], generator.integers(1, 5, rows))
+    weights = generator.choice([0.5, 1.0, 1 / 3, 1e-7, 123456.789], len(counts)) if draw(st.booleans()) else None
+    ordered = tuple(generator.integers(0, 2, len(labels)).astype(bool).tolist())
+    return ReleasedTable(
+        labels=tuple(map(tuple, labels)), ordered=ordered, counts=counts, weights=weights, marked=draw(st.booleans())
+    )
+
+
+def csv_by_the_library(table: ReleasedTable) -> bytes:
+    """Row by row: the reference."""
+    text = io.StringIO(newline="")
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(table.shape.header)
+    weights = [None] * table.counts.total if table.weights is None else np.repeat(table.weights, table.counts.counts).tolist()
+    for bins, weight in zip(table.counts.expand().tolist(), weights, strict=True):
+        row = [labels[place] for labels, place in zip(table.labels, bins, strict=True)]
+        writer.writerow([*row, *([] if weight is None else [repr(weight)]), *(["1"] if table.marked else [])])
+    return text.getvalue().encode()
+
+
+@settings(max_examples=120, deadline=None)
+@given(tables((*TEXTS, *BROKEN)), st.sampled_from([1, 3, 50_000]), st.sampled_from([1, 9, 4096]))
+def test_the_text_is_that_of_the_library_in_batches_of_any_size(table: ReleasedTable, rows: int, together: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "ROWS_PER_BATCH", rows)
+        patch.setattr(table_files, "_TEXTS", together)
+        assert b"".join(csv_pieces(table)) == csv_by_the_library(table)
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables((*TEXTS, *BROKEN)), st.booleans())
+def test_parquet_is_what_the_library_writes_of_the_whole(table: ReleasedTable, says_synthetic: bool) -> None:
+    columns = {
+        name: pa.DictionaryArray.from_arrays(
+            pa.array(table.counts.rows(place).astype(np.int32)), pa.array(labels), ordered=order
+        )
+        for place, (name, labels, order) in enumerate(zip(table.names, table.labels, table.ordered, strict=True))
+    }
+    if table.weights is not None:
+        columns["weight"] = pa.array(np.repeat(table.weights, table.counts.counts))
+    if table.marked:
+        columns["synthetic"] = pa.array(np.ones(table.counts.total, dtype=np.int8))
+    sink = io.BytesIO()
+    pq.write_table(pa.table(columns, metadata=METADATA if says_synthetic else None), sink)
+    assert b"".join(parquet_pieces(table, says_synthetic)) == sink.getvalue()
+
+
+@settings(max_examples=60, deadline=None)
+@given(tables(), st.sampled_from([1, 3, 2**20]), st.sampled_from([1, 4, 50_000]))
+def test_both_are_read_back_in_batches_of_any_size(table: ReleasedTable, group: int, rows: int) -> None:
+    """As this program writes it a CSV file is read fast; Parquet also where its rows are several groups."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lines, "ROWS_PER_BATCH", rows)
+        patch.setattr(lines, "_BLOCK", rows)
+        patch.setattr(table_files, "_ROWS_OF_A_GROUP", group)
+        text, parquet = (b"".join(pieces(table)) for pieces in (csv_pieces, parquet_pieces))
+        assert pq.ParquetFile(io.BytesIO(parquet)).num_row_groups == -(-table.counts.total // group)
+        fast = table_of(written_rows(text, table.shape), table.shape)
+        for found in (read_csv(text, table.shape), fast, read_parquet(parquet, table.shape, n_rows=table.counts.total)):
+            assert found.counts.same_as(table.counts)
+            assert table.weights is None or np.array_equal(found.weights, table.weights)
+        assert table.has(parquet_rows(parquet, table.shape))
+        assert table.has(rows_of_table(csv_lines(text), table.shape))
+
+
+@settings(max_examples=150, deadline=None)
+@given(tables(), st.integers(0, 10**6))
+def test_an_edited_file_is_read_as_line_by_line(table: ReleasedTable, seed: int) -> None:
+    """The same rows, or the same words about what does not fit."""
+    generator, content = np.random.default_rng(seed), bytearray(b"".join(csv_pieces(table)))
+    for _ in range(int(generator.integers(1, 4))):
+        place = int(generator.integers(0, len(content) + 1))
+        new = generator.choice([b"", b'"', b",", b"\n", b"\r", b"\r\n", b"\xef\xbb\xbf", b" ", b"1", b"\xff", b'""', b"e"])
+        content[place : place + int(generator.integers(0, 2))] = new
+    found = [_outcome(lambda: read_csv(bytes(content), table.shape))]
+    found += [_outcome(lambda: table_of(rows_of_table(csv_lines(bytes(content)), table.shape), table.shape))]
+    assert found[0] == found[1]
+
+
+def _outcome(read) -> object:
+    try:
+        table = read()
+    except TableError as error:
+        return str(error)
+    return table.counts.digest(), None if table.weights is None else table.weights.tolist()
+
+
+def test_other_rows_another_order_and_other_weights_are_not_the_same_table() -> None:
+    counts = Counts.of(layout_of(2, 3), [np.array([0, 0, 1]), np.array([0, 2, 1])], np.array([2, 1, 3]))
+    table = ReleasedTable(labels=(("a", "b"), ("x", "y", "z")), ordered=(False, True), counts=counts, weights=np.ones(3))
+
+    def has(other: ReleasedTable) -> bool:
+        return table.has(parquet_rows(b"".join(parquet_pieces(other)), table.shape))
+
+    assert has(table)
+    assert not has(replace(table, weights=np.array([1.0, 2.0, 1.0])))
+    for more in ([2, 1, 4], [2, 1, 2], [1, 2, 3]):
+        assert not has(replace(table, counts=counts.with_counts(np.array(more))))
+    assert not has(replace(table, labels=(("b", "a"), ("x", "y", "z"))))
+
+
+@pytest.mark.slow
+@settings(max_examples=25, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed: int, weighted: bool) -> None:
+    """Of tables in which not every bin occurs; a column of missing values alone among them."""
+    pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
+    from synthrelease.bundle.statistical import files
+    from synthrelease.published.document import read_strictly
+    from tests.bundle.test_statistical import FILES
+
+    document, generator = read_strictly(FILES["release.json"]), np.random.default_rng(seed)
+    table = read_csv(FILES[document.csv], document.shape)
+    sizes, rows = table.counts.layout.sizes, int(generator.choice([1, 2, 300]))
+    few = [generator.choice(size, size=int(generator.integers(1, size + 1)), replace=False) for size in sizes]
+    counts = Counts.of(table.counts.layout, [generator.choice(bins, rows) for bins in few], generator.integers(1, 400, rows))
+    table = replace(table, counts=counts, weights=generator.random(len(counts)) if weighted else None)
+    bins = [counts.rows(place) for place in range(len(sizes))]
+    weights = None if table.weights is None else np.repeat(table.weights, counts.counts)
+    whole = files._rows_at_once(document, table, bins, weights)
+    assert b"".join(files._DtaFile(document, table).pieces()) == whole
