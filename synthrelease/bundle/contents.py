@@ -12,12 +12,14 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.estimates_files import estimates_files, with_files
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
 from synthrelease.bundle.options import made
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
+from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_bytes, parquet_bytes
 from synthrelease.published.checksums import sha256
@@ -46,9 +48,10 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     if release.measured is not None:
         bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
-    checksums = {name: sha256(content) for name, content in data.items()}
-    document = document.model_copy(update={"files": checksums})
+    document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
     document = with_estimates(document, data.get(measurements.NAME))
+    listed = estimates_files(document, data.get(measurements.NAME))
+    document, data = with_files(document, listed), data | listed
     return table, document, data | {canonical.NAME: release.spec.text}
 
 
@@ -83,5 +86,6 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,
+        **questions_files(document),
         "README.md": markdown_bytes(document, table),
     }

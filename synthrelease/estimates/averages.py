@@ -158,11 +158,11 @@ def _numbers(column: PublishedColumn) -> list[np.ndarray]:
 
 def _share(tables: NoisyTables, found: list[Average], label: str, level: float) -> Term:
     [share] = found
-    rows, low, high = _rows(tables, share.file, level)
+    rows, low, high = counted_rows(tables, share.file, level)
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
-def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
+def counted_rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
     """How many kept rows of the file are counted in the numerator of a share: theory 13.10, numbers of the file, (b).
 
     Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
