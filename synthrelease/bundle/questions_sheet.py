@@ -109,6 +109,7 @@ import pandas as pd
 
 rows = pd.read_csv({json.dumps(file)}, dtype=str, keep_default_na=False)
 est = pd.read_csv("{CSV}", dtype=str, keep_default_na=False)
+pd.set_option("display.width", 160, "display.max_columns", 20)
 for name in [{numbers}]:
     est[name] = pd.to_numeric(est[name])
 

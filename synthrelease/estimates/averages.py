@@ -169,12 +169,7 @@ def counted_rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int |
     and by K / n times what the noise and the drawing put into Y: one more noise of known law.
     """
     kept, counted = tables.kept, share.numerator
-    part = min(max(counted / kept.drawn, 0.0), 1.0)
-    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
-    drawing = kept.left_out * kept.drawn * likely * (1 - likely)
-    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
-    weights = times * share.weights[0]
-    weights[-1] = part
+    times, weights, drawing = _errors_of_a_count(tables, share)
     half = half_width(tables.noises, weights, times**2 * drawing, level, times)
     counted = min(max(times * counted, 0.0), times * kept.drawn)
     least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
@@ -182,6 +177,23 @@ def counted_rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int |
     rows = round(counted)
     ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(kept.most, math.floor(high + 1e-9)))
     return (None if kept.way == "stated" else rows), *ends
+
+
+def count_error(tables: NoisyTables, share: Ratio) -> float:
+    """The standard error of such a number of rows, by its noise and the drawing."""
+    times, weights, drawing = _errors_of_a_count(tables, share)
+    return math.sqrt(float(tables.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
+
+
+def _errors_of_a_count(tables: NoisyTables, share: Ratio) -> tuple[float, np.ndarray, float]:
+    """The number of kept rows for each one drawn, the weights of the noises, and the variance of the number that is drawn."""
+    kept = tables.kept
+    part = min(max(share.numerator / kept.drawn, 0.0), 1.0)
+    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
+    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
+    weights = times * share.weights[0]
+    weights[-1] = part
+    return times, weights, kept.left_out * kept.drawn * likely * (1 - likely)
 
 
 def _mean(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:

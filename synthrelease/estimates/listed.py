@@ -21,7 +21,7 @@ from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.answer import estimate
-from synthrelease.estimates.averages import counted_rows, groups, term_in
+from synthrelease.estimates.averages import count_error, counted_rows, groups, term_in
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import CANNOT_BE_TOLD, Term
 from synthrelease.published import PublishedRelease
@@ -45,7 +45,7 @@ class Line:
         slope is of this column. `value` of a median is the label of its bin.
     by, group : among the rows that have this value in another column; "" among all rows. A count is of the rows with both.
     question : of an intended question, as `synthrelease estimate` takes it; "" otherwise.
-    estimate, standard_error : from the noisy tables; None where it cannot be told.
+    estimate, standard_error : from the noisy tables; None where it cannot be told, and the error of a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
     population_lower, population_upper : that for a population of which these rows are a simple random sample; None for the
         cells of pairs, of which it is not computed.
@@ -179,7 +179,8 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> It
         for label, found in groups(tables, asked):
             term = term_in(tables, asked, label, found, level)
             yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
-            yield _count(term, tables, column=column.name, value=value, source=source)
+            error = count_error(tables, found[0].file)
+            yield _count(term, tables, error, column=column.name, value=value, source=source)
 
 
 def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[Line]:
@@ -213,7 +214,7 @@ def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, le
                 rows_high=most,
             )
             yield from _lines("share", term=term, tables=tables, asked=asked, value=value, group=group, **said)
-            yield _count(term, tables, value=value, group=group, **said)
+            yield _count(term, tables, count_error(tables, found.file), value=value, group=group, **said)
 
 
 def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "") -> Question:
@@ -236,10 +237,10 @@ def _lines(statistic: str, column: str, term: Term, tables: NoisyTables, asked: 
         yield _line(f"{statistic} of bin numbers", term.estimate, term.standard_error, binned, possible, common)
 
 
-def _count(term: Term, tables: NoisyTables, **said: str) -> Line:
+def _count(term: Term, tables: NoisyTables, error: float | None = None, **said: str) -> Line:
     """How many rows of the file a share counts."""
     ends = (term.rows_low, term.rows_high, None, None)
-    return _line("count", term.rows, None, ends, float(tables.kept.most), {**said, "unit": "rows"})
+    return _line("count", term.rows, error, ends, float(tables.kept.most), {**said, "unit": "rows"})
 
 
 def _line(

@@ -128,7 +128,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a count without the noise of the number of rows",
         breaks="intervals of counts that forget that the number of kept rows is noisy",
-        place="estimates.averages:counted_rows",
+        place="estimates.averages:_errors_of_a_count",
         old="weights[-1] = part",
         new="weights[-1] = 0.0",
         tests=(f"{FILE}::test_the_count_of_all_rows_has_the_noise_of_their_number_alone",),
