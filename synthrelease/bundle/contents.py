@@ -12,7 +12,7 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.estimates_files import estimates_files, with_files
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
@@ -51,7 +51,7 @@ def release_files(release: Release) -> tuple[ReleasedTable, ReleaseDocument, dic
     document = document.model_copy(update={"files": {name: sha256(content) for name, content in data.items()}})
     document = with_estimates(document, data.get(measurements.NAME))
     listed = estimates_files(document, data.get(measurements.NAME))
-    document, data = with_files(document, listed), data | listed
+    document, data = with_errors(document, listed), data | listed
     return table, document, data | {canonical.NAME: release.spec.text}
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -60,6 +61,27 @@ def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[s
         return {CSV: as_csv(lines), **table_files(document, written)} if lines else {}
     except Exception:
         return {}
+
+
+def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
+    """The document with the checksums of these files, and with what the counts in estimates.csv may be off by."""
+    part = document.estimates
+    if part is None or CSV not in files:
+        return document
+    part = part.model_copy(update={"errors": errors_of(read_lines(files[CSV]), document.n_rows)})
+    return with_files(document, files).model_copy(update={"estimates": part})
+
+
+def errors_of(lines: Sequence[Line], n_rows: int) -> dict[str, int]:
+    """Half of the widest interval of a count, by column or pair; all rows where one cannot be told."""
+    found: dict[str, int] = {}
+    for line in lines:
+        if line.statistic == "count" and not line.question:
+            name = f"{line.by}:{line.column}" if line.by else line.column
+            told = line.lower is not None and line.upper is not None
+            error = math.ceil((line.upper - line.lower) / 2) if told else n_rows  # type: ignore[operator]
+            found[name] = max(found.get(name, 0), error)
+    return found
 
 
 def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:

@@ -7,6 +7,7 @@ import re
 from dataclasses import dataclass
 
 from synthrelease.bundle.card.environment import environment
+from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.estimates_files import CSV
 from synthrelease.bundle.statistical.names import STATA
 from synthrelease.bundle.statistical.scripts import r_text
@@ -55,6 +56,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
             asked=sheet.asked,
             stata=sheet.for_stata,
             weighted=document.weighted,
+            few_rows=useful.rule if (useful := Useful.of(document)) else "",
             left_out=len(every) - len(listed),
             most=MOST_CELLS,
             version=document.written_by,

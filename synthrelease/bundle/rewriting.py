@@ -8,7 +8,7 @@ from dataclasses import replace
 from synthrelease.bundle import measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
-from synthrelease.bundle.estimates_files import estimates_files, with_files
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.options import files_anew, made, with_parts_anew
 from synthrelease.bundle.part import AcceptedRows
@@ -78,5 +78,5 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec) -> dict[str, bytes]
     document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME))
     listed = estimates_files(document, data.get(measurements.NAME))
-    document, data = with_files(document, listed), data | listed
+    document, data = with_errors(document, listed), data | listed
     return data | {"release.json": document.dumped()} | written(document, table, {name: len(data[name]) for name in data})

@@ -163,7 +163,7 @@ def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confid
         said = {"question": question, "by": asked.by, "group": term.group, "source": _source(tables, asked.columns)}
         yield from _lines(statistic, column, term, tables, asked, **said)
         if asked.kind == "share" and not contrast:
-            yield _count(term, tables, column="", **said)
+            yield _count(term, tables, None, column="", **said)
 
 
 def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> Iterator[Line]:

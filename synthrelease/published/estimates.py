@@ -84,11 +84,18 @@ class EstimatesPart(Part):
     level : of each interval by itself.
     together : the columns of each noisy table: questions about columns of one of them have an estimate.
     intended : one for each intended query, in their order; null where no noisy table answers it.
+    errors : by how many rows a count in estimates.csv may be off: of the bins of a column, or of the cells of a pair ("a:b").
+        Absent without that file.
     """
 
     level: Number
     together: Annotated[list[list[str]], Field(min_length=1)]
     intended: list[IntendedEstimatePart | None]
+    errors: dict[str, int] = {}
+
+    @model_serializer(mode="wrap")
+    def _errors_that_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "errors" or self.errors}
 
 
 def _decimals(width: float) -> int:

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Mapping
 
 from synthrelease.bundle import measurements
-from synthrelease.bundle.estimates_files import CSV, list_of, read_lines, table_files
+from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import estimates_part
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES, NUMBERS, Line, as_csv
@@ -43,6 +43,9 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
         if not _same_line(line, other):
             yield f"{CSV}: line {place}: expected {_numbers(line)}, found {_numbers(other)}"
             return
+    errors = {} if document.estimates is None else document.estimates.errors
+    if errors != errors_of(found, document.n_rows):
+        yield f"expected the errors of the counts in {CSV}, found others"
     if as_csv(found) != files[CSV]:
         yield f"{CSV}: expected the layout in which it was written, found another"
     for name, content in table_files(document, found).items():

@@ -10,6 +10,7 @@ OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
 CONTRASTS = ("tests/estimates/test_contrasts.py",)
+QUESTIONS = ("tests/bundle/test_questions.py",)
 LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
 OF_ESTIMATES = (
@@ -76,6 +77,30 @@ OF_ESTIMATES = (
         old="np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a])",
         new="np.stack([noise_b * unit, 0 * (h @ noise_a)])",
         tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
+    ),
+    Mutation(
+        name="estimates.csv: what cannot be told gets a number",
+        breaks="numbers that mean nothing among those that do",
+        place="estimates.listed:_line",
+        old="not high - low < WIDEST * possible",
+        new="False",
+        tests=QUESTIONS,
+    ),
+    Mutation(
+        name="estimates.csv: verify compares no number",
+        breaks="a table of estimates that does not follow from the noisy tables passes",
+        place="verification.estimates:_same_line",
+        old="return same and all(",
+        new="return all(",
+        tests=QUESTIONS,
+    ),
+    Mutation(
+        name="the card: small groups are coloured as large ones",
+        breaks="shares that the noise hides look like those that it does not",
+        place="bundle.card.pictures:heat_map",
+        old="told = totals[:, 0] >= (least or 0)",
+        new="told = totals[:, 0] >= 0",
+        tests=("tests/bundle/test_useful.py",),
     ),
     Mutation(
         name="contrasts: the noises of the two groups are taken for independent",

@@ -61,6 +61,6 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
         f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. Copies "
         "are no further persons: standard errors that take every row for a person of its own are too small.",
         f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
-        f"{figure(math.floor(effective))} rows.{weights} No factor makes standard errors from these rows right. {_intervals(document)} "
-        f"{rest}",
+        f"{figure(math.floor(effective))} rows.{weights} "
+        f"No factor makes standard errors from these rows right. {_intervals(document)} {rest}",
     ]
