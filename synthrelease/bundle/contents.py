@@ -12,12 +12,14 @@ from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
 from synthrelease.bundle.options import made
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
+from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
 from synthrelease.published.document import ReleaseDocument
@@ -55,7 +57,8 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
     files = Files(data)
     document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
     document = with_estimates(document, files.get(measurements.NAME))
-    return table, document, files | {canonical.NAME: release.spec.text}
+    listed = estimates_files(document, files.get(measurements.NAME))
+    return table, with_errors(document, listed), files | listed | {canonical.NAME: release.spec.text}
 
 
 def _promised_count(release: Release) -> int:
@@ -89,5 +92,6 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,
+        **questions_files(document),
         "README.md": markdown_bytes(document, table),
     }

@@ -16,6 +16,9 @@ FILES = {
     "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
     "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
+    "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
+    "estimates.dta": "the same estimates for Stata 14 and later",
+    "estimates.sav": "the same estimates for SPSS and SAS",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
     "datapackage.json": "the same schema as a Frictionless data package",
@@ -25,6 +28,7 @@ FILES = {
     "ddi.xml": "a codebook for archives: DDI-Codebook 2.5, with the frequencies of all categories",
     "deployment.yaml": "an entry for OpenDP's registry of deployments",
     "CITATION.cff": "how to cite the data",
+    "QUESTIONS.md": "ten questions in R, Stata and Python: code for the files of this folder, with estimates and intervals",
     "README.html": "this card as a page",
     "README.md": "this card as plain text",
     checksums.NAME: "the SHA-256 checksum of every file",
@@ -53,7 +57,8 @@ def data_files(document: ReleaseDocument) -> list[str]:
 def documents(document: ReleaseDocument) -> list[str]:
     """The files that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
-    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, "README.md"]
+    sheet = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
+    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, *sheet, "README.md"]
 
 
 def further_documents(document: ReleaseDocument) -> list[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from synthrelease.bundle import measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.options import files_anew, made, with_parts_anew
 from synthrelease.bundle.part import AcceptedRows
@@ -79,5 +80,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     checksums = {name: data.sha256(name) for name in data if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})
     document = with_estimates(document, data.get(measurements.NAME))
+    listed = estimates_files(document, data.get(measurements.NAME))
+    document, data = with_errors(document, listed), data | listed
     documents = written(document, table, {name: data.size(name) for name in data})
     return data | {"release.json": document.dumped(), **documents}

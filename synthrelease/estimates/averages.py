@@ -158,23 +158,18 @@ def _numbers(column: PublishedColumn) -> list[np.ndarray]:
 
 def _share(tables: NoisyTables, found: list[Average], label: str, level: float) -> Term:
     [share] = found
-    rows, low, high = _rows(tables, share.file, level)
+    rows, low, high = counted_rows(tables, share.file, level)
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
-def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
+def counted_rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
     """How many kept rows of the file are counted in the numerator of a share: theory 13.10, numbers of the file, (b).
 
     Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
     and by K / n times what the noise and the drawing put into Y: one more noise of known law.
     """
     kept, counted = tables.kept, share.numerator
-    part = min(max(counted / kept.drawn, 0.0), 1.0)
-    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
-    drawing = kept.left_out * kept.drawn * likely * (1 - likely)
-    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
-    weights = times * share.weights[0]
-    weights[-1] = part
+    times, weights, drawing = _errors_of_a_count(tables, share)
     half = half_width(tables.noises, weights, times**2 * drawing, level, times)
     counted = min(max(times * counted, 0.0), times * kept.drawn)
     least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
@@ -182,6 +177,23 @@ def _rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, 
     rows = round(counted)
     ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(kept.most, math.floor(high + 1e-9)))
     return (None if kept.way == "stated" else rows), *ends
+
+
+def count_error(tables: NoisyTables, share: Ratio) -> float:
+    """The standard error of such a number of rows, by its noise and the drawing."""
+    times, weights, drawing = _errors_of_a_count(tables, share)
+    return math.sqrt(float(tables.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
+
+
+def _errors_of_a_count(tables: NoisyTables, share: Ratio) -> tuple[float, np.ndarray, float]:
+    """The number of kept rows for each one drawn, the weights of the noises, and the variance of the number that is drawn."""
+    kept = tables.kept
+    part = min(max(share.numerator / kept.drawn, 0.0), 1.0)
+    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
+    times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
+    weights = times * share.weights[0]
+    weights[-1] = part
+    return times, weights, kept.left_out * kept.drawn * likely * (1 - likely)
 
 
 def _mean(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:

@@ -28,13 +28,11 @@ class IntendedEstimatePart(Part):
 
     Attributes
     ----------
-    question : as `synthrelease estimate` takes it. Where the query asks for a number of rows, it is a share, times the rows of
-        the file that the rules keep.
+    question : as `synthrelease estimate` takes it. Of a number of rows it is a share, times the rows that the rules keep.
     estimate : null where the noise leaves none, or the number of kept rows is not known.
-    low, high : the interval for the rows of the file that the rules keep, with their own values; null where it has no end. Six
-        digits, as the estimate.
-    binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: the interval for the mean of
-        these numbers, of which `estimate` is. Absent otherwise.
+    low, high : the interval for the kept rows of the file, with their own values, in six digits; null where it has no end.
+    binned_low, binned_high : of a mean of bins whose numbers are not the values of their rows: that of these numbers, as
+        `estimate` is. Absent otherwise.
     unit : "rows", that of the averaged column, or "" for a share.
     ratios : of two groups' shares, whose difference is the estimate: the risk ratio and the odds ratio. Absent otherwise.
     """
@@ -66,20 +64,16 @@ class IntendedEstimatePart(Part):
             return " to ".join("?" if value is None else f"{scale * value:,.{decimals}f}" for value in values) + unit
 
         if self.ratios and self.estimate is not None:
-            told = [one.in_words() for one in self.ratios]
             unit = " percentage points"
-            return "; ".join(
-                [f"difference {shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})", *told]
-            )
+            difference = f"difference {shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})"
+            return "; ".join([difference, *(one.in_words() for one in self.ratios)])
         if self.estimate is None:
             known_ends = self.unit == "rows" and None not in (self.low, self.high)
             return f"{100 * level:g}% interval {shown(self.low, self.high)}" if known_ends else "none: the noise hides it"
         if self.binned_low is None:
             return f"{shown(self.estimate)} ({100 * level:g}% interval {shown(self.low, self.high)})"
-        return (
-            f"{shown(self.estimate)} of bin numbers ({100 * level:g}% interval {shown(*binned)}); "
-            f"the file's own values {shown(self.low, self.high)}"
-        )
+        of_numbers = f"{shown(self.estimate)} of bin numbers ({100 * level:g}% interval {shown(*binned)})"
+        return f"{of_numbers}; the file's own values {shown(self.low, self.high)}"
 
 
 class EstimatesPart(Part):
@@ -90,11 +84,18 @@ class EstimatesPart(Part):
     level : of each interval by itself.
     together : the columns of each noisy table: questions about columns of one of them have an estimate.
     intended : one for each intended query, in their order; null where no noisy table answers it.
+    errors : by how many rows a count in estimates.csv may be off: of the bins of a column, or of the cells of a pair ("a:b").
+        Absent without that file.
     """
 
     level: Number
     together: Annotated[list[list[str]], Field(min_length=1)]
     intended: list[IntendedEstimatePart | None]
+    errors: dict[str, int] = {}
+
+    @model_serializer(mode="wrap")
+    def _errors_that_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "errors" or self.errors}
 
 
 def _decimals(width: float) -> int:

@@ -6,8 +6,10 @@ import math
 from collections.abc import Iterator, Mapping
 
 from synthrelease.bundle import measurements
+from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import estimates_part
 from synthrelease.errors import Unexpected
+from synthrelease.estimates.listed import NAMES, NUMBERS, Line, as_csv
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.verification.checks import Check
@@ -19,11 +21,52 @@ _RELATIVE = 1e-4
 def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     """Every estimate and interval is what follows from the published noisy tables."""
     stated = document.estimates
-    return Check(
-        name="estimates",
-        found=f"{0 if stated is None else sum(one is not None for one in stated.intended)} intended queries have an estimate",
-        problems=tuple(f"estimates: {problem}" for problem in _problems(document, stated, files)),
+    answered = 0 if stated is None else sum(one is not None for one in stated.intended)
+    problems = [f"estimates: {problem}" for problem in _problems(document, stated, files)]
+    listed = f", {len(files[CSV].splitlines()) - 1} lines of {CSV}" if CSV in files else ""
+    problems += [*_listed(document, files)] if CSV in document.files else []
+    return Check(name="estimates", found=f"{answered} intended queries have an estimate{listed}", problems=tuple(problems))
+
+
+def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
+    """What of estimates.csv does not follow from measurements.json, and of the same table for statistical packages."""
+    try:
+        right = list_of(document, files.get(measurements.NAME, b""))
+        found = read_lines(files[CSV])
+    except Exception as error:
+        yield f"{CSV}: expected a table as it was written, found another ({type(error).__name__})"
+        return
+    if len(right) != len(found):
+        yield f"{CSV}: expected {len(right)} lines, found {len(found)}"
+        return
+    for place, (line, other) in enumerate(zip(right, found, strict=True), start=2):
+        if not _same_line(line, other):
+            yield f"{CSV}: line {place}: expected {_numbers(line)}, found {_numbers(other)}"
+            return
+    errors = {} if document.estimates is None else document.estimates.errors
+    if errors != errors_of(found, document.n_rows):
+        yield f"expected the errors of the counts in {CSV}, found others"
+    if as_csv(found) != files[CSV]:
+        yield f"{CSV}: expected the layout in which it was written, found another"
+    for name, content in table_files(document, found).items():
+        if files.get(name) != content:
+            yield f"{name}: expected the lines of {CSV}, found others"
+
+
+def _same_line(right: Line, found: Line) -> bool:
+    """The same words, and numbers that agree as those of release.json do."""
+    width = 0.0 if right.lower is None or right.upper is None else right.upper - right.lower
+    pairs = [(getattr(right, name), getattr(found, name)) for name in NUMBERS]
+    same = all(
+        a is b if a is None or b is None else math.isclose(a, b, rel_tol=1e-5, abs_tol=_RELATIVE * width) for a, b in pairs
     )
+    words = [name for name in NAMES if name not in NUMBERS]
+    return same and all(getattr(right, name) == getattr(found, name) for name in words)
+
+
+def _numbers(line: Line) -> str:
+    said = " ".join(text for text in (line.statistic, line.column, line.value, line.by, line.group, line.question) if text)
+    return f"{said}: {line.estimate} ({line.lower} to {line.upper}), {line.told}"
 
 
 def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from synthrelease.bundle import estimates_files
 from synthrelease.bundle.document import package_version
 from synthrelease.bundle.statistical import statistical_files
 from synthrelease.errors import InputError
@@ -20,7 +21,8 @@ def statistical(document: ReleaseDocument, table: ReleasedTable, files: Files) -
 
 
 def _problems(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Iterator[str]:
-    names = [name for name in document.files if name.endswith((".dta", ".sav"))]
+    files_of_rows = (name for name in document.files if name not in estimates_files.NAMES)
+    names = [name for name in files_of_rows if name.endswith((".dta", ".sav"))]
     try:
         expected = statistical_files(document, table)
     except InputError:

@@ -69,6 +69,8 @@ def test_the_groups_of_one_table_have_what_the_total_moves_in_common() -> None:
     terms = estimate(release_, "share outcome == 1: exposed == 1 against == 0").terms
     apart = sum((term.standard_error or 0) ** 2 for term in terms) ** 0.5
     assert difference.standard_error != pytest.approx(apart, rel=1e-3)
+    together = (difference.high - difference.low) / (2 * 1.96)
+    assert abs(together - difference.standard_error) < abs(together - apart)
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,8 @@ HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_pa
 OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
+CONTRASTS = ("tests/estimates/test_contrasts.py",)
+QUESTIONS = ("tests/bundle/test_questions.py",)
 LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
 OF_ESTIMATES = (
@@ -77,6 +79,62 @@ OF_ESTIMATES = (
         tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
     ),
     Mutation(
+        name="estimates.csv: what cannot be told gets a number",
+        breaks="numbers that mean nothing among those that do",
+        place="estimates.listed:_line",
+        old="not high - low < WIDEST * possible",
+        new="False",
+        tests=QUESTIONS,
+    ),
+    Mutation(
+        name="estimates.csv: verify compares no number",
+        breaks="a table of estimates that does not follow from the noisy tables passes",
+        place="verification.estimates:_same_line",
+        old="return same and all(",
+        new="return all(",
+        tests=QUESTIONS,
+    ),
+    Mutation(
+        name="the card: small groups are coloured as large ones",
+        breaks="shares that the noise hides look like those that it does not",
+        place="bundle.card.pictures:heat_map",
+        old="told = totals[:, 0] >= (least or 0)",
+        new="told = totals[:, 0] >= 0",
+        tests=("tests/bundle/test_useful.py",),
+    ),
+    Mutation(
+        name="contrasts: the noises of the two groups are taken for independent",
+        breaks="intervals of differences that are too wide or too narrow, as the groups share their noise",
+        place="estimates.contrasts:_correlation",
+        old="_covariance(first, second) / errors",
+        new="0.0",
+        tests=CONTRASTS,
+    ),
+    Mutation(
+        name="contrasts: a difference is as far off as one of its groups",
+        breaks="intervals of differences without the noise of the second group",
+        place="estimates.contrasts:_together",
+        old="one**2 + other**2 - 2 * correlation * one * other",
+        new="one**2",
+        tests=CONTRASTS,
+    ),
+    Mutation(
+        name="contrasts: a ratio with a denominator that may be 0",
+        breaks="a number where it cannot be told",
+        place="estimates.contrasts:_term",
+        old="if not math.isfinite(high):",
+        new="if False:",
+        tests=CONTRASTS,
+    ),
+    Mutation(
+        name="contrasts: an odds ratio is a ratio of shares",
+        breaks="odds ratios that are risk ratios",
+        place="estimates.contrasts:_logit",
+        old="_log(share) - _log(1 - share)",
+        new="_log(share)",
+        tests=CONTRASTS,
+    ),
+    Mutation(
         name="estimates: verify looks at no end of an interval",
         breaks="an interval that does not follow from the noisy tables passes",
         place="verification.estimates:_same",
@@ -95,7 +153,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a count without the noise of the number of rows",
         breaks="intervals of counts that forget that the number of kept rows is noisy",
-        place="estimates.averages:_rows",
+        place="estimates.averages:_errors_of_a_count",
         old="weights[-1] = part",
         new="weights[-1] = 0.0",
         tests=(f"{FILE}::test_the_count_of_all_rows_has_the_noise_of_their_number_alone",),
@@ -103,7 +161,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a count without the error of drawing",
         breaks="intervals of counts that are too narrow",
-        place="estimates.averages:_rows",
+        place="estimates.averages:counted_rows",
         old="half_width(tables.noises, weights, times**2 * drawing, level, times)",
         new="half_width(tables.noises, weights, 0.0, level, times)",
         tests=(HELD,),

@@ -46,7 +46,7 @@ def test_the_measurements_are_published_with_their_bins_and_noise(selection: str
     assert [tables[key]["epsilon"] for key in (("face", "year"), ("year",))] == ["5/2", "15/2"]
     assert abs(sum(tables[("year",)]["counts"]) - 400) < 40
     files = json.loads((bundle / "release.json").read_text())["files"]
-    assert set(files) == {"data.csv", "data.parquet", "measurements.json"}
+    assert set(files) == {"data.csv", "data.parquet", "estimates.csv", "measurements.json"}
 
 
 def test_measurements_stay_inside_unless_they_are_to_be_published(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from synthrelease.bundle.card import (
     queries,
 )
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
+from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
@@ -51,6 +52,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "protect": protection,
         "pieces": pieces.sentences(document),
         "estimates": estimates.sentences(document),
+        "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
         "estimate_example": estimates.example(document),
         "queries": queries.rows(document),
         "statements": statements(document),

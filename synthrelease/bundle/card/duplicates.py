@@ -23,12 +23,25 @@ def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
     return n**2 / (n + blocks * (minimum_count**2 - minimum_count))
 
 
+def _intervals(document: ReleaseDocument) -> str:
+    """Which questions have intervals."""
+    if document.estimates is None:
+        return "No question has an interval from noisy tables here: none are published."
+    tables = "; ".join(" × ".join(columns) for columns in document.estimates.together)
+    return (
+        "Intervals there are for shares, counts, means, medians, differences and linear slopes of columns that were measured "
+        f"together ({tables}); there are none for other models that are fitted to the rows."
+    )
+
+
 def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
     """What readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
     projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
     rest = (
         "Nor does such a standard error have the error of the synthesis in it, which is no sampling error and does not shrink "
-        "with the number of rows: for that there are the figures above, and the ranges of “synthrelease bound”."
+        "with the number of rows: for that there are "
+        + ("the intervals of estimates.csv, " if document.estimates is not None else "")
+        + "the figures above, and the ranges of “synthrelease bound”."
     )
     if m == 1:
         if projection is None or projection.asked_count == 1:
@@ -42,14 +55,12 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
     if not rows:
         return []
     effective = effective_rows(table, m)
-    factor = math.ceil(100 * math.sqrt(document.n_rows / effective)) / 100
     weights = " The design effect of the weights comes on top of it." if document.weighted else ""
     return [
         "Rows stand there several times on purpose: rare ones were dropped, or repeated up to the minimum count. "
         f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. Copies "
         "are no further persons: standard errors that take every row for a person of its own are too small.",
         f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
-        f"{figure(math.floor(effective))} rows. Multiply standard errors from all rows by {figure(factor)}, or treat each such "
-        f"group as a cluster; confidence intervals get wider by the same factor. A single estimate may need less.{weights} "
-        f"{rest}",
+        f"{figure(math.floor(effective))} rows.{weights} "
+        f"No factor makes standard errors from these rows right. {_intervals(document)} {rest}",
     ]

@@ -16,11 +16,28 @@ def sentences(document: ReleaseDocument) -> list[str]:
         "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
         f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals, "
         "one for the rows of the file that the rules keep and one for a population of which they are a simple random sample: "
-        "“synthrelease estimate” does so, from this folder alone. Means and slopes are of the numbers that stand for bins; "
+        f"“synthrelease estimate” does so, from this folder alone (pip install synthrelease; written by version "
+        f"{document.written_by}). {_without(document)}Means and slopes are of the numbers that stand for bins; "
         "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
-        "leave out the noise and are too small.",
+        f"leave out the noise and are too small. {_weights(document)}".strip(),
         f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
     ]
+
+
+def _without(document: ReleaseDocument) -> str:
+    """What there is for readers without the program."""
+    if "estimates.csv" not in document.files:
+        return ""
+    return (
+        "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
+        "QUESTIONS.md has code for R, Stata and Python. "
+    )
+
+
+def _weights(document: ReleaseDocument) -> str:
+    if not document.weighted:
+        return ""
+    return "Estimates count every row of the file once: the column of weights is not in them."
 
 
 def example(document: ReleaseDocument) -> str:

@@ -10,6 +10,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
+from synthrelease.bundle.card.useful import Useful
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -35,17 +36,19 @@ class Figures:
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
-    band = error_band(document)
+    band, every = error_band(document), band_columns(document)
+    of_pairs = None if band is None or (every is not None and every < 2) else band * table.counts.total
+    useful = Useful.of(document, of_pairs)
     pairs = [
         pair
         for pair in combinations(range(len(table.names)), 2)
         if max(len(table.labels[column]) for column in pair) <= MAX_BINS
     ][:MAX_PAIRS]
-    every = len(table.names) * (len(table.names) - 1) // 2
+    number = len(table.names) * (len(table.names) - 1) // 2
     return Figures(
-        one_way={name: distribution(table, index, band) for index, name in enumerate(table.names)},
-        two_way={f"{table.names[a]} and {table.names[b]}": heat_map(table, a, b) for a, b in pairs},
-        pairs_left_out=every - len(pairs),
+        one_way={name: distribution(table, index, band, useful) for index, name in enumerate(table.names)},
+        two_way={f"{table.names[a]} and {table.names[b]}": heat_map(table, a, b, useful) for a, b in pairs},
+        pairs_left_out=number - len(pairs),
         sparse=SPARSE,
         criteria=thresholds(document.criteria),
         charges=charge_picture(document.charges),
@@ -80,8 +83,12 @@ def _columns_of(part: CriterionPart, document: ReleaseDocument) -> int:
     return 0 if criterion is None else criterion.every_cell_up_to(len(document.columns))
 
 
-def distribution(table: ReleasedTable, column: int, band: float | None) -> Markup:
-    """Shares of the bins of one column as bars, each with the range in which the original share lies."""
+def distribution(table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None) -> Markup:
+    """Shares of the bins of one column as bars, each with the range in which the original share lies.
+
+    The bar of a bin that may be off by half of itself or more is hollow.
+    """
+    least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
     shares = table.one_way(column) / table.counts.total
     row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
@@ -106,7 +113,10 @@ def distribution(table: ReleasedTable, column: int, band: float | None) -> Marku
         if band is not None:
             low = max(value - band, 0.0)
             picture.rect(left + low * scale, y, (value + band - low) * scale, height, BAND)
-        picture.rect(left, y + height * 0.25, value * scale, height * 0.5, BLUE)
+        if least is not None and value * table.counts.total < least:
+            picture.rect(left, y + height * 0.25, value * scale, height * 0.5, PAPER, stroke=BLUE)
+        else:
+            picture.rect(left, y + height * 0.25, value * scale, height * 0.5, BLUE)
         if index % every == 0:
             picture.text(left - 6, y + min(row, 17) * 0.6, shortened(label, 18), anchor="end", size=11)
             picture.text(left + (value + (band or 0.0)) * scale + 5, y + min(row, 17) * 0.6, share(value), size=11, fill=MUTED)
@@ -114,12 +124,17 @@ def distribution(table: ReleasedTable, column: int, band: float | None) -> Marku
     return picture.render()
 
 
-def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
-    """Two columns: within each bin of the first, how the rows spread over the bins of the second."""
+def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None) -> Markup:
+    """Two columns: within each bin of the first, how the rows spread over the bins of the second.
+
+    A bin with so few rows that shares within it tell little is hatched.
+    """
+    least = None if useful is None else useful.least_group(table.names[across], table.names[down])
     counts = table.two_way(across, down).astype(float)
     totals = counts.sum(axis=1, keepdims=True)
     shares = np.divide(counts, totals, out=np.zeros_like(counts), where=totals > 0)
-    dense = totals[:, 0] >= SPARSE * totals.sum()
+    told = totals[:, 0] >= (least or 0)
+    dense = (totals[:, 0] >= SPARSE * totals.sum()) & (told | ~told.any())
     highest = float(shares[dense].max()) if dense.any() else float(shares.max())
     beyond = bool(shares.max() > highest)
     left, top, size = 66.0, 8.0, 250.0
@@ -136,8 +151,10 @@ def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
     )
     picture.rect(left, top, size, bottom - top, SOFT)
     for (a, b), value in np.ndenumerate(shares):
-        if value > 0:
+        if value > 0 and told[a]:
             picture.rect(left + a * wide, top + b * high, wide + 0.1, high + 0.1, shade(float(value) / highest))
+    for place in np.flatnonzero(~told & (totals[:, 0] > 0)):
+        _hatch(picture, left + place * wide, top, wide, bottom - top)
     first, last = table.labels[down][0], table.labels[down][-1]
     picture.text(left - 5, top + 10, shortened(first, 9), anchor="end", size=11, fill=MUTED)
     picture.text(left - 5, bottom - 2, shortened(last, 9), anchor="end", size=11, fill=MUTED)
@@ -150,6 +167,13 @@ def heat_map(table: ReleasedTable, across: int, down: int) -> Markup:
     picture.text(left + size - 110, bottom + 30, "0", anchor="end", size=11, fill=MUTED)
     picture.text(left + size, bottom + 30, ("≥" if beyond else "") + share(highest, 0), anchor="end", size=11, fill=MUTED)
     return picture.render()
+
+
+def _hatch(picture: Picture, x: float, y: float, width: float, height: float) -> None:
+    """Slanted lines over a rectangle, where colours would say more than is known."""
+    rise, step = min(width, height), 8.0
+    for start in np.arange(y + rise, y + height + 0.1, step):
+        picture.line(x, float(start), x + width, float(start) - rise, MUTED)
 
 
 def thresholds(criteria: list[CriterionPart]) -> Markup:

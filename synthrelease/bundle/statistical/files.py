@@ -118,11 +118,7 @@ def _rows_at_once(
         variable_value_labels={one.name: _value_labels(one, STATA_MISSING) for one in known},
         missing_user_values={one.name: [STATA_MISSING] for one in known if one.missing is not None},
     )
-    content = with_note(content, NOTICE)
-    content, times = _DTA_TIME.subn(_NO_DTA_TIME, content, count=1)
-    if not times:
-        raise ValueError("a file of Stata without its time")
-    return content
+    return _timeless_dta(with_note(content, NOTICE))
 
 
 def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
@@ -147,6 +143,32 @@ def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
         | ({WEIGHT: "scale"} if document.weighted else {}),
         variable_format={one.name: f"F{max(2, len(str(len(one.column.bins))))}.0" for one in known},
     )
+    return _timeless_sav(content)
+
+
+def estimates_bytes(ending: str, frame: Any, labels: Mapping[str, str]) -> bytes:
+    """The table of estimates for a statistical package: texts and numbers as they are, missing ones as the package has them.
+
+    Parameters
+    ----------
+    ending : "dta" or "sav".
+    labels : of its columns.
+    """
+    texts = {name: cut_label(text, STATA if ending == "dta" else SPSS, FILE_LABEL) for name, text in labels.items()}
+    settings: dict[str, Any] = {"file_label": "Estimates with intervals", "column_labels": texts}
+    if ending == "dta":
+        return _timeless_dta(_written("dta", frame, version=_STATA_14, **settings))
+    return _timeless_sav(_written("sav", frame, row_compress=True, **settings))
+
+
+def _timeless_dta(content: bytes) -> bytes:
+    content, times = _DTA_TIME.subn(_NO_DTA_TIME, content, count=1)
+    if not times:
+        raise ValueError("a file of Stata without its time")
+    return content
+
+
+def _timeless_sav(content: bytes) -> bytes:
     if not re.fullmatch(rb"\d\d \w{3} \d\d\d\d:\d\d:\d\d", content[_SAV_TIME]):
         raise ValueError("a file of SPSS without its time")
     return content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]

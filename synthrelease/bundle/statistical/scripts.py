@@ -36,31 +36,31 @@ def _r(document: ReleaseDocument) -> Iterator[str]:
     yield f"# {_ascii(labelled_title(document))}, version {_ascii(document.card.version)}. Written from release.json."
     yield '# source("read.R", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and'
     yield "# regressions; missing, the level that stands for a missing value; figures, the released figures of the criteria."
-    yield f'data <- read.csv({_text(document.csv)}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
+    yield f'data <- read.csv({r_text(document.csv)}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
     yield '                 fileEncoding = "UTF-8")'
     for column in document.columns:
-        name = _text(column.name)
-        levels = _vector([_text(label) for label in column.labels])
+        name = r_text(column.name)
+        levels = _vector([r_text(label) for label in column.labels])
         ordered = "TRUE" if column.ordered else "FALSE"
         yield f"data[[{name}]] <- factor(data[[{name}]], levels = {levels}, ordered = {ordered})"
         yield f"stopifnot(!anyNA(data[[{name}]]))"
-        yield f'attr(data[[{name}]], "label") <- {_text(_title(document, column))}'
+        yield f'attr(data[[{name}]], "label") <- {r_text(_title(document, column))}'
     for name, label in further_labels(document).items():
-        yield f"data[[{_text(name)}]] <- as.numeric(data[[{_text(name)}]])"
-        yield f'attr(data[[{_text(name)}]], "label") <- {_text(label)}'
+        yield f"data[[{r_text(name)}]] <- as.numeric(data[[{r_text(name)}]])"
+        yield f'attr(data[[{r_text(name)}]], "label") <- {r_text(label)}'
     yield "numbers <- list()"
     for column in document.columns:
         if any(one.number is not None for one in column.bins):
             values = ["NA" if one.number is None else repr(one.number) for one in column.bins]
-            named = f"setNames({_vector(values)}, levels(data[[{_text(column.name)}]]))"
-            yield f"numbers[[{_text(column.name)}]] <- {named}"
+            named = f"setNames({_vector(values)}, levels(data[[{r_text(column.name)}]]))"
+            yield f"numbers[[{r_text(column.name)}]] <- {named}"
     yield "missing <- character(0)"
     for column in document.columns:
         for one in column.bins:
             if one.missing:
-                yield f"missing[[{_text(column.name)}]] <- {_text(one.label)}"
+                yield f"missing[[{r_text(column.name)}]] <- {r_text(one.label)}"
     yield "figures <- data.frame("
-    yield f"  criterion = {_vector([_text(one.name) for one in document.criteria])},"
+    yield f"  criterion = {_vector([r_text(one.name) for one in document.criteria])},"
     for name, shown in _figures(document.criteria).items():
         end = "," if name != "high" else ""
         yield f"  {name} = {_vector(['NA_real_' if value is None else repr(value) for value in shown])}{end}"
@@ -72,7 +72,7 @@ def _title(document: ReleaseDocument, column: ColumnPart) -> str:
     return " ".join(f"{text} ({column.unit})".split()) if column.unit else " ".join(text.split())
 
 
-def _text(text: str) -> str:
+def r_text(text: str) -> str:
     """A text as R reads it in any encoding."""
     plain = text.replace("\\", "\\\\").replace('"', '\\"')
     signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)

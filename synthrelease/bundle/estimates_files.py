@@ -1,0 +1,128 @@
+"""estimates.csv, and the same table for statistical packages: what the published noisy tables answer, with intervals."""
+
+from __future__ import annotations
+
+import csv
+import io
+import math
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from synthrelease.bounds.intended import in_words
+from synthrelease.bundle.statistical.files import estimates_bytes
+from synthrelease.errors import Unexpected
+from synthrelease.estimates.listed import NAMES as COLUMNS
+from synthrelease.estimates.listed import NUMBERS, Line, as_csv, listed
+from synthrelease.published.checksums import sha256
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.folder import measurements_of, release_of
+
+CSV = "estimates.csv"
+_ENDINGS = {"stata": "dta", "spss": "sav"}
+NAMES = (CSV, *(f"estimates.{ending}" for ending in _ENDINGS.values()))
+_COLUMN_LABELS = {
+    "statistic": "What is estimated",
+    "column": "Column that it is of",
+    "value": "Value (bin) of this column",
+    "by": "Column that makes groups",
+    "group": "Group",
+    "question": "Intended question, for synthrelease estimate",
+    "lower": "Lower end, rows of the file",
+    "upper": "Upper end, rows of the file",
+    "population_lower": "Lower end, a population",
+    "population_upper": "Upper end, a population",
+    "confidence": "Of each interval by itself",
+    "told": "yes, or cannot be told",
+    "source": "Noisy tables that it is from",
+}
+
+
+def list_of(document: ReleaseDocument, measured: bytes) -> list[Line]:
+    """The lines, computed from measurements.json alone; none where nothing can be told.
+
+    Raises
+    ------
+    Unexpected : for measurements that are not as they are written.
+    """
+    columns = tuple(part.published() for part in document.columns)
+    measurements = measurements_of(measured, document, columns)
+    release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
+    level = 0.95 if document.estimates is None else float(document.estimates.level)
+    return listed(release, [text for asked in document.intended_queries if (text := in_words(asked))], level)
+
+
+def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
+    """The files by name; none where nothing can be told. As for `with_estimates`, nothing here may stop a paid release."""
+    try:
+        lines = [] if measured is None or document.estimates is None else list_of(document, measured)
+        written = read_lines(as_csv(lines)) if lines else []
+        return {CSV: as_csv(lines), **table_files(document, written)} if lines else {}
+    except Exception:
+        return {}
+
+
+def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
+    """The document with the checksums of these files, and with what the counts in estimates.csv may be off by."""
+    part = document.estimates
+    if part is None or CSV not in files:
+        return document
+    part = part.model_copy(update={"errors": errors_of(read_lines(files[CSV]), document.n_rows)})
+    return with_files(document, files).model_copy(update={"estimates": part})
+
+
+def errors_of(lines: Sequence[Line], n_rows: int) -> dict[str, int]:
+    """Half of the widest interval of a count, by column or pair; all rows where one cannot be told."""
+    found: dict[str, int] = {}
+    for line in lines:
+        if line.statistic == "count" and not line.question:
+            name = f"{line.by}:{line.column}" if line.by else line.column
+            told = line.lower is not None and line.upper is not None
+            error = math.ceil((line.upper - line.lower) / 2) if told else n_rows  # type: ignore[operator]
+            found[name] = max(found.get(name, 0), error)
+    return found
+
+
+def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> ReleaseDocument:
+    """The document with the checksums of further data files."""
+    return document.model_copy(
+        update={"files": {**document.files, **{name: sha256(content) for name, content in files.items()}}}
+    )
+
+
+def table_files(document: ReleaseDocument, lines: Sequence[Line]) -> dict[str, bytes]:
+    """The lines for the statistical packages that [bundle] asks for."""
+    endings = [ending for name, ending in _ENDINGS.items() if name in document.bundle.formats]
+    return {f"estimates.{ending}": estimates_bytes(ending, _frame(lines), _COLUMN_LABELS) for ending in endings}
+
+
+def read_lines(content: bytes) -> list[Line]:
+    """The lines of estimates.csv.
+
+    Raises
+    ------
+    Unexpected, ValueError : for another table.
+    """
+    table = csv.DictReader(io.StringIO(content.decode("utf-8")))
+    if tuple(table.fieldnames or ()) != COLUMNS:
+        raise Unexpected(f"{CSV}: expected the columns {', '.join(COLUMNS)}, found others")
+    return [Line(**{name: _value(name, text) for name, text in row.items()}) for row in table]
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "confidence":
+        return float(text)
+    return text if name not in NUMBERS else float(text) if text else None
+
+
+def _frame(lines: Sequence[Line]) -> Any:
+    import pandas as pd
+
+    numeric = (*NUMBERS, "confidence")
+    return pd.DataFrame(
+        {
+            name: np.array([getattr(line, name) for line in lines], dtype=float if name in numeric else object)
+            for name in COLUMNS
+        }
+    )

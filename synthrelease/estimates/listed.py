@@ -1,0 +1,287 @@
+"""Every number that the published noisy tables answer, as rows of one table: what estimates.csv holds.
+
+For readers without this program: the bins of each column, the cells of each pair, means by groups, and the questions that the
+release is meant to answer with their contrasts. Each is what `estimate` gives for the same question.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, fields
+from itertools import combinations
+from typing import Any
+
+import numpy as np
+
+from synthrelease.bounds.conditions import Columns, Condition, over_cells
+from synthrelease.bounds.measured import measured_times
+from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.errors import InputError
+from synthrelease.estimates.answer import estimate
+from synthrelease.estimates.averages import count_error, counted_rows, groups, term_in
+from synthrelease.estimates.tables import NoisyTables
+from synthrelease.estimates.words import CANNOT_BE_TOLD, Term
+from synthrelease.published import PublishedRelease
+
+MOST_CELLS = 600
+"""Of all pairs of columns together. The pairs with the fewest cells come first; one that no longer fits is left out."""
+
+WIDEST = 0.5
+"""An interval as wide as this part of all that is possible tells nothing: no number is given."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Line:
+    """A row of estimates.csv.
+
+    Attributes
+    ----------
+    statistic : "count", "share", "mean", "mean of bin numbers", "median", or what an intended question asks for: also "risk
+        difference", "risk ratio", "odds ratio", "difference of means", "difference of medians", "slope".
+    column, value : a share or count is of the rows that have this value (a bin's label) in this column; a mean, median or
+        slope is of this column. `value` of a median is the label of its bin.
+    by, group : among the rows that have this value in another column; "" among all rows. A count is of the rows with both.
+    question : of an intended question, as `synthrelease estimate` takes it; "" otherwise.
+    estimate, standard_error : from the noisy tables; None where it cannot be told, and the error of a count in a question.
+    lower, upper : the interval for the rows of the file that the rules keep.
+    population_lower, population_upper : that for a population of which these rows are a simple random sample; None for the
+        cells of pairs, of which it is not computed.
+    told : "yes" or "cannot be told".
+    source : "measured table", "sum over a measured table", or how many tables were combined.
+    """
+
+    statistic: str
+    column: str
+    value: str = ""
+    by: str = ""
+    group: str = ""
+    question: str = ""
+    unit: str = ""
+    estimate: float | None = None
+    standard_error: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    population_lower: float | None = None
+    population_upper: float | None = None
+    confidence: float = 0.95
+    intervals: str = "individual"
+    told: str = "yes"
+    source: str = ""
+
+
+NUMBERS = ("estimate", "standard_error", "lower", "upper", "population_lower", "population_upper")
+NAMES = tuple(field.name for field in fields(Line))
+
+
+@dataclass(frozen=True, kw_only=True)
+class _InBin(Condition):
+    """The condition of being in one bin of a column, also in that of missing values."""
+
+    column: PublishedColumn
+    place: int
+
+    @property
+    def columns(self) -> set[str]:
+        return {self.column.name}
+
+    def mask(self, columns: Columns) -> np.ndarray:
+        shape = [len(column.labels) for column in columns]
+        return over_cells(columns, self.column.name, np.arange(len(self.column.labels)) == self.place).reshape(shape)
+
+
+def listed(release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95) -> list[Line]:
+    """All rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be told.
+
+    Parameters
+    ----------
+    intended : questions as `estimate` takes them.
+    """
+    tables, times = NoisyTables(release), measured_times(release, None)
+    if times is None:
+        return []
+    level = 1 - tables.kept.spare(confidence) / times
+    made = [line for question in intended for line in _asked(release, tables, question, confidence)]
+    alone = [column for column in release.schema if tables.number([column.name])]
+    for column in alone:
+        made += _of_column(tables, column, level)
+    for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
+        made += _means(tables, second, first.name, level)
+        made += _cells(tables, first, second, level)
+    return made
+
+
+def pairs(
+    schema: Sequence[PublishedColumn], measured: Sequence[Sequence[str]]
+) -> list[tuple[PublishedColumn, PublishedColumn]]:
+    """The pairs of columns that are listed, the first before the second in the order of the release.
+
+    Parameters
+    ----------
+    measured : the columns of each noisy table; a pair is in one of them together.
+    """
+    held = [set(columns) for columns in measured]
+    together = [pair for pair in combinations(schema, 2) if any({one.name for one in pair} <= each for each in held)]
+    found, left = [], MOST_CELLS
+    for pair in sorted(together, key=_size):
+        if _size(pair) <= left:
+            found.append(pair)
+            left -= _size(pair)
+    return sorted(found, key=together.index)
+
+
+def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
+    return len(pair[0].labels) * len(pair[1].labels)
+
+
+def as_csv(lines: Sequence[Line]) -> bytes:
+    """The table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; what is not told is an empty field."""
+    out = io.StringIO()
+    table = csv.DictWriter(out, NAMES, lineterminator="\n")
+    table.writeheader()
+    table.writerows(asdict(line) | {name: _six(getattr(line, name)) for name in NUMBERS} for line in lines)
+    return out.getvalue().encode("utf-8")
+
+
+def _six(number: float | None) -> str:
+    """Six digits, so that the file is the same on every machine; a whole number in full."""
+    return "" if number is None else f"{number:.0f}" if number == round(number) else f"{number:.6g}"
+
+
+def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confidence: float) -> Iterator[Line]:
+    """An intended question; nothing where no noisy table answers it."""
+    try:
+        found, asked = estimate(release, question, confidence=confidence), parse_question(question, release)
+    except InputError:
+        return
+    for term in (*found.terms, *found.contrasts):
+        contrast = term in found.contrasts
+        statistic = term.name if contrast else asked.kind
+        column = asked.column if contrast or asked.kind != "slope" else term.name
+        said = {"question": question, "by": asked.by, "group": term.group, "source": _source(tables, asked.columns)}
+        yield from _lines(statistic, column, term, tables, asked, **said)
+        if asked.kind == "share" and not contrast:
+            yield _count(term, tables, None, column="", **said)
+
+
+def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> Iterator[Line]:
+    """Its mean and median where it has some, and the share and number of rows of each bin."""
+    source = _source(tables, {column.name})
+    yield from _means(tables, column, "", level)
+    if column.ordered:
+        asked = _question("median", column=column.name)
+        for label, found in groups(tables, asked):
+            yield from _lines("median", column.name, term_in(tables, asked, label, found, level), tables, asked, source=source)
+    for place, value in enumerate(column.labels):
+        asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place))
+        for label, found in groups(tables, asked):
+            term = term_in(tables, asked, label, found, level)
+            yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
+            error = count_error(tables, found[0].file)
+            yield _count(term, tables, error, column=column.name, value=value, source=source)
+
+
+def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[Line]:
+    """Nothing for a column with a bin without a number."""
+    if None in column.numbers[: column.present]:
+        return
+    asked, source = _question("mean", column=column.name, by=by), _source(tables, {column.name, by} - {""})
+    for label, found in groups(tables, asked):
+        term = term_in(tables, asked, label, found, level)
+        yield from _lines("mean", column.name, term, tables, asked, by=by, group=label, source=source)
+
+
+def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float) -> Iterator[Line]:
+    """Each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
+    said = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
+    for place, value in enumerate(column.labels):
+        asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place), by=by.name)
+        for group, [found] in groups(tables, asked):
+            low, high = found.file.interval(level)
+            rows, least, most = counted_rows(tables, found.file, level)
+            term = Term(
+                name="share",
+                group=group,
+                unit="",
+                estimate=found.file.estimate if found.file.denominator > 0 else None,
+                standard_error=found.file.standard_error,
+                low=low,
+                high=high,
+                rows=rows,
+                rows_low=least,
+                rows_high=most,
+            )
+            yield from _lines("share", term=term, tables=tables, asked=asked, value=value, group=group, **said)
+            yield _count(term, tables, count_error(tables, found.file), value=value, group=group, **said)
+
+
+def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "") -> Question:
+    every = Condition(text="", rule=None)
+    return Question(kind=kind, text="", column=column, met=met or every, where=every, by=by)  # type: ignore[arg-type]
+
+
+def _lines(statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, **said: str) -> Iterator[Line]:
+    """A term, and beside a mean or slope of bins the one of the numbers that stand for them."""
+    possible, own = _possible(statistic, tables, asked), (term.low, term.high, term.population_low, term.population_high)
+    if term.bins:
+        said = {**said, "value": term.bins[1]}
+    common = {**said, "column": column, "unit": term.unit}
+    if statistic != "slope" or term.low is not None:
+        yield _line(
+            statistic, term.estimate, None if term.binned_low is not None else term.standard_error, own, possible, common
+        )
+    if term.binned_low is not None:
+        binned = (term.binned_low, term.binned_high, term.population_binned_low, term.population_binned_high)
+        yield _line(f"{statistic} of bin numbers", term.estimate, term.standard_error, binned, possible, common)
+
+
+def _count(term: Term, tables: NoisyTables, error: float | None = None, **said: str) -> Line:
+    """How many rows of the file a share counts."""
+    ends = (term.rows_low, term.rows_high, None, None)
+    return _line("count", term.rows, error, ends, float(tables.kept.most), {**said, "unit": "rows"})
+
+
+def _line(
+    statistic: str,
+    estimated: float | None,
+    error: float | None,
+    ends: tuple[float | None, float | None, float | None, float | None],
+    possible: float,
+    said: dict[str, Any],
+) -> Line:
+    low, high = ends[:2]
+    if low is None or high is None or not high - low < WIDEST * possible:
+        return Line(statistic=statistic, told=CANNOT_BE_TOLD, **said)
+    if estimated is None and statistic != "count":
+        return Line(statistic=statistic, told=CANNOT_BE_TOLD, **said)
+    return Line(
+        statistic=statistic,
+        estimate=estimated,
+        standard_error=error,
+        lower=low,
+        upper=high,
+        population_lower=ends[2],
+        population_upper=ends[3],
+        **said,
+    )
+
+
+def _possible(statistic: str, tables: NoisyTables, asked: Question) -> float:
+    """How wide the interval of everything that is possible is: of numbers of bins, between the lowest and the highest."""
+    if statistic in ("share", "risk difference"):
+        return 1.0 if statistic == "share" else 2.0
+    if statistic in ("risk ratio", "odds ratio", "slope"):
+        return float("inf")
+    numbers = [number for number in tables.release.by_name[asked.column].numbers if number is not None]
+    if not numbers or statistic in ("median", "difference of medians"):
+        return float("inf")
+    return (max(numbers) - min(numbers)) * (2.0 if statistic.startswith("difference") else 1.0)
+
+
+def _source(tables: NoisyTables, names: set[str]) -> str:
+    number = tables.number(names)
+    if number > 1:
+        return f"{number} measured tables combined"
+    return "measured table" if any(set(each.columns) == names for each in tables.tables) else "sum over a measured table"

@@ -1,0 +1,183 @@
+"""estimates.csv says what the noisy tables say, verify notices edits, and the code of QUESTIONS.md runs on its own files."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from synthrelease.bundle.estimates_files import CSV
+from synthrelease.bundle.questions_sheet import NAME
+from synthrelease.estimates import estimate
+from synthrelease.published import load
+from synthrelease.published.document import read_strictly
+from synthrelease.verification.estimates import estimates
+from synthrelease.verification.reading import read_files
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.tiny import write_measured_release
+
+INTENDED = """stop_probability = 0.001
+
+[[intended_queries]]
+query = "share face == 'head': year >= 5 against < 5"
+"""
+GAPS = {
+    'categories = ["head", "tail"]': 'categories = ["head", "tail"]\nmissing = "bin"\nmissing_label = "not seen"',
+    "limit = 25": "limit = 25\nrows = 1",
+}
+
+
+@pytest.fixture(scope="module", params=[{}, GAPS], ids=["coins", "missing values"])
+def folder(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    work = tmp_path_factory.mktemp("questions")
+    return write_measured_release(work, work / "bundle", {"stop_probability = 0.001\n": INTENDED, **request.param})
+
+
+@pytest.fixture(scope="module")
+def lines(folder: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO((folder / CSV).read_text(encoding="utf-8"))))
+
+
+def _of(lines: list[dict[str, str]], **wanted: str) -> list[dict[str, str]]:
+    return [line for line in lines if all(line[name] == text for name, text in wanted.items())]
+
+
+def test_every_line_is_what_the_command_says(folder: Path, lines: list[dict[str, str]]) -> None:
+    release = load(folder)
+    [line] = _of(lines, statistic="share", column="face", value="head", by="", question="")
+    [term] = estimate(release, "share face == 'head'").terms
+    assert [float(line[name]) for name in ("estimate", "lower", "upper", "population_lower", "standard_error")] == [
+        pytest.approx(value, rel=1e-5)
+        for value in (term.estimate, term.low, term.high, term.population_low, term.standard_error)
+    ]
+    [count] = _of(lines, statistic="count", column="face", value="head", by="", question="")
+    assert (float(count["lower"]), float(count["upper"])) == (term.rows_low, term.rows_high)
+    by = "year" if _of(lines, statistic="share", column="face", by="year") else "face"
+    column, value = ("face", "head") if by == "year" else ("year", "1-2")
+    question = f"share {column} == 'head' by year" if by == "year" else "share year <= 2 by face"
+    told = _of(lines, statistic="share", column=column, value=value, by=by)
+    for term in estimate(release, question).terms:
+        [line] = _of(told, group=term.group)
+        if line["told"] == "yes":
+            assert (float(line["lower"]), float(line["upper"])) == pytest.approx((term.low, term.high), rel=1e-5)
+    difference = estimate(release, "share face == 'head': year >= 5 against < 5").contrasts[0]
+    [line] = _of(lines, statistic="risk difference")
+    assert float(line["lower"]) == pytest.approx(difference.low, rel=1e-5)
+    assert line["question"] == "share face == 'head': year >= 5 against < 5"
+
+
+def test_every_bin_cell_and_mean_is_there(folder: Path, lines: list[dict[str, str]]) -> None:
+    face, year = load(folder).schema
+    listed = _of(lines, statistic="count", question="")
+    assert len(listed) == len(face.labels) + len(year.labels) + len(face.labels) * len(year.labels)
+    assert len(_of(lines, statistic="median", column="year")) == 1
+    assert _of(lines, statistic="mean of bin numbers", column="year")
+
+
+def test_what_the_noise_hides_has_no_number(lines: list[dict[str, str]]) -> None:
+    for line in lines:
+        if line["told"] == "cannot be told":
+            assert line["estimate"] == line["lower"] == line["upper"] == ""
+        else:
+            assert line["told"] == "yes"
+            assert float(line["lower"]) <= float(line["upper"])
+            assert line["statistic"] != "share" or float(line["upper"]) - float(line["lower"]) < 0.5
+
+
+def test_verify_computes_the_lines_again_and_finds_edits(folder: Path) -> None:
+    assert verify_bundle(folder).passed
+    files = read_files(folder)
+    document = read_strictly(files["release.json"])
+    assert estimates(document, files).problems == ()
+    text = files[CSV].decode()
+    number = re.search(r"(?<=share,face,head,,,,,)0\.\d+", text)
+    assert number is not None
+    edits = [
+        text.replace(number[0], "0.123456", 1),
+        text.replace("cannot be told", "yes", 1) if "cannot be told" in text else text.replace(",yes,", ",no,", 1),
+        text[: text.rindex("\n", 0, -1) + 1],
+        text.replace("measured table", "whole file", 1),
+        text.replace("statistic", "kind", 1),
+        text.replace("\n", "\r\n"),
+        "",
+    ]
+    for edit in edits:
+        assert edit != text
+        assert estimates(document, {**files, CSV: edit.encode()}).problems, edit[:200]
+
+
+def test_a_release_from_before_there_was_such_a_file_has_no_problem(folder: Path) -> None:
+    files = read_files(folder)
+    document = read_strictly(files["release.json"])
+    old = document.model_copy(update={"files": {name: each for name, each in document.files.items() if name != CSV}})
+    assert estimates(old, {name: content for name, content in files.items() if name != CSV}).problems == ()
+
+
+def _code(folder: Path, language: str) -> list[str]:
+    return re.findall(rf"```{language}\n(.*?)\n```", (folder / NAME).read_text(encoding="utf-8"), re.DOTALL)
+
+
+def test_the_sheet_has_its_questions_in_three_languages(folder: Path) -> None:
+    for language in ("r", "python", "stata"):
+        assert len(_code(folder, language)) == 1 + 10
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+def test_every_line_of_r_runs_on_the_files_of_the_folder(folder: Path, lines: list[dict[str, str]]) -> None:
+    code = "\n".join(["options(warn = 2)", *_code(folder, "r"), 'cat("END", ask("count", "face", "head")$lower, "\\n")'])
+    done = subprocess.run(["Rscript", "-"], input=code, cwd=folder, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0, done.stderr
+    [count] = _of(lines, statistic="count", column="face", value="head", by="", question="")
+    assert float(done.stdout.rsplit("END", 1)[1]) == float(count["lower"])
+
+
+@pytest.mark.slow
+def test_every_line_of_python_runs_on_the_files_of_the_folder(folder: Path, lines: list[dict[str, str]]) -> None:
+    code = "\n".join([*_code(folder, "python"), 'print("END", ask(["count"], "face", "head").lower.item())'])
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-"], input=code, cwd=folder, capture_output=True, text=True, check=False, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    [count] = _of(lines, statistic="count", column="face", value="head", by="", question="")
+    assert float(done.stdout.rsplit("END", 1)[1]) == float(count["lower"])
+
+
+STATA = (
+    r"version 14",
+    r'import delimited using "([\w.-]+)", clear varnames\(1\) case\(preserve\) encoding\("UTF-8"\) stringcols\(([\d ]+|_all)\)',
+    r'save "\w+\.dta", replace',
+    r'use "\w+\.dta", clear',
+    r'count if \w+ == "[^"]+"',
+    r'generate (byte|double) \w+ = \w+ == "[^"]+"',
+    r"generate double \w+ = [\w .()\[\]+^-]+",
+    r'replace \w+ = [-\d.e]+ if \w+ == "[^"]+"',
+    r"replace \w+ = exp\(\w+\)",
+    r"summarize \w+",
+    r"tabulate \w+( \w+|, summarize\(\w+\))?",
+    r'(list( \w+)+|keep) if (\w+ (==|!=|<|>|&|\|) ("[^"]*"|\w+)( [&|] )?)+',
+    r"list( \w+)+ if _n > 1",
+    r"rename \w+ group",
+    r"collapse \(mean\) rows, by\(group\)",
+    r'merge 1:1 group using "asked_stata\.dta"',
+)
+"""Commands that Stata's manuals describe."""
+
+
+def test_every_line_for_stata_is_a_command_that_names_what_the_files_have(folder: Path, lines: list[dict[str, str]]) -> None:
+    known = {*lines[0], *(column.name for column in load(folder).schema), "met", "number", "rows", "_n"}
+    for line in "\n".join(_code(folder, "stata")).splitlines():
+        assert any(re.fullmatch(form, line) for form in STATA), line
+        if found := re.fullmatch(STATA[1], line):
+            assert (folder / found[1]).is_file()
+            if found[2] != "_all":
+                texts = [name for place, name in enumerate(lines[0], 1) if str(place) in found[2].split()]
+                assert all(name not in texts for name in ("estimate", "lower", "upper", "confidence"))
+        if found := re.match(r"(?:list|count|keep|replace) .*?if (\w+)", line):
+            assert found[1] in known, line
