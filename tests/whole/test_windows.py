@@ -96,12 +96,12 @@ def test_text_files_are_read_and_written_as_utf_8_and_not_as_the_system_would() 
 
 
 def _is_text(call: ast.Call) -> bool:
-    """Whether a call opens, reads or writes a file as text."""
+    """Whether a call opens, reads or writes a file as text; members of an archive are bytes, whatever the mode."""
     name = getattr(call.func, "attr", getattr(call.func, "id", ""))
     owner = getattr(getattr(call.func, "value", None), "id", "")
     modes = [part.value for part in call.args if isinstance(part, ast.Constant) and isinstance(part.value, str)]
     if name in ("open", "fdopen"):
-        return not (owner == "gzip" or (owner, name) == ("os", "open") or any("b" in mode for mode in modes))
+        return not (owner in ("gzip", "archive") or (owner, name) == ("os", "open") or any("b" in mode for mode in modes))
     return name in ("read_text", "write_text")
 
 
