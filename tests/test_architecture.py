@@ -440,7 +440,7 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "enclave/pieces.py"}
     assert files_where(calls("Meter")) == {
         "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
-        "audit/worlds.py", "rehearsal/allocation/trying.py", "rehearsal/comparing.py",
+        "audit/worlds.py", "rehearsal/allocation/trying.py", "rehearsal/comparing.py", "rehearsal/plan_race.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -480,7 +480,7 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
     assert files_where(calls("PrivateRows")) == {"enclave/ingest.py", "audit/worlds.py"}
     public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/comparing.py", "rehearsal/allocation/trying.py"}
-    public |= {"drafting/criteria.py"}
+    public |= {"drafting/criteria.py", "rehearsal/plan_race.py"}
     assert files_where(calls("PrivateCounts")) == {"enclave/door.py", "audit/worlds.py", *public}
     assert files_where(calls("read_public")) == {
         "rehearsal/rehearse.py",
@@ -511,6 +511,7 @@ MAY_NAME_KINDS = {
     "audit/sweeps.py": AUDITED,
     "audit/criterion_cases.py": AUDITED,
     "audit/pipelines.py": AUDITED,
+    "rehearsal/plan_race.py": "the generators that a draft is raced with",
     "drafting/draft.py": "what a draft is read with before it has criteria of its own",
     "drafting/text.py": "the one generator and the one projection that a draft writes",
 }
@@ -653,10 +654,10 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
     ("code", "most"),
     [
         ("import synthrelease; synthrelease.load({folder!r})", 51),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 100),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 102),
         (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 74),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 120),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 90),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 122),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 92),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

@@ -157,7 +157,7 @@ class RoundedGaussian(CountNoise):
 
     @property
     def variance_above(self) -> float:
-        return self.variance
+        return self.scale**2 + 1 / 12
 
     @property
     def mean_size(self) -> float:

@@ -7,8 +7,6 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-import numpy as np
-
 from synthrelease.accounting.charges import GENERATION, Charge, exact, gaussian, mechanism
 from synthrelease.accounting.gaussian import rho_within
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
@@ -242,7 +240,7 @@ class PlanRace:
             model = generator.fit(private, charge, self._background)
         except RejectedRound:
             return [-math.inf] * len(self._yardsticks)
-        drawn = model.sample(round(self._table.total), np.random.default_rng(self._seed))
+        drawn = model.sample(round(self._table.total), SeededEntropy(self._seed, 13).generator())
         return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
 
 
