@@ -561,7 +561,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 10_100
+MOST_LINES = 10_107
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
