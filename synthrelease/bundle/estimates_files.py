@@ -14,7 +14,7 @@ from synthrelease.bounds.intended import in_words
 from synthrelease.bundle.statistical.files import estimates_bytes
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES as COLUMNS
-from synthrelease.estimates.listed import NUMBERS, Line, as_csv, listed
+from synthrelease.estimates.listed import NUMBERS, EstimateLine, as_csv, listed
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
@@ -39,7 +39,7 @@ _COLUMN_LABELS = {
 }
 
 
-def list_of(document: ReleaseDocument, measured: bytes) -> list[Line]:
+def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     """The lines, computed from measurements.json alone; none where nothing can be told.
 
     Raises
@@ -72,7 +72,7 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
     return with_files(document, files).model_copy(update={"estimates": part})
 
 
-def errors_of(lines: Sequence[Line], n_rows: int) -> dict[str, int]:
+def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
     """Half of the widest interval of a count, by column or pair; all rows where one cannot be told."""
     found: dict[str, int] = {}
     for line in lines:
@@ -91,13 +91,13 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
     )
 
 
-def table_files(document: ReleaseDocument, lines: Sequence[Line]) -> dict[str, bytes]:
+def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
     """The lines for the statistical packages that [bundle] asks for."""
     endings = [ending for name, ending in _ENDINGS.items() if name in document.bundle.formats]
     return {f"estimates.{ending}": estimates_bytes(ending, _frame(lines), _COLUMN_LABELS) for ending in endings}
 
 
-def read_lines(content: bytes) -> list[Line]:
+def read_lines(content: bytes) -> list[EstimateLine]:
     """The lines of estimates.csv.
 
     Raises
@@ -107,7 +107,7 @@ def read_lines(content: bytes) -> list[Line]:
     table = csv.DictReader(io.StringIO(content.decode("utf-8")))
     if tuple(table.fieldnames or ()) != COLUMNS:
         raise Unexpected(f"{CSV}: expected the columns {', '.join(COLUMNS)}, found others")
-    return [Line(**{name: _value(name, text) for name, text in row.items()}) for row in table]
+    return [EstimateLine(**{name: _value(name, text) for name, text in row.items()}) for row in table]
 
 
 def _value(name: str, text: str) -> Any:
@@ -116,7 +116,7 @@ def _value(name: str, text: str) -> Any:
     return text if name not in NUMBERS else float(text) if text else None
 
 
-def _frame(lines: Sequence[Line]) -> Any:
+def _frame(lines: Sequence[EstimateLine]) -> Any:
     import pandas as pd
 
     numeric = (*NUMBERS, "confidence")

@@ -27,7 +27,7 @@ _MEANS = ("mean", "mean of bin numbers")
 
 
 @dataclass(frozen=True, kw_only=True)
-class Asked:
+class SheetQuestion:
     """A question with the code that answers it from the rows and from estimates.csv."""
 
     words: str
@@ -69,7 +69,7 @@ class _Sheet:
     """The code, in the names of this release."""
 
     def __init__(self, document: ReleaseDocument, schema: tuple[PublishedColumn, ...], together: list[list[str]]):
-        self.document, self.asked = document, list[Asked]()
+        self.document, self.asked = document, list[SheetQuestion]()
         listed = pairs(schema, together)
         alone = [column for column in schema if any(column.name in table for table in together)]
         pair = max(
@@ -92,11 +92,11 @@ class _Sheet:
             self._compared_with_rows(*pair)
 
     @property
-    def begin(self) -> Asked:
+    def begin(self) -> SheetQuestion:
         file, numbers = self.document.csv, ", ".join(f'"{name}"' for name in NUMBERS)
         texts = " ".join(str(place) for place, name in enumerate(NAMES, 1) if name not in (*NUMBERS, "confidence"))
         r_csv = 'colClasses = "character", na.strings = character(0), check.names = FALSE, fileEncoding = "UTF-8"'
-        return Asked(
+        return SheetQuestion(
             words="",
             r=f"""rows <- read.csv({r_text(file)}, {r_csv})
 est <- read.csv("{CSV}", {r_csv})
@@ -131,7 +131,7 @@ save "rows_stata.dta", replace""",
     def _add(self, words: str, r: str, python: str, naive: str, stata: str) -> None:
         of_estimates = f'use "estimates_stata.dta", clear\n{stata}'
         code = f'use "rows_stata.dta", clear\n{naive}\n{of_estimates}' if naive else of_estimates
-        self.asked.append(Asked(words=words, r=r, python=python, stata=code))
+        self.asked.append(SheetQuestion(words=words, r=r, python=python, stata=code))
 
     def _of_column(self, column: PublishedColumn) -> None:
         name, value = column.name, column.labels[0]

@@ -34,7 +34,7 @@ WIDEST = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
-class Line:
+class EstimateLine:
     """A row of estimates.csv.
 
     Attributes
@@ -73,7 +73,7 @@ class Line:
 
 
 NUMBERS = ("estimate", "standard_error", "lower", "upper", "population_lower", "population_upper")
-NAMES = tuple(field.name for field in fields(Line))
+NAMES = tuple(field.name for field in fields(EstimateLine))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,7 +92,7 @@ class _InBin(Condition):
         return over_cells(columns, self.column.name, np.arange(len(self.column.labels)) == self.place).reshape(shape)
 
 
-def listed(release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95) -> list[Line]:
+def listed(release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95) -> list[EstimateLine]:
     """All rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be told.
 
     Parameters
@@ -136,7 +136,7 @@ def _size(pair: tuple[PublishedColumn, PublishedColumn]) -> int:
     return len(pair[0].labels) * len(pair[1].labels)
 
 
-def as_csv(lines: Sequence[Line]) -> bytes:
+def as_csv(lines: Sequence[EstimateLine]) -> bytes:
     """The table for R (`read.csv`), Stata (`import delimited`) or a spreadsheet; what is not told is an empty field."""
     out = io.StringIO()
     table = csv.DictWriter(out, NAMES, lineterminator="\n")
@@ -150,7 +150,7 @@ def _six(number: float | None) -> str:
     return "" if number is None else f"{number:.0f}" if number == round(number) else f"{number:.6g}"
 
 
-def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confidence: float) -> Iterator[Line]:
+def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confidence: float) -> Iterator[EstimateLine]:
     """An intended question; nothing where no noisy table answers it."""
     try:
         found, asked = estimate(release, question, confidence=confidence), parse_question(question, release)
@@ -166,7 +166,7 @@ def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confid
             yield _count(term, tables, None, column="", **said)
 
 
-def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> Iterator[Line]:
+def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> Iterator[EstimateLine]:
     """Its mean and median where it has some, and the share and number of rows of each bin."""
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level)
@@ -183,7 +183,7 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> It
             yield _count(term, tables, error, column=column.name, value=value, source=source)
 
 
-def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[Line]:
+def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[EstimateLine]:
     """Nothing for a column with a bin without a number."""
     if None in column.numbers[: column.present]:
         return
@@ -193,7 +193,7 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) 
         yield from _lines("mean", column.name, term, tables, asked, by=by, group=label, source=source)
 
 
-def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float) -> Iterator[Line]:
+def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float) -> Iterator[EstimateLine]:
     """Each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
     said = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     for place, value in enumerate(column.labels):
@@ -222,7 +222,9 @@ def _question(kind: str, *, column: str = "", met: Condition | None = None, by: 
     return Question(kind=kind, text="", column=column, met=met or every, where=every, by=by)  # type: ignore[arg-type]
 
 
-def _lines(statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, **said: str) -> Iterator[Line]:
+def _lines(
+    statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, **said: str
+) -> Iterator[EstimateLine]:
     """A term, and beside a mean or slope of bins the one of the numbers that stand for them."""
     possible, own = _possible(statistic, tables, asked), (term.low, term.high, term.population_low, term.population_high)
     if term.bins:
@@ -237,7 +239,7 @@ def _lines(statistic: str, column: str, term: Term, tables: NoisyTables, asked: 
         yield _line(f"{statistic} of bin numbers", term.estimate, term.standard_error, binned, possible, common)
 
 
-def _count(term: Term, tables: NoisyTables, error: float | None = None, **said: str) -> Line:
+def _count(term: Term, tables: NoisyTables, error: float | None = None, **said: str) -> EstimateLine:
     """How many rows of the file a share counts."""
     ends = (term.rows_low, term.rows_high, None, None)
     return _line("count", term.rows, error, ends, float(tables.kept.most), {**said, "unit": "rows"})
@@ -250,13 +252,13 @@ def _line(
     ends: tuple[float | None, float | None, float | None, float | None],
     possible: float,
     said: dict[str, Any],
-) -> Line:
+) -> EstimateLine:
     low, high = ends[:2]
     if low is None or high is None or not high - low < WIDEST * possible:
-        return Line(statistic=statistic, told=CANNOT_BE_TOLD, **said)
+        return EstimateLine(statistic=statistic, told=CANNOT_BE_TOLD, **said)
     if estimated is None and statistic != "count":
-        return Line(statistic=statistic, told=CANNOT_BE_TOLD, **said)
-    return Line(
+        return EstimateLine(statistic=statistic, told=CANNOT_BE_TOLD, **said)
+    return EstimateLine(
         statistic=statistic,
         estimate=estimated,
         standard_error=error,

@@ -9,7 +9,7 @@ from synthrelease.bundle import measurements
 from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import estimates_part
 from synthrelease.errors import Unexpected
-from synthrelease.estimates.listed import NAMES, NUMBERS, Line, as_csv
+from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.verification.checks import Check
@@ -53,7 +53,7 @@ def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[s
             yield f"{name}: expected the lines of {CSV}, found others"
 
 
-def _same_line(right: Line, found: Line) -> bool:
+def _same_line(right: EstimateLine, found: EstimateLine) -> bool:
     """The same words, and numbers that agree as those of release.json do."""
     width = 0.0 if right.lower is None or right.upper is None else right.upper - right.lower
     pairs = [(getattr(right, name), getattr(found, name)) for name in NUMBERS]
@@ -64,7 +64,7 @@ def _same_line(right: Line, found: Line) -> bool:
     return same and all(getattr(right, name) == getattr(found, name) for name in words)
 
 
-def _numbers(line: Line) -> str:
+def _numbers(line: EstimateLine) -> str:
     said = " ".join(text for text in (line.statistic, line.column, line.value, line.by, line.group, line.question) if text)
     return f"{said}: {line.estimate} ({line.lower} to {line.upper}), {line.told}"
 

@@ -84,14 +84,14 @@ OF_ESTIMATES = (
         place="estimates.listed:_line",
         old="not high - low < WIDEST * possible",
         new="False",
-        tests=QUESTIONS,
+        tests=("tests/estimates/test_listed.py",),
     ),
     Mutation(
         name="estimates.csv: verify compares no number",
         breaks="a table of estimates that does not follow from the noisy tables passes",
         place="verification.estimates:_same_line",
-        old="return same and all(",
-        new="return all(",
+        old="same and all(getattr(right, name) == getattr(found, name) for name in words)",
+        new="all(getattr(right, name) == getattr(found, name) for name in words)",
         tests=QUESTIONS,
     ),
     Mutation(

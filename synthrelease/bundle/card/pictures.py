@@ -171,7 +171,8 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
 
 def _hatch(picture: Picture, x: float, y: float, width: float, height: float) -> None:
     """Slanted lines over a rectangle, where colours would say more than is known."""
-    rise, step = min(width, height), 8.0
+    step = 8.0
+    rise = min(width, height, step)
     for start in np.arange(y + rise, y + height + 0.1, step):
         picture.line(x, float(start), x + width, float(start) - rise, MUTED)
 

@@ -46,11 +46,11 @@ class Useful:
 
     def least_group(self, first: str, second: str) -> float | None:
         """The rows of a group within which shares are told: infinite for a pair of which nothing is known; None for one that
-        was measured and is not in estimates.csv."""
+        was measured, is not in estimates.csv, and of which no criterion speaks."""
         error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
-        if error is None and any({first, second} <= set(columns) for columns in self.together):
-            return None
-        return min(math.inf if error is None else error, self.of_any_pair) / POINTS
+        least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
+        measured = any({first, second} <= set(columns) for columns in self.together)
+        return None if measured and least == math.inf else least
 
     @property
     def rule(self) -> str:

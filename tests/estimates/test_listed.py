@@ -1,0 +1,63 @@
+"""The lines of estimates.csv: those of the table without noise; no number where the noise hides it; a limit to their number."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+from synthrelease.estimates import listed as module
+from synthrelease.estimates.listed import EstimateLine, listed, pairs
+from tests.benchmarks.contrasts import measured
+from tests.estimates.test_estimate import TABLE, release
+
+a, b, c, d, g = TABLE.T
+CERTAIN = Fraction(1000)
+
+
+def _one(lines: list[EstimateLine], **wanted: str) -> EstimateLine:
+    [line] = [line for line in lines if all(getattr(line, name) == text for name, text in wanted.items())]
+    return line
+
+
+def test_lines_are_the_numbers_of_the_table() -> None:
+    found = release(TABLE, ("ac", "ab"), epsilon=CERTAIN)
+    lines = listed(found, ["share c == 1: a >= 1 against < 1"])
+    value = found.by_name["c"].labels[1]
+    group = found.by_name["a"].labels[2]
+    share = _one(lines, statistic="share", column="c", value=value, by="a", group=group)
+    assert share.estimate == pytest.approx(c[a == 2].mean(), abs=1e-6)
+    assert share.lower is not None
+    assert share.upper is not None
+    assert share.lower <= c[a == 2].mean() <= share.upper
+    count = _one(lines, statistic="count", column="c", value=value, by="a", group=group)
+    assert count.estimate == pytest.approx(((a == 2) & (c == 1)).sum(), abs=1)
+    mean = _one(lines, statistic="mean of bin numbers", column="b", by="a", group=group)
+    assert mean.estimate == pytest.approx(b[a == 2].mean(), abs=1e-6)
+    difference = _one(lines, statistic="risk difference")
+    assert difference.estimate == pytest.approx(c[a >= 1].mean() - c[a < 1].mean(), abs=1e-6)
+    assert not [line for line in lines if {line.column, line.by} == {"b", "c"}]  # not measured together
+
+
+def test_what_the_noise_hides_has_no_number() -> None:
+    """Ten rows in a group, noise of 28 in each of its cells."""
+    noisy = measured([np.array([[500, 490], [5, 5]]), np.ones((2, 5), dtype=int)], Fraction(1, 10), np.random.default_rng(3))
+    lines = listed(noisy)
+    small = [line for line in lines if line.statistic == "share" and line.by == "exposed" and line.group == "1"]
+    assert small
+    for line in small:
+        assert line.told == "cannot be told"
+        assert {getattr(line, name) for name in module.NUMBERS} == {None}
+    large = [line for line in lines if line.statistic == "share" and line.by == "exposed" and line.group == "0"]
+    assert {line.told for line in large} == {"yes"}
+
+
+def test_the_smallest_pairs_come_first_and_one_that_does_not_fit_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    schema = release(TABLE, ("abc",)).schema
+    names = [{one.name, other.name} for one, other in pairs(schema, ["abc"])]
+    assert names == [{"a", "b"}, {"a", "c"}, {"b", "c"}]
+    cells = {frozenset((one.name, other.name)): len(one.labels) * len(other.labels) for one, other in pairs(schema, ["abc"])}
+    largest = max(cells, key=lambda pair: cells[pair])
+    monkeypatch.setattr(module, "MOST_CELLS", sum(cells.values()) - 1)
+    assert {frozenset((one.name, other.name)) for one, other in pairs(schema, ["abc"])} == set(cells) - {largest}
