@@ -18,9 +18,8 @@ class IntendedQueryTable(SpecTable):
     Attributes
     ----------
     query : a condition, in the grammar of the rules, with limits between released bins. It asks for the number of rows. Or a
-        whole question as `synthrelease estimate` takes it, and nothing but `why` beside it.
-        Example: `query = "mother_age >= 35 and parity == 1"`.
-        Example: `query = "share gestation_week < 37: mother_age >= 35 against < 35"`.
+        whole question as `synthrelease estimate` takes it, and nothing but `why` beside it, such as
+        `share gestation_week < 37: mother_age >= 35 against < 35`. Example: `query = "mother_age >= 35 and parity == 1"`.
     given : asks for the share of `query` among the rows that meet this. Example: `given = "mother_age >= 35"`,
         `query = "gestation_week < 37"`.
     mean : asks for the mean of this column over the rows that meet `query`. Example: `mean = "birth_weight"`.

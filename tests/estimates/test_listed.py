@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -40,16 +41,25 @@ def test_lines_are_the_numbers_of_the_table() -> None:
     assert not [line for line in lines if {line.column, line.by} == {"b", "c"}]  # not measured together
 
 
+class _Nothing(np.random.Generator):
+    """Every noise is 0."""
+
+    def __init__(self) -> None:
+        super().__init__(np.random.PCG64(1))
+
+    def geometric(self, p: Any, size: Any = None) -> Any:
+        return np.ones(size, dtype=np.int64)
+
+
 def test_what_the_noise_hides_has_no_number() -> None:
-    """Ten rows in a group, noise of 28 in each of its cells."""
-    noisy = measured([np.array([[500, 490], [5, 5]]), np.ones((2, 5), dtype=int)], Fraction(1, 10), np.random.default_rng(3))
-    lines = listed(noisy)
-    small = [line for line in lines if line.statistic == "share" and line.by == "exposed" and line.group == "1"]
+    """Ten rows in a group, noise of 28 in each of its cells, which happens to be 0."""
+    lines = listed(measured([np.array([[9900, 90], [5, 5]]), np.ones((2, 5), dtype=int)], Fraction(1, 10), _Nothing()))
+    small = [line for line in lines if line.statistic == "share" and line.by == "outcome" and line.group == "1"]
     assert small
     for line in small:
         assert line.told == "cannot be told"
         assert {getattr(line, name) for name in module.NUMBERS} == {None}
-    large = [line for line in lines if line.statistic == "share" and line.by == "exposed" and line.group == "0"]
+    large = [line for line in lines if line.statistic == "share" and line.by == "outcome" and line.group == "0"]
     assert {line.told for line in large} == {"yes"}
 
 

@@ -118,7 +118,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of Stata tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="bundle.statistical.files:_rows_at_once",
+        place="bundle.statistical.files:_timeless_dta",
         old="_DTA_TIME.subn(_NO_DTA_TIME, content, count=1)",
         new="(content, 1)",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
@@ -126,7 +126,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: the file of SPSS tells when it was written",
         breaks="when a run ended tells how many rounds there were",
-        place="bundle.statistical.files:sav_bytes",
+        place="bundle.statistical.files:_timeless_sav",
         old="content[: _SAV_TIME.start] + _NO_SAV_TIME + content[_SAV_TIME.stop :]",
         new="content",
         tests=(f"{STATISTICAL}::test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written",),
