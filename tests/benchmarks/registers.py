@@ -234,7 +234,7 @@ def _results(folder: Path, register: Register, found: Compared, steps: Sequence[
 
 def _section(register: Register, steps: Sequence[Step], text: str) -> str:
     machine = f"{platform.system()}, Python {platform.python_version()}, {os.cpu_count()} cores, {date.today().isoformat()}"
-    unit = f" `init` was told: `{' '.join(register.told)}`." if register.told else ""
+    unit = f" `init` was told: `{' '.join(Path(word).name for word in register.told)}`." if register.told else ""
     lines = [f"## {register.title}", "", f"*{machine}*{unit}", "", text, ""]
     lines += ["| command | exit code | seconds | CPU seconds | MB |", "|---|---|---|---|---|"]
     lines += [f"| {s.command} | {s.code} | {s.wall:.0f} | {s.processor:.0f} | {s.megabytes:.0f} |" for s in steps]
