@@ -10,7 +10,8 @@ import pytest
 
 from synthrelease.domain.questions import is_question, split_question
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
+from synthrelease.estimates import contrasts, estimate
+from synthrelease.estimates.ratios import Ratio
 from tests.benchmarks.contrasts import Design, asked, measured, study
 from tests.estimates.test_estimate import TABLE, release
 
@@ -71,6 +72,16 @@ def test_the_groups_of_one_table_have_what_the_total_moves_in_common() -> None:
     assert difference.standard_error != pytest.approx(apart, rel=1e-3)
     together = (difference.high - difference.low) / (2 * 1.96)
     assert abs(together - difference.standard_error) < abs(together - apart)
+
+
+def test_the_same_noise_is_told_from_independent_noise(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen, correlation = list[tuple[Ratio, Ratio]](), contrasts._correlation
+    monkeypatch.setattr(contrasts, "_correlation", lambda one, other: seen.append((one, other)) or correlation(one, other))
+    noisy = measured([np.array([[960, 960], [40, 40]]), np.full((2, 5), 200)], Fraction(1, 5), np.random.default_rng(2))
+    estimate(noisy, "share outcome == 1: exposed == 1 against == 0")
+    first, second = seen[0]  # for the file, where all that is unknown is noise
+    assert correlation(first, first) == pytest.approx(1)
+    assert abs(correlation(first, second)) < 0.5  # cells of two groups, but for what the total moves
 
 
 @pytest.mark.parametrize(

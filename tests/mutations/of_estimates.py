@@ -119,14 +119,6 @@ OF_ESTIMATES = (
         tests=CONTRASTS,
     ),
     Mutation(
-        name="contrasts: a ratio with a denominator that may be 0",
-        breaks="a number where it cannot be told",
-        place="estimates.contrasts:_term",
-        old="if not math.isfinite(high):",
-        new="if False:",
-        tests=CONTRASTS,
-    ),
-    Mutation(
         name="contrasts: an odds ratio is a ratio of shares",
         breaks="odds ratios that are risk ratios",
         place="estimates.contrasts:_logit",
