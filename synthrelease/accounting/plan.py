@@ -160,9 +160,9 @@ def stated_at(total: Charge, delta: Fraction) -> Charge:
     if (epsilon := epsilon_at(total, delta)) >= curves.epsilon:
         return curves
     because = (
-        f"curves stated at delta = {float(delta):g}, and pure parts added, whichever way is least (theory 9.17, pure parts "
+        f"curves stated at delta = {float(delta):g}, and pure parts added, whichever way is least "
+        "(theory 9.17, pure parts beside a curve)"
     )
-    because += "beside a curve)"
     return Charge(name=total.name, epsilon=epsilon, delta=delta, because=because, rule=ADDED, parts=total.parts)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
+from synthrelease.estimates.listed import MOST_CELLS
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.specification.options import buildings
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -18,6 +19,10 @@ _MARGIN = 1.2
 """For what the documents of a real release say more than those of a preview."""
 _DIGITS = 24
 """Bytes of a noisy count in measurements.json, at most about."""
+_QUESTIONS = 16_000
+"""Bytes of QUESTIONS.md, which a release with noisy tables has, at most about."""
+_LINE = 130
+"""Bytes of a line of estimates.csv, at most about; a cell has two."""
 
 
 def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
@@ -29,7 +34,7 @@ def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: So
     source : the private table, of which the number of bytes is looked at.
     """
     text = sum(map(len, documents.values()))
-    return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _DIGITS * _measured(spec)))
+    return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _measured(spec)))
 
 
 def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
@@ -60,9 +65,11 @@ def _row(spec: ReleaseSpec) -> int:
 
 
 def _measured(spec: ReleaseSpec) -> int:
-    """Cells of the noisy tables that are published, where that is told beforehand."""
+    """Bytes of the noisy tables that are published, where that is told beforehand, and of what is estimated from them."""
     if not spec.publish_measurements:
         return 0
     layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout
     tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
-    return sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)
+    cells = sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)
+    lines = 2 * (min(cells, MOST_CELLS) + sum(layout.sizes))
+    return _DIGITS * cells + _LINE * lines * (1 + len(spec.bundle.formats)) + _QUESTIONS

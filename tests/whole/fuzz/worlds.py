@@ -252,6 +252,6 @@ def _parts(value: Any) -> dict[Any, Any] | None:
         return value
     if isinstance(value, (list, tuple)):
         return dict(enumerate(value))
-    if hasattr(value, "__dataclass_fields__"):
+    if hasattr(value, "__dataclass_fields__") and not isinstance(value, type):
         return {name: getattr(value, name) for name in value.__dataclass_fields__ if not name.startswith("_")}  # "_": caches
     return None
