@@ -18,6 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.linked import Linked
 from synthrelease.domain.rules import IS_MISSING, All, Any, Comparison, Not, Rule, RuleError, comparisons
 from synthrelease.domain.schema import Column, Layout, Transformation
 from synthrelease.errors import listing
@@ -43,10 +44,16 @@ class Plausibility:
     Joining by shared columns makes merging exact: a coarse cell is a product of sets, and a product is wholly
     implausible just when one of its column-disjoint factors is. Rules for synthetic rows are joined only as far as exact
     merging to the alternatives of the columns needs it (`from_rules`, apart).
+
+    Attributes
+    ----------
+    linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and others
+        are not, holds as they are read.
     """
 
     layout: Layout
     masks: tuple[Mask, ...]
+    linked: Linked | None = None
 
     @classmethod
     def from_rules(
@@ -106,6 +113,25 @@ class Plausibility:
     def filter(self, table: Counts) -> Counts:
         """The rows of a table that are plausible."""
         return table.keep(~self.forbidden(table.bins)) if self.masks else table
+
+    def drawn_from(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+        """For each mask its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the file.
+
+        Where rows are roots with members, those that a member who is there can have: `Linked.empty` does the rest.
+        """
+        found = []
+        for mask in self.masks:
+            allowed = np.argwhere(~mask.forbidden)
+            for axis, column in enumerate(mask.columns):
+                if self.linked is not None and self.layout.columns[column] in self.linked.needed:
+                    allowed = allowed[allowed[:, axis] < self.layout.sizes[column] - 1]
+            found.append((mask.columns, allowed))
+        tied = {column for columns, _ in found for column in columns}
+        for column, (name, size) in enumerate(zip(self.layout.columns, self.layout.sizes, strict=True)):
+            if column not in tied:
+                most = size - 1 if self.linked is not None and name in self.linked.needed else size
+                found.append(((column,), np.arange(most)[:, None]))
+        return found
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
         """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""

@@ -14,6 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.dates import DateFormat
+from synthrelease.domain.linked import Linked
 
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
@@ -245,9 +246,10 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order in which they are released."""
+    """All columns, in the order in which they are released; where roots have members, those of the wide record, and `linked`."""
 
     columns: tuple[Column, ...]
+    linked: Linked | None = None
 
     def __getitem__(self, name: str) -> Column:
         return self.by_name[name]

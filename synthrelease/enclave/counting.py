@@ -35,12 +35,14 @@ class CountedRows:
     n_rows : the number of all rows; where a key tells persons, the most records that so many persons can have.
     problems : (column, kind) of values that must not occur; the cells are then of no use.
     unread : columns with texts that are no number, or no date, and count as missing values.
+    unmatched : whether there are members, and none of them has a root.
     """
 
     cells: Counts
     n_rows: int
     problems: frozenset[tuple[int, int]]
     unread: frozenset[int] = frozenset()
+    unmatched: bool = False
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:

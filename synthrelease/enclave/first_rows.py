@@ -56,8 +56,8 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
         raise ValueError("without a key nobody knows the rows of a person")
     states = [state_of(file) for file in source.files()]
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
-    mark = _marker(unit.key, frozenset(policy.missing_values))
-    orders = [_order_of(_date_format(schema, name), policy) for name in unit.first_by]
+    mark = marker(frozenset(policy.missing_values))
+    orders = [order_of(date_format(schema, name), policy) for name in unit.first_by]
     for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
         digits = rule.bins(columns)
         marks, has_key = mark(columns[unit.key])
@@ -97,7 +97,7 @@ class Persons:
     def __init__(self, layout: Layout, most: int, n_orders: int):
         self._layout, self._most = layout, most
         self._marks = [np.zeros((0, 2), dtype=np.uint64)]
-        kinds = [np.dtype(np.uint64)] * (2 + _WORDS * n_orders) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
+        kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
         self._n_before_bins = len(kinds) - len(layout.sizes)
         self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
         self._collected, self._left = [0, 0], [0, 0]
@@ -163,7 +163,7 @@ def _different(marks: np.ndarray) -> np.ndarray:
     return ordered[~_same_as_before([ordered[:, 0], ordered[:, 1]])]
 
 
-def _marker(name: str, missing: frozenset[str]) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
+def marker(missing: frozenset[str]) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
     """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count."""
     secret = secret_bytes(32)
 
@@ -179,17 +179,17 @@ def _marker(name: str, missing: frozenset[str]) -> Callable[[Texts], tuple[np.nd
     return marks
 
 
-_WORDS = 3
+WORDS = 3
 """Words that order the rows by one column: what kind of value it is, and 16 bytes of it."""
 
 
-def _date_format(schema: Schema, name: str) -> DateFormat | None:
+def date_format(schema: Schema, name: str) -> DateFormat | None:
     """How the dates of a column of the file are written, where the specification says so."""
     known = (column.dates for column in schema.columns if name in column.sources and column.dates is not None)
     return next(known, None)
 
 
-def _order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
+def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:
     """Gives for a column the words by which its rows are ordered, each a function of the text of the row alone.
 
     Dates come by time, numbers by size, other texts by the first 16 bytes of their UTF-8, and rows without a value last. Dates

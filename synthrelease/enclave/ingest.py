@@ -17,6 +17,7 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
+from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
@@ -29,6 +30,7 @@ from synthrelease.toml.columns import InputTable
 ROWS_ALONE = UnitTable()
 """Each row is a record."""
 TOGETHER = "all rows of a person must be seen together."
+NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
@@ -175,9 +177,13 @@ def _read(
     piece: PieceOfRegister | None,
     unit: UnitTable,
 ) -> _KeptRows:
+    if schema.linked is not None and (piece is not None or run is not None or unit.key is not None):
+        raise InputError("expected no cluster, no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):
         raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
-    if unit.key is not None:
+    if schema.linked is not None:
+        found = count_linked_rows(path, schema, policy)
+    elif unit.key is not None:
         found = count_first_rows(path, schema, policy, raw, unit)
     elif piece is not None:
         found = count_piece(path, schema, policy, piece)
@@ -192,7 +198,8 @@ def _read(
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
-    unread = tuple(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread))
+    unread = tuple(dict.fromkeys(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread)))
+    unread += (NO_ROOTS,) if found.unmatched else ()
     return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
 
 

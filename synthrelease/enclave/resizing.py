@@ -77,11 +77,7 @@ class FillerRows:
 
     def __init__(self, raw: Plausibility):
         self.layout: Layout = raw.layout
-        self._groups = [(mask.columns, np.argwhere(~mask.forbidden)) for mask in raw.masks]
-        tied = {column for columns, _ in self._groups for column in columns}
-        for column, size in enumerate(self.layout.sizes):
-            if column not in tied:
-                self._groups.append(((column,), np.arange(size)[:, None]))
+        self._groups, self._linked = raw.drawn_from(), raw.linked
 
     def first(self, size: int) -> Counts:
         """The first rows of the sequence, as counts."""
@@ -91,4 +87,6 @@ class FillerRows:
             chosen = allowed[(places + shift) % len(allowed)]
             for axis, column in enumerate(columns):
                 digits[column] = chosen[:, axis]
+        if self._linked is not None:
+            self._linked.empty(self.layout.columns, self.layout.sizes, digits)
         return Counts.of(self.layout, digits)

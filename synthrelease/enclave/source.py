@@ -50,11 +50,13 @@ class Source:
     path : of the file or folder, or a pattern of paths; None for a URI that names no file.
     uri : of a database or an object store, without user and password, or of a file; empty where a path was written.
     table : of a database, where the steward named one beside the file.
+    members : the table of the members of these rows, where it is another one.
     """
 
     path: Path | None = field(default=None, repr=False)
     uri: str = field(default="", repr=False)
     table: str | None = None
+    members: Source | None = None
 
     @classmethod
     def of(cls, data: str | Path | Source, table: str | None = None) -> Source:

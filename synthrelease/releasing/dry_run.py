@@ -95,15 +95,16 @@ def made_up(spec: ReleaseSpec) -> Counts:
     """The made-up table over atomic cells. Raises SpecError when the rules for private rows leave none."""
     layout, generator = spec.schema.layout, SeededEntropy(ROWS).generator()
     rows = min(ROWS, spec.rows.stated or ROWS)
-    digits = [generator.integers(size, size=rows) for size in layout.sizes]
-    for mask in spec.raw.masks:  # no two share a column
-        allowed = np.flatnonzero(~mask.forbidden)
+    digits = [np.zeros(rows, dtype=np.int64) for _ in layout.sizes]
+    for columns, allowed in spec.raw.drawn_from():  # no two share a column
         if not len(allowed):
-            columns = ", ".join(layout.columns[column] for column in mask.columns)
-            raise _mistake(spec, "rules", "rules that allow some row of the private file", f"ones that forbid all of {columns}")
-        drawn = np.unravel_index(generator.choice(allowed, size=rows), mask.forbidden.shape)
-        for column, bins in zip(mask.columns, drawn, strict=True):
-            digits[column] = bins
+            names = ", ".join(layout.columns[column] for column in columns)
+            raise _mistake(spec, "rules", "rules that allow some row of the private file", f"ones that forbid all of {names}")
+        drawn = allowed[generator.integers(len(allowed), size=rows)]
+        for column, bins in zip(columns, drawn.T, strict=True):
+            digits[column] = bins.copy()
+    if spec.raw.linked is not None:
+        spec.raw.linked.empty(layout.columns, layout.sizes, digits)
     return Counts.of(layout, digits)
 
 

@@ -16,6 +16,7 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.domain.linked import Linked
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
@@ -143,6 +144,12 @@ class _SpecBuilder:
         self.configuration, self.file, self.release = configuration, str(configuration.path), release
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems = Problems(configuration)
+        self.written = release
+        self.linked: Linked | None = None
+        hooks = buildings()
+        for name, table in release.parts.items():
+            self.release = hooks[name].widened(table, self.release, self.problems)
+            self.linked = self.linked or hooks[name].linked(table, release)
 
     def build(self) -> ReleaseSpec:
         rules = self._rules()
@@ -190,7 +197,7 @@ class _SpecBuilder:
             title=self.release.title,
             description=self.release.description,
             path=self.file,
-            tables=canonical_tables(self.release, self.acceptance, digests),
+            tables=canonical_tables(self._as_written(), self.acceptance, digests),
             input=self.release.input,
             schema=schema,
             rules=tuple(self.release.rules),
@@ -224,6 +231,11 @@ class _SpecBuilder:
             not_promised=self.acceptance.not_promised,
             parts=parts,
         )
+
+    def _as_written(self) -> ReleaseFile:
+        """The configuration without what options add, its rules with their levels written out."""
+        rules = self.release.rules[: len(self.written.rules)]
+        return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
     def _parts(self, setting: Setting, synthetic: Plausibility) -> dict[str, object]:
         """What options that are a folder make of their tables."""
@@ -341,7 +353,7 @@ class _SpecBuilder:
                 self.problems.add_error(where, error, self.acceptance_file if in_groups else None)
         if self.problems.found:
             return Schema(columns=()), {}
-        schema = Schema(columns=tuple(columns))
+        schema = Schema(columns=tuple(columns), linked=self.linked)
         groups: dict[str, Binning] = {}
         for name, bins in self.acceptance.groups.items():
             if not isinstance(bins, str):
@@ -358,6 +370,7 @@ class _SpecBuilder:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
             masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
+            masks = masks if kind == "synthetic" else replace(masks, linked=self.linked)
             present = [np.arange(column.atoms.present) for column in schema.columns]
             if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")

@@ -1,0 +1,88 @@
+"""Two tables with a key between them as one: a root with all its members is one wide record.
+
+A wide record has the columns of the root, the number of its members, and then a slot for each member that it can have, with
+every column of a member. A slot that no member fills has the last bin of each of its columns. So whatever works with records
+works with roots and their members: a record is a root with all of them, and replacing it replaces all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+ABSENT = "absent"
+"""The label of a slot that no member fills, where a column of members has no bin of missing values."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Linked:
+    """How the members of a root stand in its record.
+
+    Attributes
+    ----------
+    key : the column of both files that says whose member a row is; released under this name, as new numbers.
+    size : the name of the column with the number of members.
+    names : of the columns of a member.
+    slots : for each member that a root can have, the names of its columns in the wide record, in the order of `names`.
+    whole : those of `names` in which a member that is there has a value; in the others it may be missing.
+    least : members that a kept root has, at least.
+    more : what happens to members above so many: "first" keeps the first ones, "drop" leaves out the root with all of them.
+    order : columns of the members' file by which they are ordered.
+    reference : (column, text) of the members who come first; None for none.
+    """
+
+    key: str
+    size: str
+    names: tuple[str, ...]
+    slots: tuple[tuple[str, ...], ...]
+    whole: frozenset[str]
+    least: int = 0
+    more: Literal["first", "drop"] = "first"
+    order: tuple[str, ...] = ()
+    reference: tuple[str, str] | None = None
+
+    @property
+    def most(self) -> int:
+        """Members of a root, at most."""
+        return len(self.slots)
+
+    def numbers(self, bins: np.ndarray) -> np.ndarray:
+        """(n_rows,) how many members roots have, by the bins of the column with their number."""
+        found: np.ndarray = np.minimum(bins.astype(np.int64) + self.least, self.most)
+        return found
+
+    @cached_property
+    def needed(self) -> frozenset[str]:
+        """The columns of slots in which a member that is there has a value."""
+        return frozenset(name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole)
+
+    def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
+        """Give the slots of wide rows that no member fills their last bin, in place.
+
+        Parameters
+        ----------
+        names, sizes, bins : of the columns of the wide record: what they are called, how many bins they have, and (n_rows,) the
+            bin of each row.
+        """
+        number = self.numbers(bins[names.index(self.size)])
+        for place, slot in enumerate(self.slots):
+            for column in map(names.index, slot):
+                bins[column][number <= place] = sizes[column] - 1
+
+    @property
+    def of_members(self) -> frozenset[str]:
+        """The names of all columns of slots."""
+        return frozenset(name for slot in self.slots for name in slot)
+
+    def of_roots(self, names: Iterable[str]) -> list[str]:
+        """Those of these columns that are of roots, the size among them."""
+        return [name for name in names if name not in self.of_members]
+
+
+def slot_name(name: str, place: int) -> str:
+    """The column of a wide record for a column of its member at this place, from 1."""
+    return f"{name}_{place}"

@@ -1,0 +1,251 @@
+"""Roots with their members, from two files with a key or from one, as wide records: a root with all its members is one row.
+
+What becomes of the rows of one key is a function of these rows alone, so replacing a root with all its members, in any number,
+replaces one record (theory 1.10, roots with their members). The order of neither file has an effect, and nothing is drawn.
+
+Privacy
+-------
+Goes in: both files. Comes out: counts of wide records, one for each key at most, and the number of different keys of both files,
+which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one root, or
+in one file the same root in all its rows, and each member within the cap has a bin in every column; what else is left out, the
+rules say. Of a key a mark of 128 bits is held in memory, as in `first_rows`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.linked import Linked
+from synthrelease.domain.schema import Column, Schema
+from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
+from synthrelease.enclave.files import state_of
+from synthrelease.enclave.first_rows import date_format, marker, order_of
+from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.reading import batches
+from synthrelease.enclave.source import Source
+from synthrelease.enclave.texts import Texts
+from synthrelease.errors import InputError
+from synthrelease.toml.columns import InputTable
+
+NO_BIN = -1
+"""Of a row that the rules of a column leave out."""
+
+
+def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
+    """The wide records of all keys; `n_rows` is the number of keys.
+
+    Parameters
+    ----------
+    source : of the roots, with that of their members; of members that carry the columns of their root, where it has none.
+    schema : of the wide record.
+
+    Raises
+    ------
+    InputError : as `count_batches`; when no row has a key; for a file that was written meanwhile.
+    """
+    linked = schema.linked
+    if linked is None:
+        raise ValueError("a schema without members has no linked rows")
+    reading = _Reading(schema, linked, policy)
+    sources = [source] if source.members is None else [replace(source, members=None), source.members]
+    states = [[state_of(file) for file in each.files()] for each in sources]
+    roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
+    members = roots if source.members is None else reading.rows(sources[1], of_roots=False, of_members=True)
+    if [[state_of(file) for file in each.files()] for each in sources] != states:
+        raise InputError(CHANGED)
+    if not len(roots.marks) and not len(members.marks):
+        raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
+    one_file = source.members is None
+    keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
+    check_number_of_rows(keys)
+    of_members = of_roots if one_file else of_members
+    kept, of_columns = _roots(keys, of_roots, roots, one_file)
+    wide = dict(zip(reading.root_names, of_columns, strict=True))
+    kept &= _members(keys, of_members, members, reading, wide)
+    layout = schema.layout
+    return CountedRows(
+        cells=Counts.of(layout, [wide[name][kept] for name in layout.columns]),
+        n_rows=keys,
+        problems=frozenset(reading.problems),
+        unread=frozenset(reading.unread),
+        unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
+    )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class _Rows:
+    """Rows of one file that have a key. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    marks : (n_rows, 2) of the keys.
+    of_root : for each column of roots, (n_rows,) its bin, or `NO_BIN`.
+    of_member : the same for the columns of members, each in all the ways that slots have it.
+    order : words by which members are ordered, the most telling one first.
+    """
+
+    marks: np.ndarray
+    of_root: list[np.ndarray]
+    of_member: list[np.ndarray]
+    order: list[np.ndarray]
+
+
+class _Reading:
+    """What is read of a file. A column of members is read once for all slots in which it has the same atomic bins.
+
+    Attributes
+    ----------
+    root_names : of the columns of roots, without the number of members.
+    places : for each slot, where each of its columns stands among those that are read.
+    problems, unread : of all rows so far, as in `CountedRows`.
+    """
+
+    def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
+        self.schema, self.linked, self._policy = schema, linked, policy
+        self.root_names = [name for name in linked.of_roots(schema.names) if name != linked.size]
+        columns, self.places = list[Column](), list[list[int]]()
+        for slot in linked.slots:
+            self.places.append([])
+            for name in slot:
+                column = schema[name]
+                alike = next((place for place, one in enumerate(columns) if _read_alike(one, column)), None)
+                if alike is None:
+                    alike = len(columns)
+                    columns.append(column)
+                self.places[-1].append(alike)
+        self._of_members = Schema(columns=tuple(columns))
+        self._of_roots = Schema(columns=tuple(schema[name] for name in self.root_names))
+        self._mark = marker(frozenset(policy.missing_values))
+        self.problems, self.unread = set[tuple[int, int]](), set[int]()
+
+    def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
+        """The rows of a file that have a key."""
+        linked, policy = self.linked, self._policy
+        parts = [each for each, asked in ((self._of_roots, of_roots), (self._of_members, of_members)) if asked]
+        rules = [BinRule(each, policy) for each in parts]
+        words = self._order() if of_members else []
+        asked = Schema(columns=tuple(column for each in parts for column in each.columns))
+        needed = [linked.key, *(name for name, _ in words)]
+        found = list[tuple[np.ndarray, list[list[np.ndarray]], list[np.ndarray]]]()
+        for _, columns in batches(source, asked, policy, needed):
+            marks, has_key = self._mark(_plain_keys(columns[linked.key]))
+            bins = [
+                [each.rows()[has_key].astype(_kind(column)) for each, column in zip(rule.bins(columns), part.columns, strict=True)]
+                for rule, part in zip(rules, parts, strict=True)
+            ]
+            order = [word[has_key] for name, make in words for word in make(columns[name])]
+            found.append((marks[has_key], bins, order))
+        for rule, part in zip(rules, parts, strict=True):
+            places = [self.schema.names.index(column.name) for column in part.columns]
+            self.problems |= {(places[place], kind) for place, kind in rule.problems}
+            self.unread |= {places[place] for place in rule.unread}
+        whole = [
+            [_joined([bins[which][place] for _, bins, _ in found]) for place in range(len(part.columns))]
+            for which, part in enumerate(parts)
+        ]
+        orders = [_joined([order[place] for _, _, order in found]) for place in range(len(found[0][2]) if found else 0)]
+        return _Rows(
+            marks=_joined([marks for marks, _, _ in found]) if found else np.zeros((0, 2), dtype=np.uint64),
+            of_root=whole[0] if of_roots else [],
+            of_member=whole[-1] if of_members else [],
+            order=orders,
+        )
+
+    def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]]]]:
+        """The columns that order members, with what makes words of their texts."""
+        found: list[tuple[str, Callable[[Texts], list[np.ndarray]]]] = []
+        if self.linked.reference is not None:
+            name, text = self.linked.reference
+            found.append((name, lambda texts: [_others(texts, text)]))
+        for name in self.linked.order:
+            found.append((name, order_of(date_format(self._of_members, name), self._policy)))
+        return found
+
+
+def _read_alike(one: Column, other: Column) -> bool:
+    """Whether two columns of slots give every text the same bin."""
+    return one.sources == other.sources and one.part == other.part and one.edges == other.edges and one.atoms == other.atoms
+
+
+def _others(texts: Texts, text: str) -> np.ndarray:
+    """(n_rows,) 0 for rows that hold this text, 1 for others."""
+    same = [found is not None and found.strip() == text for found in texts.texts]
+    return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
+
+
+def _plain_keys(texts: Texts) -> Texts:
+    """Keys as they are compared: a whole number is the same key with and without a fraction of zeros, 206.0 and 206."""
+    plain = [None if text is None else _without_zeros(text.strip()) for text in texts.texts]
+    return Texts(texts=plain, codes=texts.codes, typed=texts.typed)
+
+
+def _without_zeros(text: str) -> str:
+    whole, point, rest = text.partition(".")
+    return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text
+
+
+def _kind(column: Column) -> np.dtype:
+    """The smallest type for the bins of a column and for `NO_BIN`; every other sign of no bin is not negative in it."""
+    return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
+
+
+def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate(parts) if len(parts) != 1 else parts[0]
+
+
+def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
+    """How many different marks there are in both, and of each row the number of its mark."""
+    both = np.concatenate([one, other])
+    by_mark = np.lexsort((both[:, 1], both[:, 0]))
+    ordered = both[by_mark]
+    new = np.ones(len(both), dtype=bool)
+    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
+    numbers = np.empty(len(both), dtype=np.int64)
+    numbers[by_mark] = np.cumsum(new) - 1
+    return int(new.sum()), numbers[: len(one)], numbers[len(one) :]
+
+
+def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:
+    """(n_keys,) whether a key has one root, with a bin in every column; and these bins."""
+    times = np.bincount(of_rows, minlength=keys)
+    kept, found = (times > 0) if one_file else (times == 1), list[np.ndarray]()
+    for bins in rows.of_root:
+        column = np.zeros(keys, dtype=bins.dtype)
+        column[of_rows] = bins
+        kept[of_rows[bins != column[of_rows]]] = False  # in one file: another root in another row of the key
+        kept &= column >= 0
+        found.append(column)
+    return kept, found
+
+
+def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wide: dict[str, np.ndarray]) -> np.ndarray:
+    """Put the members of every key into its slots, and their number beside them: (n_keys,) whether all of this has bins."""
+    linked, schema = reading.linked, reading.schema
+    ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])
+    keys_in_order = of_rows[ordered]
+    number = np.bincount(of_rows, minlength=keys)
+    starts = np.cumsum(number) - number
+    place = np.arange(len(ordered)) - starts[keys_in_order]
+    size = schema[linked.size]
+    low = 0.0 if size.bounds is None else size.bounds[0]
+    kept: np.ndarray = number >= low
+    if linked.more == "drop":
+        kept &= number <= linked.most
+    capped = np.minimum(number, linked.most)
+    wide[linked.size] = np.searchsorted(np.array(size.edges), capped, side="right").astype(_kind(size))
+    for slot, names in enumerate(linked.slots):
+        here = place == slot
+        at, chosen = keys_in_order[here], ordered[here]
+        for name, which in zip(names, reading.places[slot], strict=True):
+            absent = len(schema[name].atoms) - 1
+            column = np.full(keys, absent, dtype=rows.of_member[which].dtype)
+            column[at] = rows.of_member[which][chosen]
+            kept &= column >= 0
+            if name in linked.needed:
+                kept[at[column[at] == absent]] = False
+            wide[name] = column
+    return kept
