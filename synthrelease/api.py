@@ -53,6 +53,7 @@ def rehearse(
     out: str | Path,
     *,
     table: str | None = None,
+    members: str | Path | None = None,
     jobs: int = 1,
     target: float = 0.1,
     keep: int = 10,
@@ -71,6 +72,7 @@ def rehearse(
     data : a public file of the layout of the private one. Its figures are shown without noise: never give a private file.
     out : a folder for the results; an earlier one is continued.
     table : of the data, where these are a database.
+    members : the file of the members of the rows of the data, with [members] (docs/linked.md).
     jobs : processes.
     target, keep : the acceptance probability that is wanted, and how many configurations go on the shortlist.
     minutes : start no attempts after so many minutes.
@@ -99,7 +101,7 @@ def rehearse(
     spec, out = load_spec(config), checked_path(out)
     found = run(
         spec,
-        Source.of(data, table),
+        Source.of(data, table, members),
         out,
         goal=RaceGoal(target=target, keep=keep),
         workers=Workers(jobs=jobs),
@@ -121,6 +123,7 @@ def release(
     out: str | Path,
     *,
     table: str | None = None,
+    members: str | Path | None = None,
     jobs: int = 1,
     shortlist: str | Path | None = None,
     ledger: str | Path | None = None,
@@ -141,6 +144,7 @@ def release(
         and CSV files; or the URI of a database.
     out : a new folder for the released files.
     table : of the data, where these are a database.
+    members : the file of the members of the rows of the data, with [members] (docs/linked.md).
     jobs : processes that run rounds ahead of need.
     shortlist : draw from these configurations only (from a rehearsal).
     ledger : the budget ledger of the dataset. Without one, OUT.ledger is used, which knows only of releases into `out`.
@@ -204,7 +208,7 @@ def release(
 
     request = room.ReleaseRequest(
         config=checked_path(config),
-        data=Source.of(data, table),
+        data=Source.of(data, table, members),
         out=checked_path(out),
         jobs=jobs,
         shortlist=_path(shortlist),

@@ -23,6 +23,7 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import TOGETHER
+from synthrelease.enclave.linked_rows import check_members_named, tables_to_read
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.opening import check_opens
 from synthrelease.enclave.protection import protected
@@ -226,6 +227,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     data = Source.of(request.data)
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
+    check_members_named(spec.schema, data)
     public = [CalledPublic.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
@@ -240,8 +242,9 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         )
     if request.address is not None and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
-    more = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.first_by]
-    check_opens(data, spec.schema, spec.input, more if spec.split is None else [spec.split.by])
+    for source, schema, more in tables_to_read(spec.schema, data):
+        persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.first_by]
+        check_opens(source, schema, spec.input, [*more, *persons] if spec.split is None else [spec.split.by])
     check_not_public(data, public)
     known = KnownSplit(
         ledger=None if request.nobodys else request.ledger,

@@ -10,7 +10,16 @@ import typer
 from rich.table import Table
 from rich.text import Text
 
-from synthrelease.cli.terminal import Config, Jobs, PublicData, QuasiIdentifiers, TableName, given_names, progress_bars
+from synthrelease.cli.terminal import (
+    Config,
+    Jobs,
+    MembersFile,
+    PublicData,
+    QuasiIdentifiers,
+    TableName,
+    given_names,
+    progress_bars,
+)
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
@@ -27,6 +36,7 @@ def compare(
     config: Config,
     data: PublicData,
     table: TableName = None,
+    members: MembersFile = None,
     method: Annotated[
         list[str] | None,
         typer.Option(
@@ -70,7 +80,7 @@ def compare(
     with progress_bars() as progress:
         found = compare_methods(
             spec,
-            Source.of(data, table),
+            Source.of(data, table, members),
             wanted=wanted,
             workers=Workers(jobs=jobs),
             seed=seed,

@@ -18,6 +18,7 @@ from synthrelease.cli.terminal import (
     Backend,
     Config,
     Jobs,
+    MembersFile,
     TableName,
     cluster_address,
     err,
@@ -208,6 +209,7 @@ def check(
         str | None, typer.Option("--data", metavar="DATA", help="Also check that this file, files, or database can be read.")
     ] = None,
     table: TableName = None,
+    members: MembersFile = None,
     backend: Backend = "loky",
     address: Address = None,
 ) -> None:
@@ -231,7 +233,7 @@ def check(
         from synthrelease.enclave.ingest import check_fit
         from synthrelease.enclave.source import Source
 
-        source = Source.of(data, table)
+        source = Source.of(data, table, members)
         with progress_line() as phase:
             phase("reading the private file")
             scheduler = cluster_address(backend, address)
@@ -239,6 +241,8 @@ def check(
                 rows = check_fit(source, spec.schema, spec.input, spec.raw, run, spec.unit)
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
+        if (linked := spec.schema.linked) is not None:
+            counted = f"{rows.n_file} roots (different values of {linked.key!r}), each with its members,"
         out.print(f"{source}: fits the specification; {counted} in the file. {TOLD}")
         for text in rows.unread:
             out.print(text, style="yellow")

@@ -15,6 +15,7 @@ from synthrelease.cli.terminal import (
     STOPPED,
     Config,
     Jobs,
+    MembersFile,
     PublicData,
     QuasiIdentifiers,
     TableName,
@@ -29,6 +30,7 @@ def rehearse(
     data: PublicData,
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A folder for the results; an earlier one is continued.")],
     table: TableName = None,
+    members: MembersFile = None,
     jobs: Jobs = 1,
     target: Annotated[float, typer.Option(min=0.001, max=0.999, help="Acceptance probability that is wanted.")] = 0.1,
     keep: Annotated[int, typer.Option(min=1, help="Configurations on the shortlist.")] = 10,
@@ -67,7 +69,7 @@ def rehearse(
     with progress_bars() as progress:
         found = run(
             spec,
-            Source.of(data, table),
+            Source.of(data, table, members),
             out,
             goal=RaceGoal(target=target, keep=keep),
             workers=workers,
@@ -93,6 +95,7 @@ def allocate(
     config: Config,
     data: PublicData,
     table: TableName = None,
+    members: MembersFile = None,
     total: Annotated[
         str | None, typer.Option(metavar="EPS", help="Epsilon of the whole release; that of the specification by default.")
     ] = None,
@@ -127,7 +130,7 @@ def allocate(
     with progress_bars() as progress:
         found = choose_allocation(
             spec,
-            Source.of(data, table),
+            Source.of(data, table, members),
             total=wanted,
             rows=rows,
             minutes=minutes,

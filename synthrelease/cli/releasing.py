@@ -19,6 +19,7 @@ from synthrelease.cli.terminal import (
     Backend,
     Config,
     Jobs,
+    MembersFile,
     TableName,
     cluster_address,
     err,
@@ -36,6 +37,7 @@ def release(
     data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file, files, or database.")],
     out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
     table: TableName = None,
+    members: MembersFile = None,
     backend: Backend = "loky",
     address: Address = None,
     jobs: Jobs = 1,
@@ -70,7 +72,7 @@ def release(
 
     request = ReleaseRequest(
         config=config,
-        data=Source.of(data, table),
+        data=Source.of(data, table, members),
         out=out,
         jobs=jobs,
         shortlist=shortlist,

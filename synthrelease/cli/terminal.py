@@ -29,6 +29,10 @@ Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuratio
 TableName = Annotated[
     str | None, typer.Option("--table", metavar="NAME", help="Of a database: the table to read; before [input] table.")
 ]
+MembersFile = Annotated[
+    str | None,
+    typer.Option("--members", metavar="FILE", help="With [members]: the file of the members; else --data carries both."),
+]
 PublicData = Annotated[
     str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
 ]

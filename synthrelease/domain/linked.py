@@ -58,7 +58,9 @@ class Linked:
     @cached_property
     def needed(self) -> frozenset[str]:
         """The columns of slots in which a member that is there has a value."""
-        return frozenset(name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole)
+        return frozenset(
+            name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
+        )
 
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
         """Give the slots of wide rows that no member fills their last bin, in place.

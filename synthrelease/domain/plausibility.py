@@ -47,8 +47,8 @@ class Plausibility:
 
     Attributes
     ----------
-    linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and others
-        are not, holds as they are read.
+    linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and
+        others are not, holds as they are read.
     """
 
     layout: Layout

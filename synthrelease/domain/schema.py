@@ -246,7 +246,7 @@ class Layout:
 
 @dataclass(frozen=True, kw_only=True)
 class Schema:
-    """All columns, in the order in which they are released; where roots have members, those of the wide record, and `linked`."""
+    """All columns, in the order in which they are released; with members, those of the wide record, and `linked`."""
 
     columns: tuple[Column, ...]
     linked: Linked | None = None

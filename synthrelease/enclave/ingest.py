@@ -17,7 +17,7 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
-from synthrelease.enclave.linked_rows import count_linked_rows
+from synthrelease.enclave.linked_rows import check_members_named, count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
@@ -177,6 +177,7 @@ def _read(
     piece: PieceOfRegister | None,
     unit: UnitTable,
 ) -> _KeptRows:
+    check_members_named(schema, path)
     if schema.linked is not None and (piece is not None or run is not None or unit.key is not None):
         raise InputError("expected no cluster, no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):

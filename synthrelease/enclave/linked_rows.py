@@ -5,15 +5,15 @@ replaces one record (theory 1.10, roots with their members). The order of neithe
 
 Privacy
 -------
-Goes in: both files. Comes out: counts of wide records, one for each key at most, and the number of different keys of both files,
-which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one root, or
+Goes in: both files. Comes out: counts of wide records, one for each key at most, and the number of different keys of both
+files, which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one root, or
 in one file the same root in all its rows, and each member within the cap has a bin in every column; what else is left out, the
 rules say. Of a key a mark of 128 bits is held in memory, as in `first_rows`.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -51,6 +51,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
     reading = _Reading(schema, linked, policy)
+    check_members_named(schema, source)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     states = [[state_of(file) for file in each.files()] for each in sources]
     roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
@@ -74,6 +75,34 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
         unread=frozenset(reading.unread),
         unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
     )
+
+
+def check_members_named(schema: Schema, source: Source) -> None:
+    """Raises InputError for a file of members that nothing asks for, or that is not there."""
+    if source.members is None:
+        return
+    if schema.linked is None:
+        raise InputError(
+            "expected no file of members, because the configuration has no [members]; found one. Nothing was spent."
+        )
+    if not source.members.is_there():
+        raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
+
+
+def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
+    """The files that are read, each with the columns of the schema that are read from it, and others."""
+    linked = schema.linked
+    if linked is None:
+        yield source, schema, []
+        return
+    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
+    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
+    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
+    if source.members is None:
+        yield source, Schema(columns=of_roots.columns + of_members.columns), more
+    else:
+        yield replace(source, members=None), of_roots, [linked.key]
+        yield source.members, of_members, more
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -134,7 +163,10 @@ class _Reading:
         for _, columns in batches(source, asked, policy, needed):
             marks, has_key = self._mark(_plain_keys(columns[linked.key]))
             bins = [
-                [each.rows()[has_key].astype(_kind(column)) for each, column in zip(rule.bins(columns), part.columns, strict=True)]
+                [
+                    each.rows()[has_key].astype(_kind(column))
+                    for each, column in zip(rule.bins(columns), part.columns, strict=True)
+                ]
                 for rule, part in zip(rules, parts, strict=True)
             ]
             order = [word[has_key] for name, make in words for word in make(columns[name])]

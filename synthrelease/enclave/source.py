@@ -59,13 +59,19 @@ class Source:
     members: Source | None = None
 
     @classmethod
-    def of(cls, data: str | Path | Source, table: str | None = None) -> Source:
+    def of(cls, data: str | Path | Source, table: str | None = None, members: str | Path | None = None) -> Source:
         """What a steward wrote. `sqlite:///FILE` and `duckdb:///FILE` are files, also behind `adbc+`.
+
+        Parameters
+        ----------
+        members : the file of the members of these rows.
 
         Raises
         ------
         InputError : for a URI with a user or password, and a connection string of another dialect; they are not quoted.
         """
+        if members is not None:
+            return replace(cls.of(data, table), members=cls.of(members))
         if isinstance(data, Source):
             return data if table is None else replace(data, table=table)
         text = str(data)
@@ -135,10 +141,13 @@ class Source:
 
     def size(self) -> int:
         """Bytes of all files that are read; 0 for a database behind a URI."""
-        return sum(map(size_of, self.files()))
+        return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())
 
     def digest(self) -> str:
         """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
+        if self.members is not None:
+            both = replace(self, members=None).digest() + self.members.digest()
+            return hashlib.sha256(both.encode()).hexdigest()
         files = self.files()
         if self.path is not None and files == [self.path]:
             return digest_of(self.path)

@@ -49,7 +49,9 @@ class MembersBuilding(Building[MembersTable, Linked]):
                 rules += _of_absent(table, name, place, (column.missing or policy) == "bin")
             rules += [_of_member(rule, table, place) for rule in table.rules]
         if len(columns) > MAX_TABLES:
-            found = f"{len(columns)}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
+            found = (
+                f"{len(columns)}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
+            )
             problems.add("members.most", f"at most {MAX_TABLES} columns of a root with its members", found)
         problems.stop()
         return release.model_copy(update={"columns": columns, "rules": rules})
