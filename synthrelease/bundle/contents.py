@@ -21,7 +21,7 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.statistical import scripts, statistical_files
-from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
+from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.table import ReleasedTable
@@ -70,9 +70,14 @@ def _promised_count(release: Release) -> int:
 def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
     """The released rows in every format that was asked for, each as pieces that are made when they are asked for."""
     says_synthetic = document.bundle != BundleTable()
+    (csv, members_csv), (parquet, members_parquet) = document.tables
+    members = {}
+    if document.linked is not None:
+        members = {members_csv: members_csv_pieces(table), members_parquet: members_parquet_pieces(table, says_synthetic)}
     return {
-        document.csv: csv_pieces(table),
-        document.parquet: parquet_pieces(table, says_synthetic),
+        csv: csv_pieces(table),
+        parquet: parquet_pieces(table, says_synthetic),
+        **members,
         **statistical_files(document, table),
     }
 

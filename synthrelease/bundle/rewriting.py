@@ -58,7 +58,11 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
     transformation = Transformation(schema=spec.schema, binnings=binnings)
     rows = AcceptedRows(
-        table=replace(read_csv(files.content(old.csv), old.shape), weights=None, marked=spec.bundle.synthetic_column),
+        table=replace(
+            read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1])),
+            weights=None,
+            marked=spec.bundle.synthetic_column,
+        ),
         transformation=transformation,
         columns=old.columns,
         rules=spec.synthetic.merge(transformation),

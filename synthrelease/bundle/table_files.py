@@ -9,8 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.bundle.linked_files import NOTHING, KeyedFile, filled, keyed_csv, members_of, roots_of
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.lines import MARK, written
+from synthrelease.published.linked import KeyedRows
 from synthrelease.published.table import METADATA, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
@@ -18,14 +20,15 @@ _TEXTS = 2**12
 """Labels of neighbouring columns are put together to at most so many texts."""
 _BYTES = 2**22
 """Of data.csv at a time, at most about."""
-_NOTHING = 0xFF
-"""A byte that is in no text in UTF-8: fills texts up to one length."""
 _ROWS_OF_A_GROUP, _VALUES_OF_A_GROUP = 2**20, 2**24
 """At most so many rows, and about so many values, are a group of rows of data.parquet."""
 
 
 def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
     """The released table as UTF-8 CSV with a header and "\\n" line ends on every system, rows in the order of their bins."""
+    if table.linked is not None:
+        yield from keyed_csv(roots_of(table))
+        return
     yield written(table.shape.header)
     mark = f",{MARK}\n".encode() if table.marked else b"\n"
     texts = list(_column_texts(table, mark))
@@ -34,9 +37,9 @@ def csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
         parts = [each.of([bins[cells] for bins in table.counts.bins]) for each in texts]
         if table.weights is not None:
             weights, which = np.unique(table.weights[cells], return_inverse=True)
-            parts.append(_filled([repr(weight).encode() + mark for weight in weights.tolist()])[which])
+            parts.append(filled([repr(weight).encode() + mark for weight in weights.tolist()])[which])
         lines = np.concatenate(parts, axis=1)
-        there = lines != _NOTHING
+        there = lines != NOTHING
         text = lines[there].tobytes()
         if len(times) < int(times.sum()):
             ends = np.cumsum(there.sum(axis=1)).tolist()
@@ -74,21 +77,14 @@ def _column_texts(table: ReleasedTable, mark: bytes) -> Iterator[_Texts]:
     columns, sizes, texts = list[int](), list[int](), [b""]
     for place, labels in enumerate(table.labels):
         if columns and len(texts) * len(labels) > _TEXTS:
-            yield _Texts(tuple(columns), tuple(sizes), _filled(texts))
+            yield _Texts(tuple(columns), tuple(sizes), filled(texts))
             columns, sizes, texts = [], [], [b""]
         end = mark if place == last and table.weights is None else b","
         fields = [(written([text]) if alone else written([text, ""])[:-1])[:-1] + end for text in labels]
         columns.append(place)
         sizes.append(len(labels))
         texts = [before + field for before in texts for field in fields]
-    yield _Texts(tuple(columns), tuple(sizes), _filled(texts))
-
-
-def _filled(texts: Sequence[bytes]) -> np.ndarray:
-    """(n_texts, longest) the bytes of texts, filled up to one length."""
-    longest = max(map(len, texts))
-    whole = b"".join(text.ljust(longest, bytes([_NOTHING])) for text in texts)
-    return np.frombuffer(whole, dtype=np.uint8).reshape(len(texts), longest)
+    yield _Texts(tuple(columns), tuple(sizes), filled(texts))
 
 
 def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterator[bytes]:
@@ -98,29 +94,56 @@ def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterat
     ----------
     says_synthetic : whether the metadata of the file say so.
     """
+    if table.linked is not None:
+        yield from _keyed_parquet(roots_of(table), says_synthetic)
+        return
+    columns, order = len(table.shape.header), table.row_order()
+
+    def batches() -> Iterator[KeyedRows]:
+        for cells, times in order.batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // columns))):
+            yield KeyedRows(
+                keys=np.zeros(0, dtype=np.int64),
+                bins=[np.repeat(bins[cells].astype(np.int32), times) for bins in table.counts.bins],
+                weights=None if table.weights is None else np.repeat(table.weights[cells], times).astype(float),
+            )
+
+    yield from _keyed_parquet(KeyedFile(table.shape, batches()), says_synthetic)
+
+
+def members_csv_pieces(table: ReleasedTable) -> Iterator[bytes]:
+    """The rows of the members as `csv_pieces`."""
+    yield from keyed_csv(members_of(table))
+
+
+def members_parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterator[bytes]:
+    """The rows of the members as `parquet_pieces`."""
+    yield from _keyed_parquet(members_of(table), says_synthetic)
+
+
+def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    labels = [_texts(known) for known in table.labels]
-    columns = [
+    shape, labels = file.shape, [_texts(known) for known in file.shape.labels]
+    columns = [pa.field(shape.key, pa.int64())] if shape.key else []
+    columns += [
         pa.field(name, pa.dictionary(pa.int32(), pa.string(), ordered=order))
-        for name, order in zip(table.names, table.ordered, strict=True)
+        for name, order in zip(shape.names, shape.ordered, strict=True)
     ]
-    columns += [pa.field(WEIGHT, pa.float64())] if table.weights is not None else []
-    columns += [pa.field(SYNTHETIC, pa.int8())] if table.marked else []
+    columns += [pa.field(WEIGHT, pa.float64())] if shape.weighted else []
+    columns += [pa.field(SYNTHETIC, pa.int8())] if shape.marked else []
     schema, sink = pa.schema(columns, metadata=METADATA if says_synthetic else None), io.BytesIO()
     with pq.ParquetWriter(sink, schema, compression="snappy") as writer:
-        for cells, times in table.row_order().batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // len(columns)))):
-            arrays = [
-                pa.DictionaryArray.from_arrays(
-                    _numbers(np.repeat(bins[cells].astype(np.int32), times), pa.int32()), texts, ordered=order
-                )
-                for bins, texts, order in zip(table.counts.bins, labels, table.ordered, strict=True)
+        for rows in file.batches:
+            arrays = [_numbers(rows.keys, pa.int64())] if shape.key else []
+            arrays += [
+                pa.DictionaryArray.from_arrays(_numbers(bins.astype(np.int32), pa.int32()), texts, ordered=order)
+                for bins, texts, order in zip(rows.bins, labels, shape.ordered, strict=True)
             ]
-            if table.weights is not None:
-                arrays.append(_numbers(np.repeat(table.weights[cells], times).astype(float), pa.float64()))
-            if table.marked:
-                arrays.append(_numbers(np.full(times.sum(), int(MARK), dtype=np.int8), pa.int8()))
+            if rows.weights is not None:
+                arrays.append(_numbers(rows.weights.astype(float), pa.float64()))
+            if shape.marked:
+                arrays.append(_numbers(np.full(len(rows.bins[0]), int(MARK), dtype=np.int8), pa.int8()))
             writer.write_table(pa.Table.from_arrays(arrays, schema=schema))
             yield _taken(sink)
     yield _taken(sink)

@@ -38,6 +38,7 @@ from pydantic import (
 
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
+from synthrelease.domain.linked import Linked
 from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
@@ -375,7 +376,19 @@ class ReleaseDocument(_DocumentWithOptions):
             ordered=tuple(column.ordered for column in self.columns),
             weighted=self.weighted,
             marked=self.bundle.synthetic_column,
+            linked=self.linked,
         )
+
+    @property
+    def linked(self) -> Linked | None:
+        """How the columns are those of roots and their members; None where rows have no members."""
+        return next((found for part in self.parts.values() if (found := part.linked) is not None), None)
+
+    @property
+    def tables(self) -> tuple[tuple[str, str], ...]:
+        """The names of the table as CSV and as Parquet, each with that of the members' file, empty where there is none."""
+        names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
+        return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
     def weighted(self) -> bool:

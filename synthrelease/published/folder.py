@@ -14,6 +14,7 @@ from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listin
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
 from synthrelease.published.files import HELD, OnDisk
 from synthrelease.published.lines import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
+from synthrelease.published.linked import linked_csv
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
 
@@ -40,7 +41,7 @@ def load(folder: str | Path) -> PublishedRelease:
     where = folder / "release.json"
     document = _read(where)
     columns = tuple(part.published() for part in document.columns)
-    codes, weights = _rows(folder / document.csv, document)
+    codes, weights = _rows(folder, document)
     return release_of(
         document,
         codes,
@@ -183,11 +184,12 @@ def _transformations(document: ReleaseDocument) -> int:
     return min(selection.configurations, math.prod(len(column.alternatives) for column in document.columns))
 
 
-def _rows(path: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
+def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:
     """(n_rows, n_columns) bin indices, and (n_rows,) weights where there are any. Raises InputError for any other table."""
-    shape = document.shape
+    shape, (name, members) = document.shape, document.tables[0]
+    path = folder / name
     try:
-        batches = _batches(path, shape)
+        batches = _batches(path, shape) if not members else list(linked_csv(_on_disk(path), _on_disk(folder / members), shape))
     except TableError as error:
         problem = error
     else:
@@ -200,6 +202,16 @@ def _rows(path: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray
         weights = [batch.repeated(batch.weights) for batch in batches if batch.weights is not None]
         return whole, np.concatenate(weights) if shape.weighted else None
     raise InputError(f"{path}: {problem}.")
+
+
+def _on_disk(path: Path) -> OnDisk:
+    """A file of rows. Raises InputError where there is none."""
+    problem = "no such file"
+    try:
+        return OnDisk.of(path)
+    except OSError as error:
+        problem = error.strerror or problem
+    raise InputError(f"{path}: expected a file of a release; found {problem}.")
 
 
 def _batches(path: Path, shape: TableShape) -> list[RowsBatch]:

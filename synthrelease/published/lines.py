@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.domain.linked import Linked
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError, cut, listing
@@ -49,6 +50,8 @@ class TableShape:
         have an order.
     weighted : whether a column of weights follows.
     marked : whether the last column says in every row that it is synthetic.
+    linked : how the columns are those of roots and their members, which are written into two files; None where they are not.
+    key : the name of a column of numbers before all others; empty where there is none.
     """
 
     names: tuple[str, ...]
@@ -56,11 +59,14 @@ class TableShape:
     ordered: tuple[bool, ...]
     weighted: bool = False
     marked: bool = False
+    linked: Linked | None = None
+    key: str = ""
 
     @property
     def header(self) -> list[str]:
         """The names of all columns, in their order."""
-        return [*self.names, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
+        own = [*([self.key] if self.key else []), *self.names]
+        return [*own, *([WEIGHT] if self.weighted else []), *([SYNTHETIC] if self.marked else [])]
 
     @property
     def layout(self) -> Layout:

@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.rows import Way
+from synthrelease.domain.linked import Linked
 from synthrelease.errors import Unexpected
 
 
@@ -71,6 +72,11 @@ class Part(BaseModel):
     @property
     def weights_column(self) -> WeightColumn | None:
         """The column of weights that the table has by it."""
+        return None
+
+    @property
+    def linked(self) -> Linked | None:
+        """How the columns of the table are those of roots and their members; None where it says nothing of it."""
         return None
 
     @property

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.linked import Linked
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import listing
@@ -27,6 +28,7 @@ from synthrelease.published.lines import (
     rows_of_table,
     written_rows,
 )
+from synthrelease.published.linked import linked_csv, linked_parquet, shape_of_members, shape_of_roots
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -73,7 +75,7 @@ class ReleasedTable:
     """The released rows as counts of cells, with the labels of the bins of every column.
 
     `weights` are (n_cells,) those of a row of each cell, in the order of the cells; None where the table has none. `marked`:
-    the last column says in every row that it is synthetic.
+    the last column says in every row that it is synthetic. `linked`: how its columns are those of roots and their members.
     """
 
     labels: tuple[tuple[str, ...], ...]
@@ -81,6 +83,7 @@ class ReleasedTable:
     counts: Counts
     weights: np.ndarray | None = None
     marked: bool = False
+    linked: Linked | None = None
 
     @classmethod
     def of(cls, candidate: SyntheticTable) -> ReleasedTable:
@@ -88,13 +91,21 @@ class ReleasedTable:
             labels=tuple(binning.labels for binning in candidate.transformation.binnings),
             ordered=tuple(column.ordered for column in candidate.transformation.schema.columns),
             counts=candidate.counts,
+            linked=candidate.transformation.schema.linked,
         )
 
     @property
     def shape(self) -> TableShape:
         """What its columns are."""
         weighted = self.weights is not None
-        return TableShape(names=self.names, labels=self.labels, ordered=self.ordered, weighted=weighted, marked=self.marked)
+        return TableShape(
+            names=self.names,
+            labels=self.labels,
+            ordered=self.ordered,
+            weighted=weighted,
+            marked=self.marked,
+            linked=self.linked,
+        )
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -134,14 +145,20 @@ class ReleasedTable:
         return self.counts.marginal((left, right))
 
 
-def read_csv(content: Content, shape: TableShape) -> ReleasedTable:
+def read_csv(content: Content, shape: TableShape, members: Content = b"") -> ReleasedTable:
     """data.csv as counts; with the weights that stand after its columns, where it is a weighted one.
+
+    Parameters
+    ----------
+    members : members.csv, where rows are roots with their members.
 
     Raises
     ------
     TableError : when the header or a value is not one of the schema.
     """
     most = min(count_lines(content), _ROOM)
+    if shape.linked is not None:
+        return table_of(linked_csv(content, members, shape), shape, most)
     try:
         return table_of(written_rows(content, shape), shape, most)
     except OtherLines:
@@ -175,6 +192,7 @@ def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> 
         counts=total,
         weights=_of_cells(total, weighted) if shape.weighted else None,
         marked=shape.marked,
+        linked=shape.linked,
     )
 
 
@@ -232,7 +250,7 @@ def read_parquet(content: Content, shape: TableShape, says_synthetic: bool = Fal
 
 
 def parquet_rows(
-    content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None
+    content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:
     """Batches of the rows of data.parquet, in their order; with the weights after its columns, where it is a weighted one.
 
@@ -240,11 +258,37 @@ def parquet_rows(
     ----------
     n_rows : how many rows it must have. What the file says of itself is compared before any row is read: equal rows take no
         bytes in it, and may take all memory when they are read.
+    members : members.parquet, where rows are roots with their members.
 
     Raises
     ------
     TableError : when the columns, their number of rows or a value are not those of the schema.
     """
+    if shape.linked is not None:
+        most = None if n_rows is None else n_rows * shape.linked.most
+        of_roots = _parquet_batches(content, shape_of_roots(shape), says_synthetic, n_rows)
+        of_members = _parquet_batches(members, shape_of_members(shape), says_synthetic, most=most)
+        yield from linked_parquet(of_roots, of_members, shape)
+        return
+    places, line = [LabelledBins(labels) for labels in shape.labels], 2
+    for batch in _parquet_batches(content, shape, says_synthetic, n_rows):
+        if shape.marked and not np.all(batch[SYNTHETIC].to_numpy(zero_copy_only=False) == int(MARK)):
+            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
+        bins = []
+        for name, known, column in zip(shape.names, places, batch.columns, strict=False):
+            try:
+                bins.append(known.bins(column))
+            except NoLabel as found:
+                row = line + found.row
+                raise TableError(f"expected a bin of {name!r} in line {row}, found something else") from None
+        yield RowsBatch(bins=bins, weights=batch[WEIGHT].to_numpy(zero_copy_only=False) if shape.weighted else None)
+        line += batch.num_rows
+
+
+def _parquet_batches(
+    content: Content, shape: TableShape, says_synthetic: bool, n_rows: int | None = None, most: int | None = None
+) -> Iterator[pa.RecordBatch]:
+    """The batches of one file. Raises TableError for other columns, and for another number of rows, or more than `most`."""
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -260,25 +304,18 @@ def parquet_rows(
         raise TableError(f"expected the columns {listing(shape.header)}, found {listing(schema.names) or 'none'}")
     if schema.metadata != (METADATA if says_synthetic else None):
         raise TableError("expected the metadata that the program writes, found others")
-    types = [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
+    types = [pa.int64()] if shape.key else []
+    types += [pa.dictionary(pa.int32(), pa.string(), ordered=order) for order in shape.ordered]
     if schema.types != [*types, *([pa.float64()] if shape.weighted else []), *([pa.int8()] if shape.marked else [])]:
         raise TableError("expected dictionaries of labels, ordered where the bins are, found others")
-    if not footer.num_rows:
+    if not footer.num_rows and most is None:
         raise TableError(f"expected rows of {len(shape.header)} values, found none")
+    if most is not None and footer.num_rows > most:
+        raise TableError(f"expected at most {most} rows, found {footer.num_rows}")
     _check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))
-    places, batches, line = [LabelledBins(labels) for labels in shape.labels], file.iter_batches(shape.rows_per_batch), 2
+    batches = file.iter_batches(shape.rows_per_batch)
     while (batch := _next(batches)) is not None:
-        if shape.marked and not np.all(batch[SYNTHETIC].to_numpy(zero_copy_only=False) == int(MARK)):
-            raise TableError(f"expected {MARK} as {SYNTHETIC!r} in every row, found something else")
-        bins = []
-        for name, known, column in zip(shape.names, places, batch.columns, strict=False):
-            try:
-                bins.append(known.bins(column))
-            except NoLabel as found:
-                row = line + found.row
-                raise TableError(f"expected a bin of {name!r} in line {row}, found something else") from None
-        yield RowsBatch(bins=bins, weights=batch[WEIGHT].to_numpy(zero_copy_only=False) if shape.weighted else None)
-        line += batch.num_rows
+        yield batch
 
 
 def _next(batches: Iterator[pa.RecordBatch]) -> pa.RecordBatch | None:

@@ -140,15 +140,15 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     ]
     problems += [
         f"{name}: expected in release.json, not there"
-        for name in (document.csv, document.parquet)
+        for name in filter(None, (name for names in document.tables for name in names))
         if name not in document.files
     ]
     table = None
-    for name, read in ((document.csv, _read_csv), (document.parquet, _read_parquet)):
-        if name not in files:
+    for (name, members), read in zip(document.tables, (_read_csv, _read_parquet), strict=True):
+        if name not in files or (members and members not in files):
             continue
         try:
-            found = read(document, files.content(name), table)
+            found = read(document, files.content(name), files.content(members), table)
         except TableError as error:
             problems.append(f"{name}: {error}")
             continue
@@ -162,13 +162,13 @@ def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
     return table
 
 
-def _read_csv(document: ReleaseDocument, content: Content, table: ReleasedTable | None) -> ReleasedTable:
-    return read_csv(content, document.shape)
+def _read_csv(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
+    return read_csv(content, document.shape, members)
 
 
-def _read_parquet(document: ReleaseDocument, content: Content, table: ReleasedTable | None) -> ReleasedTable:
+def _read_parquet(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
     """What data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second table."""
-    rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows)
+    rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows, members)
     return table if table is not None and table.has(rows()) else table_of(rows(), document.shape)
 
 

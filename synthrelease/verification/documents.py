@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
-from synthrelease.bundle.table_files import csv_pieces
+from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
@@ -18,8 +18,10 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
     problems = [f"{name}: expected in the bundle, not there" for name in expected if name not in files]
-    if not files.holds(document.csv, csv_pieces(table)):
-        problems.append(f"{document.csv}: expected sorted rows in the layout in which they were written, found another")
+    (csv, members), _ = document.tables
+    for name, pieces in ((csv, csv_pieces(table)), *(((members, members_csv_pieces(table)),) if members else ())):
+        if not files.holds(name, pieces):
+            problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")

@@ -63,7 +63,7 @@ def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: Release
             yield f"expected the same {name} in an erratum, found another"
             return
     try:
-        rows = read_csv(files.content(old.csv), old.shape)
+        rows = read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1]))
     except TableError as error:
         yield f"{old.csv}: {error}"
         return
