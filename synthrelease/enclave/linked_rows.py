@@ -6,9 +6,9 @@ replaces one record (theory 1.10, roots with their members). The order of neithe
 Privacy
 -------
 Goes in: both files. Comes out: counts of wide records, one for each key at most, and the number of different keys of both
-files, which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one root, or
-in one file the same root in all its rows, and each member within the cap has a bin in every column; what else is left out, the
-rules say. Of a key a mark of 128 bits is held in memory, as in `first_rows`.
+files, which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one
+root, or in one file the same root in all its rows, and each member within the cap has a bin in every column; what else is left
+out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_rows`.
 """
 
 from __future__ import annotations

@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.toml.fields import SpecTable
@@ -46,13 +45,8 @@ class Building(Generic[Table, Value]):
         """What the specification holds of the table; every setting that does not go with it becomes a problem."""
         return cast(Value, table)
 
-    def widened(self, table: Table, release: ReleaseFile, problems: Problems) -> ReleaseFile:
-        """The configuration with the columns and rules that the table adds, before any of them is built."""
-        return release
-
-    def linked(self, table: Table, release: ReleaseFile) -> Linked | None:
-        """How the columns that it adds are those of members; None where they are not."""
-        return None
+    def check_columns(self, table: Table, release: ReleaseFile, problems: Problems) -> None:
+        """Add a problem for what does not go with the columns of the configuration, before a record is made of them."""
 
     def check_new(self, value: Value, problems: Problems) -> None:
         """Add a problem for what a new release must not say."""

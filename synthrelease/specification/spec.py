@@ -16,7 +16,6 @@ from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
@@ -141,15 +140,14 @@ class _SpecBuilder:
         acceptance_path: Path,
         acceptance: AcceptanceFile,
     ):
-        self.configuration, self.file, self.release = configuration, str(configuration.path), release
+        self.configuration, self.file = configuration, str(configuration.path)
         self.acceptance_file, self.acceptance = str(acceptance_path), acceptance
         self.problems = Problems(configuration)
-        self.written = release
-        self.linked: Linked | None = None
         hooks = buildings()
         for name, table in release.parts.items():
-            self.release = hooks[name].widened(table, self.release, self.problems)
-            self.linked = self.linked or hooks[name].linked(table, release)
+            hooks[name].check_columns(table, release, self.problems)
+        self.problems.stop()
+        self.written, self.release, self.linked = release, release.wide(), release.linked
 
     def build(self) -> ReleaseSpec:
         rules = self._rules()

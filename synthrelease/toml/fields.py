@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from synthrelease.domain.linked import Linked
 from synthrelease.errors import Unexpected
 
 FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
@@ -40,6 +42,14 @@ class SpecTable(BaseModel):
     only_words: ClassVar[bool] = False
 
     model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+    def widened(self, columns: Mapping[str, Any], rules: Sequence[Any], missing: str) -> tuple[dict[str, Any], list[Any]]:
+        """The columns and rules of a record, from those that the configuration states; `missing` is that of [input]."""
+        return dict(columns), list(rules)
+
+    def members_with(self, missing: str) -> Linked | None:
+        """How the columns that it adds are those of members; None where they are not."""
+        return None
 
     @property
     def several_releases(self) -> bool:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, create_model, field_validator
 
+from synthrelease.domain.linked import Linked
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each, words
 from synthrelease.toml.budget import BudgetTable, SelectionTable, UnitTable
@@ -98,6 +99,20 @@ class ReleaseFile(_ReleaseWithOptions):
     def parts(self) -> dict[str, SpecTable]:
         """The tables of options that are a folder, by name, as far as they are there."""
         return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
+
+    @property
+    def linked(self) -> Linked | None:
+        """How the columns of a record are those of a root and its members; None where rows have no members."""
+        return next((found for table in self.parts.values() if (found := table.members_with(self.input.missing))), None)
+
+    def wide(self) -> ReleaseFile:
+        """The configuration with all columns and rules of a record, also those that an option adds."""
+        if self.linked is None:
+            return self
+        columns, rules = self.columns, self.rules
+        for table in self.parts.values():
+            columns, rules = table.widened(columns, rules, self.input.missing)
+        return self.model_copy(update={"columns": columns, "rules": rules})
 
     def part(self, kind: type[Table]) -> Table | None:
         """One of these tables; None where it is not there."""

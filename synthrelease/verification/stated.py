@@ -43,7 +43,7 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
         if (json.dumps(json.loads(content), indent=2, ensure_ascii=False) + "\n").encode() != content:
             problems.append(f"{NAME}: expected the layout in which it was written, found another")
         stated = {name: value for name, value in tables.items() if name not in ("specification", "acceptance", "shortlist")}
-        release = ReleaseFile.model_validate({**stated, "acceptance": NAME})
+        release = ReleaseFile.model_validate({**stated, "acceptance": NAME}).wide()
         acceptance = AcceptanceFile.model_validate(tables.get("acceptance"))
     except (Unexpected, ValidationError):
         problems.append(f"{NAME}: expected a specification as `synthrelease release` writes it, found something else")

@@ -2,59 +2,33 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from synthrelease.domain.linked import ABSENT, Linked, slot_name
+from synthrelease.domain.linked import Linked
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
 from synthrelease.parts.members.table import MembersTable
+from synthrelease.parts.members.wide import NAME_OR_TEXT
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.columns import ColumnTable, RuleTable
+from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import MAX_TABLES, ReleaseFile
-
-_NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
-"""A text in quotes, or a name, with a level behind a point."""
-
-
-_WHY = "A member that is there has values, and no other."
 
 
 class MembersBuilding(Building[MembersTable, Linked]):
     def build(self, table: MembersTable, around: Surroundings, problems: Problems) -> Linked:
         """How the members stand in the record of their root."""
-        return table.linked(around.release.input.missing)
+        return table.members_with(around.release.input.missing)
 
-    def linked(self, table: MembersTable, release: ReleaseFile) -> Linked:
-        """As `build`, before the columns are built."""
-        return table.linked(release.input.missing)
-
-    def widened(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> ReleaseFile:
-        """The columns of roots, the number of members, and the columns of each member that a root can have.
-
-        Of a slot that no member fills every column has its last bin, and of one that is filled none, but where missing values
-        are a bin: a rule for each column says so, which released rows follow exactly.
-        """
+    def check_columns(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
+        """What the wide record is made of, before it is."""
         self._check(table, release, problems)
-        problems.stop()
-        linked, policy = self.linked(table, release), release.input.missing
-        columns = {**release.columns, table.size: _size(table)}
-        rules = [*release.rules]
-        for place, slot in enumerate(linked.slots, start=1):
-            for name, column in zip(slot, table.columns.values(), strict=True):
-                columns[name] = _of_slot(column, name, place, policy)
-                rules += _of_absent(table, name, place, (column.missing or policy) == "bin")
-            rules += [_of_member(rule, table, place) for rule in table.rules]
-        if len(columns) > MAX_TABLES:
-            found = (
-                f"{len(columns)}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
-            )
+        wide = len(release.columns) + 1 + table.most * len(table.columns)
+        if wide > MAX_TABLES:
+            found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
             problems.add("members.most", f"at most {MAX_TABLES} columns of a root with its members", found)
-        problems.stop()
-        return release.model_copy(update={"columns": columns, "rules": rules})
 
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
         if release.unit.key is not None:
@@ -66,7 +40,7 @@ class MembersBuilding(Building[MembersTable, Linked]):
             problems.add("input.rows", expected, "'exact'")
         if table.least > table.most:
             problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
-        made = {table.size, *(name for slot in self.linked(table, release).slots for name in slot)}
+        made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
         if taken := [name for name in release.columns if name in made]:
             expected = f"columns of roots that are not called like those of members ({listing(sorted(made))})"
             problems.add("columns", expected, listing(taken))
@@ -104,58 +78,9 @@ class MembersBuilding(Building[MembersTable, Linked]):
             problems.add_error(path, error)
 
 
-def _size(table: MembersTable) -> ColumnTable:
-    """The number of members of a root; of more than are released it is as many as are."""
-    numbers = [str(number) for number in range(table.least, table.most + 1)]
-    if table.least == table.most:  # one bin would be no column
-        numbers = [str(table.least), str(table.most + 1)]
-    return ColumnTable(
-        kind="integer",
-        description="Number of members" + (f"; {table.most} stands for {table.most} or more" if table.more == "first" else ""),
-        source=table.key,
-        bounds=(table.least, max(table.most, table.least + 1)),
-        missing="drop",
-        outside="drop",
-        alternatives={"members": numbers},
-    )
-
-
-def _of_slot(column: ColumnTable, name: str, place: int, policy: str) -> ColumnTable:
-    """The column of the member at this place: of one that is not there it has the bin of missing values."""
-    label = column.missing_label if (column.missing or policy) == "bin" else ABSENT
-    plain = name.removesuffix(slot_name("", place))
-    update = {
-        "source": column.source or plain,
-        "missing": "bin",
-        "missing_label": label,
-        "description": f"{column.description or plain}, of member {place}",
-    }
-    return column.model_copy(update=update)
-
-
-def _of_absent(table: MembersTable, name: str, place: int, may_be_missing: bool) -> Iterator[RuleTable]:
-    """That a member has values just when it is there; those of one that is there may be missing where that is a bin."""
-    never = [f"{table.size} < {place} and not {name} is missing"] if place > table.least else []
-    if not may_be_missing:
-        never.append(f"{table.size} >= {place} and {name} is missing" if place > table.least else f"{name} is missing")
-    if never:
-        text = " or ".join(f"({each})" for each in never) if len(never) > 1 else never[0]
-        yield RuleTable(never=text, applies_to=("synthetic",), why=_WHY)
-
-
-def _of_member(rule: RuleTable, table: MembersTable, place: int) -> RuleTable:
-    """A rule for a member, of the one at this place."""
-
-    def named(match: re.Match[str]) -> str:
-        name, point, level = match[0].partition(".")
-        return f"{slot_name(name, place)}{point}{level}" if name in table.columns else match[0]
-
-    return rule.model_copy(update={"never": _NAME_OR_TEXT.sub(named, rule.never)})
-
-
 def _names(never: str) -> Iterator[str]:
     """What a rule names as columns."""
-    for match in _NAME_OR_TEXT.finditer(never):
+    for match in NAME_OR_TEXT.finditer(never):
         if match[0][0] not in "'\"" and match[0] not in ("and", "or", "not", "in", "is", "missing"):
             yield match[0].partition(".")[0]
 

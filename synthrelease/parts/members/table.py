@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from typing import Literal
 
 from pydantic import Field, field_validator
 
 from synthrelease.domain.linked import Linked, slot_name
 from synthrelease.errors import Unexpected
+from synthrelease.parts.members.wide import wide_record
 from synthrelease.toml.columns import ColumnTable, RuleTable
 from synthrelease.toml.fields import SpecTable
 
@@ -57,7 +59,13 @@ class MembersTable(SpecTable):
             raise Unexpected("a column name made of letters, digits and underscores", repr(size))
         return size
 
-    def linked(self, missing: str) -> Linked:
+    def widened(
+        self, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
+    ) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
+        """Columns and rules of the wide record."""
+        return wide_record(self, columns, rules, missing)
+
+    def members_with(self, missing: str) -> Linked:
         """How members stand in the record of their root; `missing` is what missing values do where a column does not say it."""
         return Linked(
             key=self.key,

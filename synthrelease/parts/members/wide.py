@@ -1,0 +1,97 @@
+"""The wide record that [members] makes of the columns: those of roots, the number of members, and those of each member."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Container, Iterator, Mapping, Sequence
+from typing import Literal, Protocol
+
+from synthrelease.domain.linked import ABSENT, slot_name
+from synthrelease.toml.columns import ColumnTable, RuleTable
+
+NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
+"""A text in quotes, or a name, with a level behind a point."""
+_WHY = "A member that is there has values, and no other."
+
+
+class MembersSettings(Protocol):
+    """What of [members] decides about the wide record."""
+
+    key: str
+    most: int
+    least: int
+    more: Literal["first", "drop"]
+    size: str
+    columns: dict[str, ColumnTable]
+    rules: list[RuleTable]
+
+
+def wide_record(
+    table: MembersSettings, columns: Mapping[str, ColumnTable], rules: Sequence[RuleTable], missing: str
+) -> tuple[dict[str, ColumnTable], list[RuleTable]]:
+    """Columns and rules of the wide record.
+
+    Of a slot that no member fills every column has its last bin, and of one that is filled none, but where missing values are a
+    bin: a rule for each column says so, which released rows follow exactly.
+
+    Parameters
+    ----------
+    columns, rules : those of roots.
+    missing : what missing values do where a column does not say it.
+    """
+    wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
+    for place in range(1, table.most + 1):
+        for plain, column in table.columns.items():
+            name = slot_name(plain, place)
+            wide[name] = _of_slot(column, plain, place, missing)
+            all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
+        all_rules += [_of_member(rule, table.columns, place) for rule in table.rules]
+    return wide, all_rules
+
+
+def _size(table: MembersSettings) -> ColumnTable:
+    """The number of members of a root; of more than are released it is as many as are."""
+    numbers = [str(number) for number in range(table.least, table.most + 1)]
+    if table.least == table.most:  # one bin would be no column
+        numbers = [str(table.least), str(table.most + 1)]
+    return ColumnTable(
+        kind="integer",
+        description="Number of members" + (f"; {table.most} stands for {table.most} or more" if table.more == "first" else ""),
+        source=table.key,
+        bounds=(table.least, max(table.most, table.least + 1)),
+        missing="drop",
+        outside="drop",
+        alternatives={"members": numbers},
+    )
+
+
+def _of_slot(column: ColumnTable, plain: str, place: int, missing: str) -> ColumnTable:
+    """The column of the member at this place: of one that is not there it has the bin of missing values."""
+    label = column.missing_label if (column.missing or missing) == "bin" else ABSENT
+    update = {
+        "source": column.source or plain,
+        "missing": "bin",
+        "missing_label": label,
+        "description": f"{column.description or plain}, of member {place}",
+    }
+    return column.model_copy(update=update)
+
+
+def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: bool) -> Iterator[RuleTable]:
+    """That a member has values just when it is there; those of one that is there may be missing where that is a bin."""
+    never = [f"{size} < {place} and not {name} is missing"] if place > least else []
+    if not may_be_missing:
+        never.append(f"{size} >= {place} and {name} is missing" if place > least else f"{name} is missing")
+    if never:
+        text = " or ".join(f"({each})" for each in never) if len(never) > 1 else never[0]
+        yield RuleTable(never=text, applies_to=("synthetic",), why=_WHY)
+
+
+def _of_member(rule: RuleTable, names: Container[str], place: int) -> RuleTable:
+    """A rule for a member, of the one at this place."""
+
+    def named(match: re.Match[str]) -> str:
+        name, point, level = match[0].partition(".")
+        return f"{slot_name(name, place)}{point}{level}" if name in names else match[0]
+
+    return rule.model_copy(update={"never": NAME_OR_TEXT.sub(named, rule.never)})
