@@ -43,6 +43,13 @@ def init(
         typer.Option(metavar="E", help="The most that the release may cost. Without it: at most 2, more for few rows."),
     ] = None,
     pure: Annotated[bool, typer.Option("--pure", help="Delta 0. It takes a larger epsilon, 5 at most, or keeps less.")] = False,
+    members: Annotated[
+        str | None, typer.Option("--members", metavar="FILE", help="A PUBLIC file of the members of these rows; with --key.")
+    ] = None,
+    key: Annotated[
+        str | None,
+        typer.Option("--key", metavar="COLUMN", help="Says whose member a row is, in both files; or in one that has both."),
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
@@ -66,6 +73,8 @@ def init(
             wanted,
             unit,
             Promise.of(epsilon, pure=pure),
+            members,
+            key,
         )
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:

@@ -25,6 +25,7 @@ from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
 from synthrelease.drafting.file_columns import drafted_columns
+from synthrelease.drafting.linked import MembersDraft, read_members
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.drafting.said_twice import said_twice
@@ -76,6 +77,7 @@ class Draft:
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     plan : what it costs and keeps, in sentences.
     unit : how rows belong to persons; None where nobody has said it.
+    members : the rows of a second table that belong to each of these; None where there are none.
     """
 
     configuration: str
@@ -89,11 +91,12 @@ class Draft:
     smaller: str = ""
     plan: str = ""
     unit: UnitAnswer | None = None
+    members: MembersDraft | None = None
 
     @property
     def doubtful(self) -> tuple[ColumnDraft, ...]:
         """The columns that the steward is asked about."""
-        return tuple(column for column in self.columns if column.doubt)
+        return tuple(column for column in (*self.columns, *(self.members.columns if self.members else ())) if column.doubt)
 
 
 def draft(
@@ -105,6 +108,8 @@ def draft(
     wanted: AskedFor = ALL,
     unit: str | None = None,
     promise: Promise = ANY,
+    members: str | Path | None = None,
+    key: str | None = None,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -116,6 +121,8 @@ def draft(
     wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
     unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
     promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
+    members, key : a public file of the members of these rows, and the column of both that says whose member a row is; with a
+        key alone the one file has a row for each member, with the columns of its root.
 
     Raises
     ------
@@ -129,10 +136,19 @@ def draft(
     book = read_codebook(codebook) if codebook else {}
     answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
     progress("reading the public file")
-    file = read_public_file(public, table, wanted)
-    columns, left_out, dated = drafted_columns(file, book, None if answer is None else answer.key)
+    linked = None
+    if key is not None:
+        if answer is not None and answer.key is not None:
+            raise InputError(f"--unit: expected `row` with --key (a record is a root with all its members), found {unit!r}.")
+        file, linked = read_members(public, members, key, book, table, wanted)
+    elif members is not None:
+        raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
+    else:
+        file = read_public_file(public, table, wanted)
+    own_key = key if answer is None or answer.key is None else answer.key
+    columns, left_out, dated = drafted_columns(file, book, own_key)
     answer = answer and answer.ordered(file, dated)
-    if len(columns) < 2:
+    if len(columns) < 2 and (linked is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         told = f" ({reasons})" if reasons else ""
         raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{told}.")
@@ -142,7 +158,7 @@ def draft(
         left_out += others
     problems: tuple[Problem, ...] = ()
     try:
-        return _Drafting(name, file, columns, left_out, progress, answer, promise).run()
+        return _Drafting(name, file, columns, left_out, progress, answer, promise, linked).run()
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise _no_draft(file, problems)
@@ -200,17 +216,23 @@ class _Drafting:
         progress: Progress,
         unit: UnitAnswer | None = None,
         promise: Promise = ANY,
+        members: MembersDraft | None = None,
     ):
-        self.promise = promise
+        self.promise, self.members = promise, members
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
         self.unit, self.n_kept = unit, 0
+
+    @property
+    def wide(self) -> list[ColumnDraft]:
+        """The columns of a record: with members those of all of them, too."""
+        return [*self.columns, *(self.members.wide() if self.members else ())]
 
     def run(self) -> Draft:
         tried = self._tried(self.promise.totals[0])
         for most in self.promise.totals[1:]:
             if not tried.standing.good:
                 tried = self._tried(most, above=tried.choices.limit)
-        if not tried.standing.good:
+        if not tried.standing.good and self.members is None:
             tried = self._smaller(tried)
         choices, acceptance = tried.choices, tried.acceptance
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
@@ -223,7 +245,7 @@ class _Drafting:
         ----------
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
-        self.progress(f"counting the rows in the drafted bins of {len(self.columns)} columns")
+        self.progress(f"counting the rows in the drafted bins of {len(self.wide)} columns")
         spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
             self.left_out = [*self.left_out, *twice.values()]
@@ -233,15 +255,15 @@ class _Drafting:
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
         unique = once_only(table)
-        choices = replace(choices, gaps=self.file.n_rows - round(table.total))
+        choices = replace(choices, gaps=(self.members.n_roots if self.members else self.file.n_rows) - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         self.progress("looking for the tables in which the columns hang together")
         spec = self._loaded(choices, _FIRST)
         plausible = spec.synthetic.merge(spec.space[0].transformation)
-        gaps = {column.name for column in self.columns if column.keeps_missing}
-        pairs = ties(self.columns, table)
+        gaps = {column.name for column in self.wide if column.keeps_missing}
+        pairs = ties(self.wide, table)
         race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
-        first, figures, rows = draft_acceptance(self.columns, table, pairs), _FIGURES, None
+        first, figures, rows = draft_acceptance(self.wide, table, pairs), _FIGURES, None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
@@ -307,7 +329,7 @@ class _Drafting:
     def _first_choices(self) -> Choices:
         """What a draft begins with: every column by itself."""
         return Choices(
-            tables=tuple((column.name,) for column in self.columns),
+            tables=tuple((column.name,) for column in self.wide),
             rules=(),
             minimum_count=1,
             unique=0.0,
@@ -335,6 +357,10 @@ class _Drafting:
                 self.columns = [without_role(each) if each.weight else each for each in self.columns]
                 continue
             at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
+            of_members = {each.path.split(".")[2]: each for each in problems if each.path.startswith("members.columns.")}
+            if self.members is not None and 0 < len(of_members) < len(self.members.columns):
+                self.members = self.members.without(tuple(of_members))
+                continue
             gone = [column for column in self.columns if column.name in at_fault]
             if not gone:
                 break
@@ -354,7 +380,7 @@ class _Drafting:
         public = self._read(spec)
         if not public.total:
             raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
-        if self.unit is not None and self.unit.key is not None:
+        if self.members is not None or (self.unit is not None and self.unit.key is not None):
             self.n_kept = public.total
         transformation = spec.space[0].transformation
         return spec, public.merge(transformation.layout, transformation.maps)
@@ -364,13 +390,14 @@ class _Drafting:
 
     def _unruled(self) -> list[str]:
         """Columns that plausibility has nothing to say about."""
-        return [column.name for column in self.columns if column.weight]
+        members = [column.name for column in self.members.wide()[1:]] if self.members else []
+        return [*(column.name for column in self.columns if column.weight), *members]
 
     def _draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
         unit = with_drafted_order(self.unit, {name for each in self.columns for name in (each.source, each.minus) if name})
         return Draft(
-            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, unit),
-            acceptance=acceptance_text(self.name, self.file, acceptance, self.columns),
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, unit, self.members),
+            acceptance=acceptance_text(self.name, self.file, acceptance, self.wide),
             columns=tuple(self.columns),
             left_out=tuple(self.left_out),
             criteria=acceptance,
@@ -379,6 +406,7 @@ class _Drafting:
             smaller=choices.smaller,
             plan=choices.plan,
             unit=unit,
+            members=self.members,
             codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
         )
 
@@ -444,6 +472,8 @@ def write_draft(
     wanted: AskedFor = ALL,
     unit: str | None = None,
     promise: Promise = ANY,
+    members: str | Path | None = None,
+    key: str | None = None,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -463,7 +493,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress, wanted, unit, promise)
+    found = draft(name, public, table, codebook, progress, wanted, unit, promise, members, key)
     for codelist in (into / "configs" / name for name in found.codelists):
         if os.path.lexists(codelist):
             raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")

@@ -15,6 +15,7 @@ from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
+from synthrelease.drafting.linked import MembersDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
@@ -74,6 +75,7 @@ def configuration_text(
     left_out: Sequence[LeftOut],
     choices: Choices,
     unit: UnitAnswer | None = None,
+    members: MembersDraft | None = None,
 ) -> str:
     """configs/NAME.toml; `unit` None where nobody has said how rows belong to persons."""
     weighted = any(column.weight for column in columns)
@@ -109,6 +111,7 @@ def configuration_text(
     for column in columns:
         lines += [*_column(name, column), ""]
     lines += _left_out(left_out)
+    lines += [] if members is None else ["", *_members(name, members)]
     if gaps:
         named = ", ".join(column.name for column in gaps)
         share = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
@@ -342,9 +345,32 @@ def _comment(text: str) -> list[str]:
     return [*lines, line]
 
 
-def _column(release: str, column: ColumnDraft) -> list[str]:
+def _members(release: str, members: MembersDraft) -> list[str]:
+    """[members], with the columns of a member."""
     lines = [
-        f"[columns.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
+        *_heading("Members: a second table, and what is protected is a root with all its members"),
+        "",
+        *_comment(
+            f"The public files have {members.n_roots:,} roots with {members.n_members:,} members; {members.covered:.1%} of the "
+            f"roots have at most {members.most}. In criteria and queries the column NAME of the first member is NAME_1, that "
+            "of the second NAME_2, and so on."
+        ),
+        "[members]",
+        f"key = {toml(members.key)}",
+        f"most = {members.most}".ljust(31) + " # of a root with more the first ones are released; more make the record wider",
+        f"least = {members.least}".ljust(31) + " # a root with fewer members is left out",
+        f"order = {toml(list(members.order))}".ljust(31) + " # of the members of a root: which come first",
+        f"size = {toml(members.size)}".ljust(31) + " # the released column with their number",
+        "",
+    ]
+    for column in members.columns:
+        lines += [*_column(release, column, "members.columns"), ""]
+    return [*lines, *_left_out(members.left_out)]
+
+
+def _column(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
+    lines = [
+        f"[{table}.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
         *(_comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),
         f"kind = {toml(column.kind)}",
         f"description = {toml(column.description)}",
@@ -382,7 +408,7 @@ def _column(release: str, column: ColumnDraft) -> list[str]:
         labels = {draft.label: [text, *draft.spellings] for text, draft in column.codes.items()}
         plain = all([label] == texts for label, texts in labels.items())
         return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
-    if codelist_name(release, column):
+    if codelist_name(release, column) and table == "columns":
         return [*lines, f"codes = {toml(codelist_name(release, column))}"]
     return [*lines, f"codes = {toml({text: draft.label for text, draft in column.codes.items()})}"]
 

@@ -61,7 +61,7 @@ def _size(table: MembersSettings) -> ColumnTable:
         bounds=(table.least, max(table.most, table.least + 1)),
         missing="drop",
         outside="drop",
-        alternatives={"members": numbers},
+        alternatives={"coarse": numbers},
     )
 
 
