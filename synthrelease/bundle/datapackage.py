@@ -12,7 +12,7 @@ from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
 
@@ -77,11 +77,9 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
         "mediatype": media_type(name),
         "hash": f"sha256:{document.files[name]}",
     }
-    if name in (document.csv, document.parquet):  # without a schema a reader would guess it from the first rows
-        resource |= {
-            "profile": "tabular-data-resource",
-            "schema": {"fields": _fields(document), "missingValues": []},
-        }
+    table = next((one for one in document.table_files if name in (one.named("csv"), one.named("parquet"))), None)
+    if table is not None:  # without a schema a reader would guess it from the first rows
+        resource |= {"profile": "tabular-data-resource", "schema": _schema(document, table)}
     resource |= resource_of_an_option(
         document,
         name,
@@ -93,7 +91,7 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
             "dialect": {"delimiter": ",", "lineTerminator": "\n", "header": True},
         },
     )
-    if name == document.csv:
+    if table is not None and name.endswith(".csv"):
         resource |= {
             "bytes": size,  # frictionless 5.21 takes it for a mistake elsewhere: it does not count the bytes of Parquet files
             "encoding": "utf-8",
@@ -123,10 +121,28 @@ def _marks(document: ReleaseDocument) -> list[dict[str, Any]]:
     return [_MARK] if document.bundle.synthetic_column else []
 
 
-def _fields(document: ReleaseDocument) -> list[dict[str, Any]]:
-    fields = [_field(column) for column in document.columns]
+def _schema(document: ReleaseDocument, table: TableFile) -> dict[str, Any]:
+    """Fields and keys: each member has the key of its root."""
+    schema: dict[str, Any] = {"fields": _fields(document, table), "missingValues": []}
+    if table.of_members:
+        roots = re.sub(r"[^a-z0-9]+", "-", document.csv.lower()).strip("-")
+        schema["foreignKeys"] = [{"fields": [table.key], "reference": {"resource": roots, "fields": [table.key]}}]
+    elif table.key:
+        schema["primaryKey"] = [table.key]
+    return schema
+
+
+def _fields(document: ReleaseDocument, table: TableFile) -> list[dict[str, Any]]:
+    fields = [_field(column) for column in table.columns]
+    if table.key:
+        said = "the row that this member belongs to" if table.of_members else "this row, from 1; it is in no other file"
+        constraints = {"required": True, "minimum": 1} | ({} if table.of_members else {"unique": True})
+        fields = [
+            {"name": table.key, "type": "integer", "description": f"Number of {said}.", "constraints": constraints},
+            *fields,
+        ]
     mark = _marks(document)
-    if (found := document.weights_column) is None:
+    if (found := document.weights_column) is None or table.of_members:
         return fields + mark
     limits = {"minimum": found.smallest, "maximum": found.largest}
     described = f"For how many a row stands. Raked to: {found.source}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from synthrelease.bundle.card.environment import environment
@@ -42,7 +43,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
         return {}
     schema = tuple(part.published() for part in document.columns)
     together = [] if document.estimates is None else document.estimates.together
-    listed = pairs(schema, together)
+    listed = _of_one_file(document, pairs(schema, together))
     sheet = _Sheet(document, schema, together)
     every = {frozenset((one, other)) for table in together for one in table for other in table if one != other}
     text = (
@@ -65,13 +66,22 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
     return {NAME: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
 
 
+def _of_one_file(
+    document: ReleaseDocument, listed: Iterable[tuple[PublishedColumn, PublishedColumn]]
+) -> list[tuple[PublishedColumn, PublishedColumn]]:
+    """The pairs whose columns the table itself has: those of members stand in another file."""
+    own = {column.name for column in document.table_files[0].columns}
+    return [pair for pair in listed if {one.name for one in pair} <= own]
+
+
 class _Sheet:
     """The code, in the names of this release."""
 
     def __init__(self, document: ReleaseDocument, schema: tuple[PublishedColumn, ...], together: list[list[str]]):
         self.document, self.asked = document, list[SheetQuestion]()
-        listed = pairs(schema, together)
-        alone = [column for column in schema if any(column.name in table for table in together)]
+        listed = _of_one_file(document, pairs(schema, together))
+        own = {column.name for column in document.table_files[0].columns}
+        alone = [column for column in schema if column.name in own and any(column.name in table for table in together)]
         pair = max(
             (each for each in listed if _cells(each) <= _MANY), key=_cells, default=min(listed, key=_cells, default=None)
         )

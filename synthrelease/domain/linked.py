@@ -88,3 +88,8 @@ class Linked:
 def slot_name(name: str, place: int) -> str:
     """The column of a wide record for a column of its member at this place, from 1."""
     return f"{name}_{place}"
+
+
+def of_member(place: int) -> str:
+    """What the description of a column of a slot ends with."""
+    return f", of member {place}"

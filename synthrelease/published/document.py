@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
@@ -38,7 +39,7 @@ from pydantic import (
 
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.domain.linked import Linked
+from synthrelease.domain.linked import Linked, of_member
 from synthrelease.errors import BudgetError, Unexpected, cut
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
@@ -302,6 +303,28 @@ else:
     _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
 
 
+@dataclass(frozen=True, kw_only=True)
+class TableFile:
+    """One of the tables of a release, in every format under one name.
+
+    Attributes
+    ----------
+    stem : the name before its ending.
+    key : the name of a column of whole numbers before all others; empty where there is none.
+    columns : of the schema, under the names that they have in this table; of members those of the first one.
+    of_members : whether its rows are members.
+    """
+
+    stem: str
+    key: str
+    columns: tuple[ColumnPart, ...]
+    of_members: bool = False
+
+    def named(self, ending: str) -> str:
+        """The file in one format."""
+        return f"{self.stem}.{ending}"
+
+
 class ReleaseDocument(_DocumentWithOptions):
     """The whole of release.json. Options that are a folder of `synthrelease.parts` have a field each, absent where not used.
 
@@ -383,6 +406,25 @@ class ReleaseDocument(_DocumentWithOptions):
     def linked(self) -> Linked | None:
         """How the columns are those of roots and their members; None where rows have no members."""
         return next((found for part in self.parts.values() if (found := part.linked) is not None), None)
+
+    @property
+    def table_files(self) -> tuple[TableFile, ...]:
+        """The table; or that of roots and that of their members."""
+        linked, whole = self.linked, tuple(self.columns)
+        if linked is None:
+            return (TableFile(stem=self.bundle.stem, key="", columns=whole),)
+        own = {column.name: column for column in whole}
+        roots = tuple(own[name] for name in linked.of_roots(own))
+        members = []
+        for plain, name in zip(linked.names, linked.slots[0], strict=True):
+            column = own[name]
+            bins = [one for one in column.bins if not (one.missing and plain in linked.whole)]
+            described = column.description.removesuffix(of_member(1))
+            members.append(column.model_copy(update={"name": plain, "bins": bins, "description": described}))
+        return (
+            TableFile(stem=self.bundle.stem, key=linked.key, columns=roots),
+            TableFile(stem=self.bundle.named("members"), key=linked.key, columns=tuple(members), of_members=True),
+        )
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:

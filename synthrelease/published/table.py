@@ -132,6 +132,42 @@ class ReleasedTable:
                 return False
         return done == order.total
 
+    def of_roots(self) -> ReleasedTable:
+        """The rows of roots with their own columns alone; without members the whole table."""
+        linked = self.linked
+        if linked is None:
+            return self
+        places = tuple(self.names.index(name) for name in linked.of_roots(self.names))
+        bins = [self.counts.bins[place] for place in places]
+        return ReleasedTable(
+            labels=tuple(self.labels[place] for place in places),
+            ordered=tuple(self.ordered[place] for place in places),
+            counts=Counts.of(self.counts.layout.subset(places), bins, self.counts.counts),
+            marked=self.marked,
+        )
+
+    def of_members(self) -> ReleasedTable | None:
+        """The rows of members; None where there are none."""
+        linked = self.linked
+        if linked is None:
+            return None
+        number = linked.numbers(self.counts.bins[self.names.index(linked.size)])
+        filled = [number > place for place in range(linked.most)]
+        slots = [[self.names.index(name) for name in slot] for slot in linked.slots]
+        bins = [
+            np.concatenate([self.counts.bins[slot[column]][there] for slot, there in zip(slots, filled, strict=True)])
+            for column in range(len(linked.names))
+        ]
+        labels = [self.labels[place] for place in slots[0]]
+        labels = [each[:-1] if name in linked.whole else each for each, name in zip(labels, linked.names, strict=True)]
+        layout = Layout(columns=linked.names, sizes=tuple(map(len, labels)))
+        return ReleasedTable(
+            labels=tuple(labels),
+            ordered=tuple(self.ordered[place] for place in slots[0]),
+            counts=Counts.of(layout, bins, np.concatenate([self.counts.counts[there] for there in filled])),
+            marked=self.marked,
+        )
+
     def one_way(self, column: int) -> np.ndarray:
         """(n_bins,) how many rows each bin of a column has."""
         return self._one_ways[column]

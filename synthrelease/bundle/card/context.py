@@ -42,7 +42,11 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
             " × ".join(wording.texts.columns.get(name, numbers.words(name)) for name in pair.split(":"))
             for pair in document.not_promised.pairs
         ),
-        "counts": {name: table.one_way(index).tolist() for index, name in enumerate(table.names)},
+        "columns": [
+            (column, part.one_way(place).tolist(), part.counts.total, file.of_members)
+            for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
+            for place, column in enumerate(file.columns)
+        ],
         "files": file_lines(document),
         "fingerprint": sha256(document.dumped()),
         "licence": LICENCES.get(document.card.licence),

@@ -39,16 +39,21 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
     band, every = error_band(document), band_columns(document)
     of_pairs = None if band is None or (every is not None and every < 2) else band * table.counts.total
     useful = Useful.of(document, of_pairs)
-    pairs = [
-        pair
-        for pair in combinations(range(len(table.names)), 2)
-        if max(len(table.labels[column]) for column in pair) <= MAX_BINS
-    ][:MAX_PAIRS]
-    number = len(table.names) * (len(table.names) - 1) // 2
+    shown: list[tuple[ReleasedTable, float | None, Useful | None, str]] = [(table.of_roots(), band, useful, "")]
+    if (members := table.of_members()) is not None:  # no figure is about these, nor is any noisy table
+        shown.append((members, None, None, "member-"))
+    one_way, two_way, left_out = dict[str, Markup](), dict[str, Markup](), 0
+    for part, of_part, told, prefix in shown:
+        names, every_pair = part.names, list(combinations(range(len(part.names)), 2))
+        small = [pair for pair in every_pair if max(len(part.labels[column]) for column in pair) <= MAX_BINS]
+        drawn = small[: MAX_PAIRS // len(shown)]
+        one_way |= {name: distribution(part, index, of_part, told, prefix) for index, name in enumerate(names)}
+        two_way |= {f"{names[a]} and {names[b]}": heat_map(part, a, b, told, prefix) for a, b in drawn}
+        left_out += len(every_pair) - len(drawn)
     return Figures(
-        one_way={name: distribution(table, index, band, useful) for index, name in enumerate(table.names)},
-        two_way={f"{table.names[a]} and {table.names[b]}": heat_map(table, a, b, useful) for a, b in pairs},
-        pairs_left_out=number - len(pairs),
+        one_way=one_way,
+        two_way=two_way,
+        pairs_left_out=left_out,
         sparse=SPARSE,
         criteria=thresholds(document.criteria),
         charges=charge_picture(document.charges),
@@ -83,7 +88,9 @@ def _columns_of(part: CriterionPart, document: ReleaseDocument) -> int:
     return 0 if criterion is None else criterion.every_cell_up_to(len(document.columns))
 
 
-def distribution(table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None) -> Markup:
+def distribution(
+    table: ReleasedTable, column: int, band: float | None, useful: Useful | None = None, prefix: str = ""
+) -> Markup:
     """Shares of the bins of one column as bars, each with the range in which the original share lies.
 
     The bar of a bin that may be off by half of itself or more is hollow.
@@ -98,7 +105,7 @@ def distribution(table: ReleasedTable, column: int, band: float | None, useful: 
     scale = (_WIDTH - left - 62) / max(reach, 1e-9)
     top = 8.0
     picture = Picture(
-        f"distribution-{column + 1}",
+        f"{prefix}distribution-{column + 1}",
         _WIDTH,
         top + row * len(labels) + 6,
         f"Distribution of {words(name)}",
@@ -124,7 +131,7 @@ def distribution(table: ReleasedTable, column: int, band: float | None, useful: 
     return picture.render()
 
 
-def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None) -> Markup:
+def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None = None, prefix: str = "") -> Markup:
     """Two columns: within each bin of the first, how the rows spread over the bins of the second.
 
     A bin with so few rows that shares within it tell little is hatched.
@@ -142,7 +149,7 @@ def heat_map(table: ReleasedTable, across: int, down: int, useful: Useful | None
     bottom = top + high * counts.shape[1]
     names = words(table.names[across]), words(table.names[down])
     picture = Picture(
-        f"pair-{across + 1}-{down + 1}",
+        f"{prefix}pair-{across + 1}-{down + 1}",
         _WIDTH,
         bottom + 52,
         f"{names[1].capitalize()} by {names[0]}",

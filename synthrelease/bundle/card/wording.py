@@ -45,10 +45,11 @@ class Wording:
         card = document.card
         texts = card.texts(language) or CardTexts()
         band = error_band(document)
-        names = ", ".join(texts.columns.get(column.name, words(column.name)) for column in document.columns)
+        columns = [column.name for file in document.table_files for column in file.columns]
+        names = ", ".join(texts.columns.get(name, words(name)) for name in columns)
         values = {
             "rows": figure(document.n_rows),
-            "columns": str(len(document.columns)),
+            "columns": str(len(columns)),
             "names": names,
             "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
             "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),

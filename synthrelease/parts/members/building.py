@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.linked import Linked
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
@@ -30,6 +31,15 @@ class MembersBuilding(Building[MembersTable, Linked]):
             found = f"{wide}: {len(release.columns) + 1} of roots and {table.most} times {len(table.columns)} of members"
             problems.add("members.most", f"at most {MAX_TABLES} columns of a root with its members", found)
 
+    def plan_text(self, value: Linked, total: Loss, rows: int) -> str:
+        """Who is protected, and who is not."""
+        return (
+            "Members: a record is a root with all its members, in any number, so whoever replaces them all, or changes one of "
+            "them, is covered at this epsilon. Somebody who stands in several roots is covered at so many times it, and a move "
+            "from one root to another at twice. Where one file has both, who leaves for a root of their own changes the "
+            "number of roots, which is public: that is covered by nothing."
+        )
+
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
         if release.unit.key is not None:
             problems.add("unit.key", "none with [members]: a record is a root with all its members", repr(release.unit.key))
@@ -38,6 +48,9 @@ class MembersBuilding(Building[MembersTable, Linked]):
         if release.input.rows == "exact":
             expected = "another way with [members]: the exact number of kept roots tells what members they have"
             problems.add("input.rows", expected, "'exact'")
+        if written := [name for name in (*release.bundle.formats, *release.bundle.catalogues) if name != "dcat"]:
+            expected = "no further formats with [members] but the catalogue 'dcat': the others know one table alone"
+            problems.add("bundle", expected, listing(written))
         if table.least > table.most:
             problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
         made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
@@ -50,6 +63,9 @@ class MembersBuilding(Building[MembersTable, Linked]):
             if table.key in (column.source or name, column.minus):
                 expected = f"a column that is not released, found that {name!r} is made of it: take that column out"
                 problems.add("members.key", expected, repr(table.key))
+        if table.key in {*release.columns, *made, *table.columns}:
+            expected = "a name of its own: in the released files it is that of the first column"
+            problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
         for name, column in table.columns.items():
             self._check_column(f"members.columns.{name}", name, column, release, problems)
         taken_by = {name for rule in table.rules for name in _names(rule.never)} - set(table.columns)

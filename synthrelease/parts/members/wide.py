@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
-from synthrelease.domain.linked import ABSENT, slot_name
+from synthrelease.domain.linked import ABSENT, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
@@ -72,7 +72,7 @@ def _of_slot(column: ColumnTable, plain: str, place: int, missing: str) -> Colum
         "source": column.source or plain,
         "missing": "bin",
         "missing_label": label,
-        "description": f"{column.description or plain}, of member {place}",
+        "description": f"{column.description or plain}{of_member(place)}",
     }
     return column.model_copy(update=update)
 
