@@ -13,7 +13,7 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from synthrelease.domain.linked import Linked
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.files import state_of
-from synthrelease.enclave.first_rows import date_format, marker, order_of
+from synthrelease.enclave.first_rows import WORDS, date_format, marker, order_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
@@ -158,43 +158,39 @@ class _Reading:
         rules = [BinRule(each, policy) for each in parts]
         words = self._order() if of_members else []
         asked = Schema(columns=tuple(column for each in parts for column in each.columns))
-        needed = [linked.key, *(name for name, _ in words)]
-        found = list[tuple[np.ndarray, list[list[np.ndarray]], list[np.ndarray]]]()
+        needed = [linked.key, *(name for name, _, _ in words)]
+        marked = [np.zeros((0, 2), dtype=np.uint64)]
+        bins = [[[np.zeros(0, dtype=_kind(column))] for column in part.columns] for part in parts]
+        orders: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.uint64)] for _, _, n_words in words for _ in range(n_words)]
         for _, columns in batches(source, asked, policy, needed):
             marks, has_key = self._mark(_plain_keys(columns[linked.key]))
-            bins = [
-                [
-                    each.rows()[has_key].astype(_kind(column))
-                    for each, column in zip(rule.bins(columns), part.columns, strict=True)
-                ]
-                for rule, part in zip(rules, parts, strict=True)
-            ]
-            order = [word[has_key] for name, make in words for word in make(columns[name])]
-            found.append((marks[has_key], bins, order))
+            marked.append(marks[has_key])
+            for rule, part, so_far in zip(rules, parts, bins, strict=True):
+                for found, column, own in zip(rule.bins(columns), part.columns, so_far, strict=True):
+                    own.append(found.rows()[has_key].astype(_kind(column)))
+            made = [word for name, make, _ in words for word in make(columns[name])]
+            for own, word in zip(orders, made, strict=True):
+                own.append(word[has_key])
         for rule, part in zip(rules, parts, strict=True):
             places = [self.schema.names.index(column.name) for column in part.columns]
             self.problems |= {(places[place], kind) for place, kind in rule.problems}
             self.unread |= {places[place] for place in rule.unread}
-        whole = [
-            [_joined([bins[which][place] for _, bins, _ in found]) for place in range(len(part.columns))]
-            for which, part in enumerate(parts)
-        ]
-        orders = [_joined([order[place] for _, _, order in found]) for place in range(len(found[0][2]) if found else 0)]
+        whole = [[np.concatenate(each) for each in so_far] for so_far in bins]
         return _Rows(
-            marks=_joined([marks for marks, _, _ in found]) if found else np.zeros((0, 2), dtype=np.uint64),
+            marks=np.concatenate(marked),
             of_root=whole[0] if of_roots else [],
             of_member=whole[-1] if of_members else [],
-            order=orders,
+            order=[np.concatenate(each) for each in orders],
         )
 
-    def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]]]]:
-        """The columns that order members, with what makes words of their texts."""
-        found: list[tuple[str, Callable[[Texts], list[np.ndarray]]]] = []
+    def _order(self) -> list[tuple[str, Callable[[Texts], list[np.ndarray]], int]]:
+        """The columns that order members, what makes words of their texts, and how many."""
+        found: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
-            found.append((name, lambda texts: [_others(texts, text)]))
+            found.append((name, lambda texts: [_others(texts, text)], 1))
         for name in self.linked.order:
-            found.append((name, order_of(date_format(self._of_members, name), self._policy)))
+            found.append((name, order_of(date_format(self._of_members, name), self._policy), WORDS))
         return found
 
 
@@ -223,10 +219,6 @@ def _without_zeros(text: str) -> str:
 def _kind(column: Column) -> np.dtype:
     """The smallest type for the bins of a column and for `NO_BIN`; every other sign of no bin is not negative in it."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
-
-
-def _joined(parts: Sequence[np.ndarray]) -> np.ndarray:
-    return np.concatenate(parts) if len(parts) != 1 else parts[0]
 
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:

@@ -43,7 +43,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
             for pair in document.not_promised.pairs
         ),
         "columns": [
-            (column, part.one_way(place).tolist(), part.counts.total, file.of_members)
+            (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members)
             for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
             for place, column in enumerate(file.columns)
         ],

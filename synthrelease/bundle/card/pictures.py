@@ -97,7 +97,7 @@ def distribution(
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
-    shares = table.one_way(column) / table.counts.total
+    shares = table.one_way(column) / max(table.counts.total, 1)  # there may be no members
     row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
     every = int(np.ceil(12 / row))
     left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))

@@ -6,8 +6,9 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from synthrelease.accounting.rows import Way
 from synthrelease.domain.linked import Linked, slot_name
-from synthrelease.published.parts import Part
+from synthrelease.published.parts import Fact, Part
 
 Natural = Annotated[int, Field(ge=0)]
 
@@ -43,6 +44,10 @@ class MembersPart(Part):
         if not set(self.whole) <= set(self.columns) or self.least > self.most:
             raise ValueError("expected columns of members, and at least as many members at most as at least")
         return self
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """How members belong to roots stands in the specification."""
+        return (("specification", "members"),)
 
     @classmethod
     def of(cls, linked: Linked) -> MembersPart:

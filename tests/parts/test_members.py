@@ -1,0 +1,285 @@
+"""[members]: the specification, the two files of a release, what is checked of them, and drafts."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections import Counter
+from collections.abc import Callable
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from typer.testing import CliRunner
+
+import synthrelease
+from synthrelease.bundle import linked_files, write_bundle
+from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.cli import app
+from synthrelease.domain.linked import Linked
+from synthrelease.drafting import write_draft
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.source import Source
+from synthrelease.errors import InputError, SpecError
+from synthrelease.published import linked
+from synthrelease.published.document import read_strictly
+from synthrelease.published.lines import TableError
+from synthrelease.published.table import parquet_rows, read_csv, table_of
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification import verify_bundle
+from tests.helpers.households import CONFIG, some_households, write_households, write_rows, write_tables
+from tests.helpers.tiny import write_config, write_data
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release of 300 households."""
+    work = tmp_path_factory.mktemp("households")
+    roots, members = write_tables(work, *some_households())
+    found = release(load_spec(write_households(work)), Source.of(roots, members=members))
+    assert found is not None
+    write_bundle(found, work / "out")
+    return work / "out"
+
+
+def rows_of(path: Path) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def problems(folder: Path) -> str:
+    found = verify_bundle(folder)
+    return "\n".join(problem for check in found.checks for problem in check.problems)
+
+
+def test_a_release_is_two_files_with_new_keys_that_fit_together_and_verifies(bundle: Path) -> None:
+    assert problems(bundle) == ""
+    roots, members = rows_of(bundle / "data.csv"), rows_of(bundle / "members.csv")
+    assert list(roots[0]) == ["hh", "rent", "town", "persons"]
+    assert list(members[0]) == ["hh", "age", "work"]
+    assert [row["hh"] for row in roots] == [str(key) for key in range(1, len(roots) + 1)]
+    assert Counter(row["hh"] for row in members) == Counter(
+        {row["hh"]: int(row["persons"]) for row in roots if row["persons"] != "0"}
+    )
+    assert {row["age"] for row in members} <= {"0", "1", "2", "3"}
+    assert not any(row["age"] == "0" and row["work"] == "yes" for row in members)  # the rule for members
+    assert {row["work"] for row in members} <= {"yes", "no", "missing"}
+
+
+def test_both_formats_hold_the_same_rows(bundle: Path) -> None:
+    for name in ("data", "members"):
+        table = pq.read_table(bundle / f"{name}.parquet")
+        as_texts = [{key: str(value) for key, value in row.items()} for row in table.to_pylist()]
+        assert as_texts == rows_of(bundle / f"{name}.csv")
+
+
+def test_a_loaded_release_has_a_wide_row_for_each_root(bundle: Path) -> None:
+    found = synthrelease.load(bundle)
+    assert [column.name for column in found.schema] == ["rent", "town", "persons", "age_1", "work_1", "age_2", "work_2"]
+    by_hand = []
+    members = rows_of(bundle / "members.csv")
+    for root in rows_of(bundle / "data.csv"):
+        own = [(row["age"], row["work"]) for row in members if row["hh"] == root["hh"]]
+        by_hand.append([root["rent"], root["town"], root["persons"], *sum((own + [("absent", "missing")] * 2)[:2], ())])
+    labels = [column.labels for column in found.schema]
+    assert [[known[code] for known, code in zip(labels, row, strict=True)] for row in found.codes.tolist()] == by_hand
+
+
+def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    document = read_strictly((bundle / "release.json").read_bytes())
+    files = [(bundle / name).read_bytes() for name in ("data.csv", "members.csv", "data.parquet", "members.parquet")]
+    table = read_csv(files[0], document.shape, files[1])
+    for rows, block in ((7, 64), (1000, 2**20)):
+        monkeypatch.setattr(linked_files, "_ROWS", rows)
+        monkeypatch.setattr(linked, "_BLOCK", block)
+        assert b"".join(csv_pieces(table)) == files[0]
+        assert b"".join(members_csv_pieces(table)) == files[1]
+        parquet, members = b"".join(parquet_pieces(table)), b"".join(members_parquet_pieces(table))
+        for roots, others in ((parquet, members), (files[2], files[3])):
+            again = table_of(parquet_rows(roots, document.shape, n_rows=document.n_rows, members=others), document.shape)
+            assert again.counts.same_as(table.counts)
+        assert read_csv(files[0], document.shape, files[1]).counts.same_as(table.counts)
+
+
+def edited(lines: list[str], how: str) -> list[str]:
+    last = len(lines) - 1
+    swapped = next(place for place, (one, other) in enumerate(pairwise(lines)) if place and one[0] != other[0])
+    return {
+        "a member less": lines[:last],
+        "a member more": [*lines, lines[last]],
+        "a member of nobody": [*lines[:last], "999,1,no"],
+        "a member of another root": [*lines[:swapped], lines[swapped + 1], lines[swapped], *lines[swapped + 2 :]],
+        "no key": [lines[0], ",1,no", *lines[2:]],
+        "a key that is no number": [lines[0], "x,1,no", *lines[2:]],
+        "another value": [lines[0], "1,7,no", *lines[2:]],
+        "absent": [lines[0], f"{lines[1].split(',')[0]},absent,missing", *lines[2:]],
+        "another header": ["hh,work,age", *lines[1:]],
+    }[how]
+
+
+@pytest.mark.parametrize(
+    ("how", "message"),
+    [
+        ("a member less", "expected the members of each root one after the other"),
+        ("a member more", "expected no member after those of the last root"),
+        ("a member of nobody", "expected the members of each root one after the other"),
+        ("a member of another root", "expected the members of each root one after the other"),
+        ("no key", "with whole numbers as 'hh'"),
+        ("a key that is no number", "with whole numbers as 'hh'"),
+        ("another value", "expected a bin of 'age' where hh is 1"),
+        ("another header", "expected the columns 'hh', 'age', 'work' in the header"),
+    ],
+)
+def test_members_that_do_not_fit_their_roots_are_found(bundle: Path, how: str, message: str) -> None:
+    document = read_strictly((bundle / "release.json").read_bytes())
+    lines = (bundle / "members.csv").read_text(encoding="utf-8").splitlines()
+    content = ("\n".join(edited(lines, how)) + "\n").encode()
+    with pytest.raises(TableError, match=message):
+        read_csv((bundle / "data.csv").read_bytes(), document.shape, content)
+
+
+def test_a_member_without_values_breaks_a_rule(bundle: Path) -> None:
+    """It can be written as one, and then the check of plausibility finds it."""
+    document = read_strictly((bundle / "release.json").read_bytes())
+    lines = (bundle / "members.csv").read_text(encoding="utf-8").splitlines()
+    content = ("\n".join(edited(lines, "absent")) + "\n").encode()
+    table = read_csv((bundle / "data.csv").read_bytes(), document.shape, content)
+    spec = load_spec(bundle.parent / "households.toml")
+    assert spec.synthetic.merge(spec.space[0].transformation).forbidden(table.counts.bins).sum() == 1
+
+
+def test_release_json_says_whose_members_they_are_and_the_specification_holds_it(bundle: Path) -> None:
+    document = json.loads((bundle / "release.json").read_text(encoding="utf-8"))
+    assert document["members"]["key"] == "hh"
+    stated = json.loads((bundle / "specification.json").read_text(encoding="utf-8"))
+    assert list(stated["columns"]) == ["rent", "town"]  # the wide record follows from this
+    assert list(stated["members"]["columns"]) == ["age", "work"]
+    package = json.loads((bundle / "datapackage.json").read_text(encoding="utf-8"))
+    schemas = {one["path"]: one["schema"] for one in package["resources"] if "schema" in one}
+    assert schemas["members.csv"]["foreignKeys"] == [
+        {"fields": ["hh"], "reference": {"resource": "data-csv", "fields": ["hh"]}}
+    ]
+    ages = next(field for field in schemas["members.csv"]["fields"] if field["name"] == "age")
+    assert ages["constraints"]["enum"] == ["0", "1", "2", "3"]
+    assert schemas["data.csv"]["primaryKey"] == ["hh"]
+
+
+def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None:
+    page = (bundle / "README.md").read_text(encoding="utf-8")
+    ages = Counter(row["age"] for row in rows_of(bundle / "members.csv"))
+    section = page[page.index("#### age (age)") :]
+    section = section[: section.index("#### work")]
+    assert "Of members." in section
+    assert all(f"| {age} | " in section and f"| {count:,} |" in section for age, count in ages.items())
+    assert "With all its members" in page
+    assert "age\\_2 that of the second" in page
+
+
+TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes"], n = ["no"] }\n'
+WRONG: dict[str, tuple[dict[str, str], str]] = {
+    "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
+    "unit": ({'name = "household"\n': 'name = "household"\nkey = "person"\n'}, r"unit.key: expected none with \[members\]"),
+    "names": ({"[columns.rent]\n": "[columns.age_1]\n"}, r"columns: expected columns of roots that are not called like"),
+    "size": ({'size = "persons"': 'size = "no of"'}, r"members.size: expected a column name"),
+    "least": ({"most = 2": "most = 2\nleast = 3"}, r"members.least: expected at most 2"),
+    "refuses": (
+        {'outside = "drop"\nalternatives.each = ["0..3"]\n': 'outside = "error"\nalternatives.each = ["0..3"]\n'},
+        r"members.columns.age.outside: expected another rule for members",
+    ),
+    "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
+    "rule": ({"age == 0 and": "rent == 0 and"}, r"members.rules: expected columns of members"),
+    "formats": ({"[budget]": '[bundle]\nformats = ["stata"]\n[budget]'}, r"bundle: expected no further formats"),
+    "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
+    "two ways": (
+        {'categories = ["yes", "no"]\n': f'categories = ["yes", "no"]\n{TWO_WAYS}'},
+        r"members.columns.work.alternatives: expected one list of bins",
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("which", WRONG)
+def test_mistakes_are_told_at_their_place(which: str, tmp_path: Path) -> None:
+    changes, message = WRONG[which]
+    with pytest.raises(SpecError, match=message):
+        load_spec(write_households(tmp_path, changes))
+
+
+def test_a_record_has_at_most_200_columns(tmp_path: Path) -> None:
+    many = "".join(f'[members.columns.c{place}]\nkind = "category"\ncategories = ["a", "b"]\n' for place in range(98))
+    assert "[[members.rules]]" in CONFIG
+    with pytest.raises(SpecError, match=r"members.most: expected at most 200 columns .*found 203: 3 of roots and 2 times 100"):
+        load_spec(write_households(tmp_path, {"[[members.rules]]": f"{many}[[members.rules]]"}))
+
+
+def test_nothing_is_charged_where_a_file_of_members_is_missing_or_not_asked_for(tmp_path: Path) -> None:
+    roots, members = write_tables(tmp_path, *some_households(50))
+    out = tmp_path / "out"
+    with pytest.raises(InputError, match="expected a file of members, found no such file"):
+        synthrelease.release(write_households(tmp_path), roots, out, members=tmp_path / "none.csv")
+    with pytest.raises(InputError, match=r"has no \[members\]"):
+        synthrelease.release(write_config(tmp_path), write_data(tmp_path), out, members=members)
+    assert not list(tmp_path.glob("*.ledger"))
+
+
+def test_the_command_takes_both_files_and_check_tells_how_many_roots_there_are(tmp_path: Path) -> None:
+    roots, members = write_tables(tmp_path, *some_households(50))
+    config = write_households(tmp_path)
+    found = CliRunner().invoke(app, ["check", str(config), "--data", str(roots), "--members", str(members)])
+    assert "50 roots (different values of 'hh'), each with its members," in " ".join(found.output.split())
+    asked = ["release", str(config), "--data", str(roots), "--members", str(members), "--out", str(tmp_path / "out")]
+    assert CliRunner().invoke(app, asked).exit_code == 0
+    assert (tmp_path / "out" / "members.csv").is_file()
+
+
+def test_a_slot_is_part_of_the_number_that_it_is_named_by() -> None:
+    """How many members a root has, by the bin of their number, from the least on and never above the most."""
+    linked = Linked(key="k", size="n", names=("a",), slots=(("a_1",), ("a_2",), ("a_3",)), whole=frozenset(), least=1)
+    assert linked.numbers(np.array([0, 1, 2])).tolist() == [1, 2, 3]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("one_file", [False, True], ids=["two files", "one file"])
+def test_a_draft_of_public_files_is_released_and_verifies_as_it_is(tmp_path: Path, one_file: bool) -> None:
+    tables = some_households(2000, seed=4)
+    if one_file:
+        of_key = {key: (rent, town) for key, rent, town in tables[0]}
+        rows = [(*member, *of_key[member[0]]) for member in tables[1]]
+        roots, members = write_rows(tmp_path / "both.csv", "hh,no,age,work,rent,town", rows), None
+    else:
+        roots, members = write_tables(tmp_path, *tables)
+    config, _, found = write_draft("homes", roots, tmp_path, unit="row", members=members, key="hh")
+    assert found.members is not None
+    assert (found.members.most, found.members.least, found.members.order) == (3, 1, ("no",))
+    assert [column.name for column in found.columns] == ["rent", "town"]
+    assert [column.name for column in found.members.columns] == ["age", "work"]
+    spec = load_spec(config)
+    public = read_public(Source.of(roots, members=members), spec.schema, spec.input, spec.raw)
+    assert public.total == 2000
+    result = release(spec, Source.of(roots, members=members))
+    assert result is not None
+    write_bundle(result, tmp_path / "out")
+    assert problems(tmp_path / "out") == ""
+
+
+def _drafts(tmp_path: Path, roots: str, members: str) -> Callable[..., object]:
+    (tmp_path / "roots.csv").write_text(roots, encoding="utf-8")
+    (tmp_path / "members.csv").write_text(members, encoding="utf-8")
+    return lambda key, **more: write_draft(
+        "homes", tmp_path / "roots.csv", tmp_path, members=tmp_path / "members.csv", key=key, **more
+    )
+
+
+def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
+    drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "hh;age\n1;2\n2;3\n")
+    with pytest.raises(InputError, match="--members: expected the column 'hh'|to be written as roots.csv is"):
+        drafted("hh")
+    drafted = _drafts(tmp_path, "hh,rent\n1,2\n2,3\n", "house,age\n1,2\n2,3\n")
+    with pytest.raises(InputError, match="--members: expected the column 'hh', as --key says, in members.csv; found none"):
+        drafted("hh")
+    with pytest.raises(InputError, match="--members: expected --key with it"):
+        drafted(None)
+    with pytest.raises(InputError, match="--unit: expected `row` with --key"):
+        drafted("hh", unit="rent")
