@@ -562,7 +562,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 10_900
+MOST_LINES = 11_250
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -599,7 +599,7 @@ def imported_with(name: str) -> frozenset[str]:
 def test_what_stands_alone_of_a_verification_imports_no_writer_and_can_be_read() -> None:
     reached = closure(ALONE)
     assert {name.split(".")[1] for name in reached} == {
-        "accounting", "domain", "errors", "loading", "parts", "published", "specification", "spreadsheets", "toml",
+        "accounting", "domain", "errors", "linked", "loading", "parts", "published", "specification", "spreadsheets", "toml",
         "verification",
     }  # fmt: skip
     files = [name.removeprefix("synthrelease.").replace(".", "/") for name in reached]
@@ -653,11 +653,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 51),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 102),
+        ("import synthrelease; synthrelease.load({folder!r})", 53),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 103),
         (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 74),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 122),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 92),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 123),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 93),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

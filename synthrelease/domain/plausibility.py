@@ -18,10 +18,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.rules import IS_MISSING, All, Any, Comparison, Not, Rule, RuleError, comparisons
 from synthrelease.domain.schema import Column, Layout, Transformation
 from synthrelease.errors import listing
+from synthrelease.linked import Linked
 
 MAX_MASK_CELLS = 50_000_000
 _OPERATORS = {

@@ -14,7 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.dates import DateFormat
-from synthrelease.domain.linked import Linked
+from synthrelease.linked import Linked
 
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""

@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.linked import ABSENT, slot_name
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.codebook import CodebookEntry
@@ -18,6 +17,7 @@ from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.rows import every_row
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
+from synthrelease.linked import ABSENT, slot_name
 
 COVERED = 0.99
 """Share of the roots of the public file of which all members are released, at least."""

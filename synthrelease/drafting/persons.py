@@ -132,8 +132,8 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
             *_comment(
                 "The first row of each person is then released, all others are left out, and all rows of a person are "
                 "protected. With records_per_person = 3 up to three rows of each are released, at three times a person's "
-                'epsilon. first_by = ["COLUMN"], a date for example, says which rows come first; without it low values do. A '
-                "table of persons with a linked table of their rows cannot be released yet."
+                'epsilon. first_by = ["COLUMN"], a date for example, says which rows come first; without it low values do. To '
+                "release persons with all their rows as a second table, draft with --key in place of --unit (docs/linked.md)."
             ),
             "[unit]",
             'name = "record"                 # what a record is, in a word or two',

@@ -66,9 +66,10 @@ def ingest(
     where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
     table that a release works with. Whether a row is in the piece is a rule for that row alone, too, once the key is there
     (theory 11.12, pieces for ever). The number of rows of the file is public. With a key the number of persons is, in its
-    place, and which rows of a person are kept is a function of these alone (theory 1.9, first rows of a person). Where the
-    specification asks for "error", a value that does not fit stops the run: files with such values are outside the domain of
-    the guarantee.
+    place, and which rows of a person are kept is a function of these alone (theory 1.9, first rows of a person). With members
+    the number of roots is, and what becomes of a root with its members is one record (theory 1.10, roots with their members).
+    Where the specification asks for "error", a value that does not fit stops the run: files with such values are outside the
+    domain of the guarantee.
     """
     found = _counts_or_problem(path, schema, policy, raw, run, piece, unit)
     if isinstance(found, str):

@@ -19,7 +19,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.files import state_of
@@ -29,6 +28,7 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
+from synthrelease.linked import Linked
 from synthrelease.toml.columns import InputTable
 
 NO_BIN = -1

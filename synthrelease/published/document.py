@@ -39,8 +39,8 @@ from pydantic import (
 
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.domain.linked import Linked, of_member
 from synthrelease.errors import BudgetError, Unexpected, cut
+from synthrelease.linked import Linked, of_member
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart

@@ -14,7 +14,6 @@ from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listin
 from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
 from synthrelease.published.files import HELD, OnDisk
 from synthrelease.published.lines import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
-from synthrelease.published.linked import linked_csv
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
 
@@ -189,7 +188,7 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
     shape, (name, members) = document.shape, document.tables[0]
     path = folder / name
     try:
-        batches = _batches(path, shape) if not members else list(linked_csv(_on_disk(path), _on_disk(folder / members), shape))
+        batches = _batches(path, shape) if not members else _linked_batches(path, folder / members, shape)
     except TableError as error:
         problem = error
     else:
@@ -202,6 +201,13 @@ def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarr
         weights = [batch.repeated(batch.weights) for batch in batches if batch.weights is not None]
         return whole, np.concatenate(weights) if shape.weighted else None
     raise InputError(f"{path}: {problem}.")
+
+
+def _linked_batches(path: Path, members: Path, shape: TableShape) -> list[RowsBatch]:
+    """The wide rows of roots and their members. Raises as `_batches`."""
+    from synthrelease.published.linked import linked_csv
+
+    return list(linked_csv(_on_disk(path), _on_disk(members), shape))
 
 
 def _on_disk(path: Path) -> OnDisk:

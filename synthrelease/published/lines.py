@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError, cut, listing
+from synthrelease.linked import Linked
 from synthrelease.published.files import Content, opened
 from synthrelease.toml.bundle import SYNTHETIC
 

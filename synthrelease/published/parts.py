@@ -12,8 +12,8 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.rows import Way
-from synthrelease.domain.linked import Linked
 from synthrelease.errors import Unexpected
+from synthrelease.linked import Linked
 
 
 def _exact(text: str) -> str:

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.domain.schema import Layout
 from synthrelease.errors import listing
+from synthrelease.linked import Linked
 from synthrelease.published.files import Content
 from synthrelease.published.lines import (
     MARK,
@@ -28,7 +28,6 @@ from synthrelease.published.lines import (
     rows_of_table,
     written_rows,
 )
-from synthrelease.published.linked import linked_csv, linked_parquet, shape_of_members, shape_of_roots
 from synthrelease.toml.bundle import SYNTHETIC
 
 if TYPE_CHECKING:
@@ -194,6 +193,8 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
     """
     most = min(count_lines(content), _ROOM)
     if shape.linked is not None:
+        from synthrelease.published.linked import linked_csv
+
         return table_of(linked_csv(content, members, shape), shape, most)
     try:
         return table_of(written_rows(content, shape), shape, most)
@@ -301,6 +302,8 @@ def parquet_rows(
     TableError : when the columns, their number of rows or a value are not those of the schema.
     """
     if shape.linked is not None:
+        from synthrelease.published.linked import linked_parquet, shape_of_members, shape_of_roots
+
         most = None if n_rows is None else n_rows * shape.linked.most
         of_roots = _parquet_batches(content, shape_of_roots(shape), says_synthetic, n_rows)
         of_members = _parquet_batches(members, shape_of_members(shape), says_synthetic, most=most)

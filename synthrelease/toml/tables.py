@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, create_model, field_validator
 
-from synthrelease.domain.linked import Linked
 from synthrelease.errors import Unexpected
+from synthrelease.linked import Linked
 from synthrelease.parts import each, words
 from synthrelease.toml.budget import BudgetTable, SelectionTable, UnitTable
 from synthrelease.toml.bundle import BundleTable

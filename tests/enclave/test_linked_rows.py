@@ -124,7 +124,8 @@ def test_replacing_a_root_with_all_its_members_replaces_one_record(tmp_path: Pat
 def test_the_number_of_keys_is_told_and_that_of_members_is_not(tmp_path: Path) -> None:
     """N counts keys of both files, also those without a root, and no content of a key changes it."""
     spec = spec_of(tmp_path)
-    for contents in (CONTENTS[:7], CONTENTS[-7:], Random(1).sample(CONTENTS, 7)):
+    without = [content for content in CONTENTS if not content[0]]
+    for contents in (CONTENTS[:7], without[:7], Random(1).sample(CONTENTS, 7)):
         rows = ingest(written(tmp_path, contents), spec.schema, spec.input, spec.raw)
         assert rows.n_file == 7
 
@@ -169,7 +170,7 @@ def test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros(
     roots = pd.DataFrame({"hh": [1.0, 2.0, np.nan], "rent": [1, 2, 3], "town": ["here", "here", "there"]})
     roots.to_parquet(tmp_path / "roots.parquet")
     members = write_rows(
-        tmp_path / "members.csv", "hh,no,age,work", [(" 1 ", "1", "2", "no"), ("2", "1", "3", "no"), ("NA", "1", "3", "no")]
+        tmp_path / "members.csv", "hh,no,age,work", [(" 1 ", "1", "2", "no"), ("2.0", "1", "3", "no"), ("NA", "1", "3", "no")]
     )
     found = counted(spec, Source.of(tmp_path / "roots.parquet", members=members))
     assert found == Counter({(1, 0, 1, 2, 1, 4, 2): 1, (2, 0, 1, 3, 1, 4, 2): 1})

@@ -96,7 +96,7 @@ OF_DOORS = (
         name="release: the database is not asked before the charge",
         breaks="a budget lost to a library that is missing",
         place="publish:check_before_spending",
-        old="check_opens(data, spec.schema, spec.input, more if spec.split is None else [spec.split.by])",
+        old="check_opens(source, schema, spec.input, [*more, *persons] if spec.split is None else [spec.split.by])",
         new="pass",
         tests=(BEFORE,),
     ),
@@ -159,7 +159,7 @@ OF_DOORS = (
     Mutation(
         name="verify: the footer of data.parquet is not looked at",
         breaks="a small file takes all memory",
-        place="published.table:parquet_rows",
+        place="published.table:_parquet_batches",
         old="_check_footer(footer, n_rows, sum(len(label.encode()) for known in shape.labels for label in known))",
         new="pass",
         tests=("tests/bundle/test_parquet_size.py",),

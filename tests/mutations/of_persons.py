@@ -53,7 +53,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows without a key are one person",
         breaks="all of them together are protected as one, and N counts them",
-        place="enclave.first_rows:_marker",
+        place="enclave.first_rows:marker",
         old="bool(plain) and plain not in missing",
         new="True",
         tests=(f"{ROWS}::test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out",),

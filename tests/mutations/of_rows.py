@@ -114,7 +114,7 @@ OF_THE_ROWS = (
     Mutation(
         name="filler: implausible rows",
         breaks="rows that the rules exclude",
-        place="enclave.resizing:FillerRows.__init__",
+        place="domain.plausibility:Plausibility.drawn_from",
         old="~mask.forbidden",
         new="mask.forbidden",
         tests=(f"{ROWS}::test_filler_rows_are_plausible_public_and_a_prefix_of_one_sequence",),

@@ -30,6 +30,7 @@ from tests.mutations.of_hidden_numbers import OF_HIDDEN_NUMBERS
 from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_members import OF_MEMBERS
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
 from tests.mutations.of_own_values import OF_OWN_VALUES
@@ -1037,6 +1038,7 @@ QUOTED = (
     + OF_NOISE
     + OF_PIECES
     + OF_PERSONS
+    + OF_MEMBERS
     + OF_LARGE_COUNTS
     + OF_ESTIMATES
 )

@@ -19,11 +19,11 @@ import synthrelease
 from synthrelease.bundle import linked_files, write_bundle
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.cli import app
-from synthrelease.domain.linked import Linked
 from synthrelease.drafting import write_draft
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, SpecError
+from synthrelease.linked import Linked
 from synthrelease.published import linked
 from synthrelease.published.document import read_strictly
 from synthrelease.published.lines import TableError
@@ -225,10 +225,10 @@ def test_nothing_is_charged_where_a_file_of_members_is_missing_or_not_asked_for(
 
 
 def test_the_command_takes_both_files_and_check_tells_how_many_roots_there_are(tmp_path: Path) -> None:
-    roots, members = write_tables(tmp_path, *some_households(50))
+    roots, members = write_tables(tmp_path, *some_households(400))
     config = write_households(tmp_path)
     found = CliRunner().invoke(app, ["check", str(config), "--data", str(roots), "--members", str(members)])
-    assert "50 roots (different values of 'hh'), each with its members," in " ".join(found.output.split())
+    assert "400 roots (different values of 'hh'), each with its members," in " ".join(found.output.split())
     asked = ["release", str(config), "--data", str(roots), "--members", str(members), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert (tmp_path / "out" / "members.csv").is_file()

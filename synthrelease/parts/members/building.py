@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.domain.linked import Linked
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
+from synthrelease.linked import Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.parts.members.wide import NAME_OR_TEXT
 from synthrelease.specification.categories import ColumnError

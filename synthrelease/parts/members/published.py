@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from synthrelease.accounting.rows import Way
-from synthrelease.domain.linked import Linked, slot_name
+from synthrelease.linked import Linked, slot_name
 from synthrelease.published.parts import Fact, Part
 
 Natural = Annotated[int, Field(ge=0)]

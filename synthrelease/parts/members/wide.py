@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
-from synthrelease.domain.linked import ABSENT, of_member, slot_name
+from synthrelease.linked import ABSENT, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
 NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")

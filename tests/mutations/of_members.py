@@ -1,0 +1,120 @@
+"""Mutations of roots with their members (theory 1.10, roots with their members), and of their two files."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+ROWS = "tests/enclave/test_linked_rows.py"
+CONTENTS = f"{ROWS}::test_every_content_of_a_key_becomes_the_record_that_the_rules_say_or_none"
+BUNDLE = "tests/parts/test_members.py"
+
+OF_MEMBERS = (
+    Mutation(
+        name="members: a key with two roots is kept",
+        breaks="one replaced root takes several kept records along",
+        place="enclave.linked_rows:_roots",
+        old="kept, found = (times > 0) if one_file else (times == 1), list[np.ndarray]()",
+        new="kept, found = times > 0, list[np.ndarray]()",
+        tests=(CONTENTS,),
+        core=True,
+    ),
+    Mutation(
+        name="members: in one file the last of several roots counts",
+        breaks="which root a key has depends on the order of the file",
+        place="enclave.linked_rows:_roots",
+        old="kept[of_rows[bins != column[of_rows]]] = False",
+        new="pass",
+        tests=(f"{ROWS}::test_in_one_file_a_key_with_two_roots_is_left_out_whole",),
+        core=True,
+    ),
+    Mutation(
+        name="members: a member without a root is not counted",
+        breaks="replacing a root with nothing but its members changes a public number",
+        place="enclave.linked_rows:count_linked_rows",
+        old="n_rows=keys",
+        new="n_rows=len(roots.marks)",
+        tests=(f"{ROWS}::test_the_number_of_keys_is_told_and_that_of_members_is_not",),
+        core=True,
+    ),
+    Mutation(
+        name="members: those beyond the cap in the order of the file",
+        breaks="which members are released depends on how the file was sorted",
+        place="enclave.linked_rows:_members",
+        old="ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])",
+        new="ordered = np.lexsort([of_rows])",
+        tests=(f"{ROWS}::test_the_order_of_both_files_and_their_batches_have_no_effect", CONTENTS),
+        core=True,
+    ),
+    Mutation(
+        name="members: one without a value stays",
+        breaks="a slot that is filled looks like one that is not",
+        place="enclave.linked_rows:_members",
+        old="kept[at[column[at] == absent]] = False",
+        new="pass",
+        tests=(CONTENTS,),
+    ),
+    Mutation(
+        name="members: a root with too many is not dropped",
+        breaks='more = "drop" says what is not done',
+        place="enclave.linked_rows:_members",
+        old="kept &= number <= linked.most",
+        new="pass",
+        tests=(CONTENTS,),
+    ),
+    Mutation(
+        name="members: a root with too few stays",
+        breaks="least says what is not done",
+        place="enclave.linked_rows:_members",
+        old="kept: np.ndarray = number >= low",
+        new="kept: np.ndarray = number >= 0",
+        tests=(CONTENTS,),
+    ),
+    Mutation(
+        name="members: the reference person does not come first",
+        breaks="the first member is another one than the card says",
+        place="enclave.linked_rows:_Reading._order",
+        old="if self.linked.reference is not None:",
+        new="if False:",
+        tests=(CONTENTS,),
+    ),
+    Mutation(
+        name="members: 206.0 and 206 are two keys",
+        breaks="members of a file that knows numbers lose their root",
+        place="enclave.linked_rows:_without_zeros",
+        old='return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text',
+        new="return text",
+        tests=(f"{ROWS}::test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros",),
+    ),
+    Mutation(
+        name="members: public filling rows with members that are not there",
+        breaks="rows of the public sequence are none that a root can have",
+        place="linked:Linked.empty",
+        old="bins[column][number <= place] = sizes[column] - 1",
+        new="pass",
+        tests=(f"{ROWS}::test_a_table_is_filled_with_records_of_roots_that_can_be",),
+    ),
+    Mutation(
+        name="members: released slots that no member fills may hold values",
+        breaks="a household of one has a second person",
+        place="parts.members.wide:_of_absent",
+        old="if never:",
+        new="if False:",
+        tests=(f"{ROWS}::test_rules_of_a_slot_forbid_what_no_member_can_be",),
+    ),
+    Mutation(
+        name="members: keys of members are not compared",
+        breaks="verify accepts members of another root",
+        place="published.linked:_wide",
+        old="if not np.array_equal(rows.keys, np.repeat(batch.keys, number)):",
+        new="if False:",
+        tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
+    ),
+    Mutation(
+        name="members: more of them than roots count",
+        breaks="verify accepts members that belong to nobody",
+        place="published.linked:_wide",
+        old="if waiting.more():",
+        new="if False:",
+        tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
+    ),
+)
