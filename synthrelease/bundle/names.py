@@ -13,6 +13,8 @@ FILES = {
     "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
     "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
     "members.parquet": "the same members for programs, as the rows",
+    "members.dta": "the same members for Stata 14 and later, with the key of their root",
+    "members.sav": "the same members for SPSS and SAS, with the key of their root",
     "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
     "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
     "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",

@@ -5,10 +5,13 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shutil
+import subprocess
 from collections import Counter
 from collections.abc import Callable
 from itertools import pairwise
 from pathlib import Path
+from xml.etree import ElementTree
 
 import numpy as np
 import pyarrow.parquet as pq
@@ -26,11 +29,13 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.linked import Linked
 from synthrelease.published import linked
 from synthrelease.published.document import read_strictly
+from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
+from synthrelease.verification.statistical import statistical
 from tests.helpers.households import CONFIG, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 
@@ -191,7 +196,6 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
     "rule": ({"age == 0 and": "rent == 0 and"}, r"members.rules: expected columns of members"),
-    "formats": ({"[budget]": '[bundle]\nformats = ["stata"]\n[budget]'}, r"bundle: expected no further formats"),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "two ways": (
         {'categories = ["yes", "no"]\n': f'categories = ["yes", "no"]\n{TWO_WAYS}'},
@@ -283,3 +287,98 @@ def test_what_no_draft_can_be_made_of_is_told(tmp_path: Path) -> None:
         drafted(None)
     with pytest.raises(InputError, match="--unit: expected `row` with --key"):
         drafted("hh", unit="rent")
+
+
+# --- Formats and catalogues
+
+
+ALL_FORMATS = {
+    "[budget]": '[bundle]\nformats = ["stata", "spss", "r"]\ncatalogues = ["croissant", "ddi"]\nsynthetic_column = true\n'
+    '[card]\nlicence = "CC-BY-4.0"\norganisation = "Office"\ncontact = "a@office.example"\nurl = "https://office.example/h"\n'
+    "[budget]"
+}
+
+
+@pytest.fixture(scope="module")
+def everything(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a release in every format."""
+    pytest.importorskip("pyreadstat")
+    work = tmp_path_factory.mktemp("formats")
+    roots, members = write_tables(work, *some_households())
+    found = release(load_spec(write_households(work, ALL_FORMATS)), Source.of(roots, members=members))
+    assert found is not None
+    write_bundle(found, work / "out")
+    return work / "out"
+
+
+@pytest.mark.slow
+def test_every_format_is_verified_and_other_members_in_one_are_found(everything: Path) -> None:
+    assert problems(everything) == ""
+    document = read_strictly((everything / "release.json").read_bytes())
+    files = Files({path.name: path.read_bytes() for path in everything.iterdir()})
+    table = read_csv(files["data.csv"], document.shape, files["members.csv"])
+    assert statistical(document, table, files).problems == ()
+    for name in ("members.dta", "members.sav"):
+        content = bytearray(files[name])
+        content[len(content) // 2] ^= 1
+        [problem] = statistical(document, table, files | {name: bytes(content)}).problems
+        assert problem.startswith(f"{name}: expected the rows, labels and missing codes of the table")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("ending", ["dta", "sav"])
+@pytest.mark.parametrize("name", ["data", "members"])
+def test_statistical_packages_read_what_the_csv_files_say(everything: Path, name: str, ending: str) -> None:
+    import pyreadstat
+
+    read = {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}[ending]
+    frame, meta = read(str(everything / f"{name}.{ending}"), apply_value_formats=True, user_missing=True)
+    found = [{key: _text(value) for key, value in row.items()} for row in frame.to_dict("records")]
+    assert found == rows_of(everything / f"{name}.csv")
+    assert meta.column_names_to_labels["hh"] == "Number of the root, by which both tables are joined"
+
+
+def _text(value: object) -> str:
+    return str(int(value)) if isinstance(value, float) else str(value)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("Rscript") is None, reason="needs R")
+def test_r_joins_both_tables_by_their_key(everything: Path) -> None:
+    code = 'source("read.R"); m <- merge(members, data, by = "hh"); '
+    code += 'cat(nrow(m), nrow(members), sum(m$age == "2"), levels(m$age))'
+    done = subprocess.run(["Rscript", "-e", code], cwd=everything, capture_output=True, text=True, check=True, timeout=60)
+    rows = rows_of(everything / "members.csv")
+    twos = sum(row["age"] == "2" for row in rows)
+    assert done.stdout == f"{len(rows)} {len(rows)} {twos} 0 1 2 3"
+
+
+@pytest.mark.slow
+def test_croissant_and_ddi_describe_both_tables(everything: Path) -> None:
+    found = json.loads((everything / "croissant.json").read_text(encoding="utf-8"))
+    fields = {one["name"]: [field["name"] for field in one["field"]] for one in found["recordSet"][:2]}
+    assert fields == {"rows": ["hh", "rent", "town", "persons", "synthetic"], "members": ["hh", "age", "work", "synthetic"]}
+    [bins] = [one for one in found["recordSet"] if one["name"] == "member_age_bins"]
+    assert [record["member_age_bins/label"] for record in bins["data"]] == ["0", "1", "2", "3"]
+    name = "{ddi:codebook:2_5}"
+    book = ElementTree.parse(everything / "ddi.xml").getroot()
+    ages = Counter(row["age"] for row in rows_of(everything / "members.csv"))
+    [age] = [one for one in book.iter(f"{name}var") if one.get("name") == "age"]
+    told = {one.findtext(f"{name}catValu"): one.findtext(f"{name}catStat") for one in age.iter(f"{name}catgry")}
+    assert told == {label: str(ages[label]) for label in ("0", "1", "2", "3")}
+    files = {one.get("ID"): one.findtext(f".//{name}fileName") for one in book.iter(f"{name}fileDscr")}
+    own = {files[number] for number in str(age.get("files")).split()}
+    assert own == {f"members.{ending}" for ending in ("csv", "dta", "parquet", "sav")}
+    ids = [one.get("ID") for one in book.iter(f"{name}var")]
+    assert len(ids) == len(set(ids))
+
+
+@pytest.mark.slow
+def test_croissant_of_members_is_read_by_its_own_library(everything: Path) -> None:
+    mlcroissant = pytest.importorskip("mlcroissant")
+    found = mlcroissant.Dataset(jsonld=everything / "croissant.json")
+    assert not found.metadata.issues.errors
+    first, expected = next(iter(found.records("members"))), rows_of(everything / "members.csv")[0]
+    assert {name.removeprefix("members/"): value for name, value in first.items()} == {
+        "hh": int(expected["hh"]), "age": expected["age"].encode(), "work": expected["work"].encode(), "synthetic": 1,
+    }  # fmt: skip

@@ -13,7 +13,7 @@ from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 
 _CONTEXT: dict[str, Any] = {
@@ -77,7 +77,10 @@ def croissant_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> byte
         "citeAs": _citation(document),
         "isLiveDataset": False,
         "distribution": [_file(document, name, sizes[name]) for name in sorted(document.files)],
-        "recordSet": [_rows(document), *(_bins(column) for column in document.columns)],
+        "recordSet": [
+            *(_rows(document, file) for file in document.table_files),
+            *(_bins(column, file) for file in document.table_files for column in file.columns),
+        ],
     }
     kept = {name: value for name, value in found.items() if value != ""}
     return (json.dumps(kept, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
@@ -113,35 +116,49 @@ def _file(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]:
     }
 
 
-def _rows(document: ReleaseDocument) -> dict[str, Any]:
-    """The table. Each column names its bins in words alone: of a reference mlcroissant makes a join, which fails where labels
+def _rows(document: ReleaseDocument, file: TableFile) -> dict[str, Any]:
+    """A table. Each column names its bins in words alone: of a reference mlcroissant makes a join, which fails where labels
     look like numbers.
     """
-    fields = [
-        _field(document, column.name, "sc:Text", f"{_described(column)} Bins: {column.name}_bins.")
-        for column in document.columns
-    ]
-    if document.weighted:
-        fields.append(_field(document, WEIGHT, "sc:Float", "For how many a row stands."))
+    rows, csv = _name(file), file.named("csv")
+    fields = []
+    if file.key:
+        said = "The number of the root that this member belongs to." if file.of_members else "The number of this root."
+        fields.append(_field(rows, csv, file.key, "sc:Integer", said))
+    for column in file.columns:
+        described = f"{_described(column)} Bins: {_of_bins(column, file)}."
+        fields.append(_field(rows, csv, column.name, "sc:Text", described))
+    if document.weighted and not file.of_members:
+        fields.append(_field(rows, csv, WEIGHT, "sc:Float", "For how many a row stands."))
     if document.bundle.synthetic_column:
-        fields.append(_field(document, SYNTHETIC, "sc:Integer", "1 in every row: the row is synthetic."))
-    return {"@type": "cr:RecordSet", "@id": "rows", "name": "rows", "description": "The synthetic rows.", "field": fields}
+        fields.append(_field(rows, csv, SYNTHETIC, "sc:Integer", "1 in every row: the row is synthetic."))
+    said = "The synthetic members, by the number of their root." if file.of_members else "The synthetic rows."
+    return {"@type": "cr:RecordSet", "@id": rows, "name": rows, "description": said, "field": fields}
 
 
-def _field(document: ReleaseDocument, name: str, kind: str, description: str) -> dict[str, Any]:
+def _name(file: TableFile) -> str:
+    return "members" if file.of_members else "rows"
+
+
+def _of_bins(column: ColumnPart, file: TableFile) -> str:
+    """The name of the bins of a column."""
+    return f"{'member_' if file.of_members else ''}{column.name}_bins"
+
+
+def _field(rows: str, csv: str, name: str, kind: str, description: str) -> dict[str, Any]:
     return {
         "@type": "cr:Field",
-        "@id": f"rows/{name}",
+        "@id": f"{rows}/{name}",
         "name": name,
         "description": description,
         "dataType": kind,
-        "source": {"fileObject": {"@id": document.csv}, "extract": {"column": name}},
+        "source": {"fileObject": {"@id": csv}, "extract": {"column": name}},
     }
 
 
-def _bins(column: ColumnPart) -> dict[str, Any]:
+def _bins(column: ColumnPart, file: TableFile) -> dict[str, Any]:
     """The bins of a column in their order, as an enumeration."""
-    name = f"{column.name}_bins"
+    name = _of_bins(column, file)
     fields = [
         {"@type": "cr:Field", "@id": f"{name}/label", "name": "label", "dataType": "sc:Text"},
         {"@type": "cr:Field", "@id": f"{name}/position", "name": "position", "dataType": "sc:Integer"},

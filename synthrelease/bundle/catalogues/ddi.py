@@ -12,7 +12,7 @@ from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, TableFile
 from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
@@ -25,17 +25,23 @@ def ddi_bytes(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[st
     root = Element("codeBook", {"version": "2.5", "xmlns": _NAMESPACE})
     _document(root, document)
     _study(root, document)
-    for number, name in enumerate(_tables(document), start=1):
-        _file(root, document, f"F{number}", name, sizes[name])
-    _variables(SubElement(root, "dataDscr"), document, table)
+    parts = list(zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True))
+    rows = {file.stem: part.counts.total for file, part in parts}
+    for number, (name, file) in enumerate(_tables(document), start=1):
+        _file(root, document, f"F{number}", name, sizes[name], file, rows[file.stem])
+    described = SubElement(root, "dataDscr")
+    for file, part in parts:
+        _variables(described, document, part, file)
     ElementTree.indent(root)
     text = ElementTree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="UTF-8"?>\n<!-- {NOTICE} -->\n{text}\n'.encode()
 
 
-def _tables(document: ReleaseDocument) -> list[str]:
-    """The files that hold the released rows."""
-    return [name for name in sorted(document.files) if name.startswith(f"{document.bundle.stem}.")]
+def _tables(document: ReleaseDocument) -> list[tuple[str, TableFile]]:
+    """The files that hold the released rows, each with its table."""
+    return [
+        (name, file) for file in document.table_files for name in sorted(document.files) if name.startswith(f"{file.stem}.")
+    ]
 
 
 def _text(parent: Element, tag: str, text: str, attributes: Mapping[str, str] | None = None) -> Element:
@@ -122,47 +128,52 @@ def _access(study: Element, document: ReleaseDocument) -> None:
         _text(uses, "disclaimer", f"Not fit for: {'; '.join(card.unsuitable)}")
 
 
-def _file(root: Element, document: ReleaseDocument, number: str, name: str, size: int) -> None:
+def _file(root: Element, document: ReleaseDocument, number: str, name: str, size: int, file: TableFile, rows: int) -> None:
     text = SubElement(SubElement(root, "fileDscr", {"ID": number}), "fileTxt")
     _text(text, "fileName", name)
     _text(text, "fileCont", f"{describe_file(name)}. {NOTICE} {size} bytes, SHA-256 {document.files[name]}")
     dimensions = SubElement(text, "dimensns")
-    _text(dimensions, "caseQnty", str(document.n_rows))
-    _text(dimensions, "varQnty", str(len(document.columns) + document.weighted + document.bundle.synthetic_column))
+    _text(dimensions, "caseQnty", str(rows))
+    further = len([name for name, _ in _further(document, file)])
+    _text(dimensions, "varQnty", str(len(file.columns) + bool(file.key) + further))
     _text(text, "fileType", media_type(name))
 
 
-def _variables(parent: Element, document: ReleaseDocument, table: ReleasedTable) -> None:
-    weight = {"wgt-var": "weight"} if document.weighted else {}
-    files = " ".join(f"F{number}" for number in range(1, len(_tables(document)) + 1))
-    for place, column in enumerate(document.columns):
+def _variables(parent: Element, document: ReleaseDocument, table: ReleasedTable, file: TableFile) -> None:
+    """Those of one table; a member has those of its root's number before them, under the same name."""
+    weight = {"wgt-var": "weight"} if document.weighted and not file.of_members else {}
+    files = " ".join(f"F{number}" for number, (_, one) in enumerate(_tables(document), start=1) if one == file)
+    letter, rows = ("M" if file.of_members else "V"), table.counts.total
+    if file.key:
+        inner = SubElement(parent, "var", {"ID": f"{letter}0", "name": file.key, "files": files, "intrvl": "discrete"})
+        _text(inner, "labl", "Number of the root, by which both tables are joined")
+        SubElement(inner, "varFormat", {"type": "numeric"})
+    for place, column in enumerate(file.columns):
         measure = "ordinal" if column.ordered else "nominal"
-        inner = SubElement(
-            parent, "var", {"ID": f"V{place + 1}", "name": column.name, "files": files, "intrvl": "discrete", "nature": measure}
-            | weight,
-        )  # fmt: skip
+        known = {"ID": f"{letter}{place + 1}", "name": column.name, "files": files, "intrvl": "discrete", "nature": measure}
+        inner = SubElement(parent, "var", known | weight)
         _text(inner, "labl", document.card.columns.get(column.name) or column.description or column.name)
         counts = table.one_way(place).tolist()
         missing = sum(count for one, count in zip(column.bins, counts, strict=True) if one.missing)
-        _text(inner, "universe", "All rows")
-        _text(inner, "sumStat", str(document.n_rows - missing), {"type": "vald"})
+        _text(inner, "universe", "All members" if file.of_members else "All rows")
+        _text(inner, "sumStat", str(rows - missing), {"type": "vald"})
         _text(inner, "sumStat", str(missing), {"type": "invd"})
         if column.description or column.unit:
             _text(
                 inner, "txt", " ".join(part for part in (column.description, column.unit and f"Unit: {column.unit}.") if part)
             )
-        for category in _categories(column, counts, document.n_rows):
+        for category in _categories(column, counts, rows):
             inner.append(category)
         SubElement(inner, "varFormat", {"type": "character", "formatname": "text"})
-    for name, label in _further(document):
-        ends = {"wgt": "wgt", "ID": "weight"} if name == WEIGHT else {"ID": "mark"}
+    for name, label in _further(document, file):
+        ends = {"wgt": "wgt", "ID": "weight"} if name == WEIGHT else {"ID": "mark_of_members" if file.of_members else "mark"}
         inner = SubElement(parent, "var", {"name": name, "files": files, **ends})
         _text(inner, "labl", label)
         SubElement(inner, "varFormat", {"type": "numeric"})
 
 
-def _further(document: ReleaseDocument) -> Iterator[tuple[str, str]]:
-    if document.weighted:
+def _further(document: ReleaseDocument, file: TableFile) -> Iterator[tuple[str, str]]:
+    if document.weighted and not file.of_members:
         yield WEIGHT, "For how many a row stands"
     if document.bundle.synthetic_column:
         yield SYNTHETIC, "Synthetic data: 1 in every row"
@@ -174,5 +185,5 @@ def _categories(column: ColumnPart, counts: list[int], n_rows: int) -> Iterator[
         _text(found, "catValu", one.label)
         _text(found, "labl", one.label)
         _text(found, "catStat", str(count), {"type": "freq"})
-        _text(found, "catStat", f"{100 * count / n_rows:.2f}", {"type": "percent"})
+        _text(found, "catStat", f"{100 * count / max(n_rows, 1):.2f}", {"type": "percent"})
         yield found

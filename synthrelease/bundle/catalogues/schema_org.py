@@ -8,6 +8,7 @@ from typing import Any
 from synthrelease.bundle.catalogues.identity import description, identifier, keywords, licence_address, provenance
 from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.titles import labelled_title
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.card import is_email
 
@@ -38,7 +39,7 @@ def _dataset(document: ReleaseDocument) -> dict[str, Any]:
         "publisher": _organisation(document),
         "spatialCoverage": list(stated.places),
         "temporalCoverage": days if len(days) > 1 else "",
-        "variableMeasured": [_variable(document, place) for place in range(len(document.columns))],
+        "variableMeasured": [_variable(document, column) for file in document.table_files for column in file.columns],
         "distribution": [
             {"@type": "DataDownload", "name": name, "encodingFormat": media_type(name), "sha256": digest}
             | ({"contentUrl": card.url} if card.url else {})
@@ -56,8 +57,7 @@ def _organisation(document: ReleaseDocument) -> dict[str, Any]:
     return {"@type": "Organization", "name": card.organisation} | ({"contactPoint": contact} if card.contact else {})
 
 
-def _variable(document: ReleaseDocument, place: int) -> dict[str, Any]:
-    column = document.columns[place]
+def _variable(document: ReleaseDocument, column: ColumnPart) -> dict[str, Any]:
     found = {
         "@type": "PropertyValue",
         "name": column.name,

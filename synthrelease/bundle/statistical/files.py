@@ -4,7 +4,8 @@ A bin is its number from 1 on, with its label as value label; a missing value is
 Both formats hold the time at which they were written. When a run ended tells how long it took, so it is replaced.
 
 pyreadstat takes a whole table in memory. Of data.dta it writes as many rows as the largest column has bins, and what it makes
-of each bin there is repeated for all rows, piece by piece; data.sav, which is compressed, it writes as a whole.
+of each bin there is repeated for all rows, piece by piece; data.sav, which is compressed, it writes as a whole, and so are the
+two tables of a release with members.
 """
 
 from __future__ import annotations
@@ -18,17 +19,19 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
 from synthrelease.bundle.statistical.names import SPSS, STATA
 from synthrelease.bundle.statistical.notes import MAP, SECTIONS, with_note
-from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, variables
+from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import InputError
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, TableFile
 from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
 
 STATA_MISSING, SPSS_MISSING = "a", -1
+KEY_LABEL = "Number of the root, by which both tables are joined"
 _STATA_14 = 14
 _DTA_TIME = re.compile(rb"<timestamp>\x11.{17}</timestamp>", re.DOTALL)
 _NO_DTA_TIME = b"<timestamp>\x11%b %d 00:00</timestamp>" % (b"01 Jan", 1980)
@@ -49,6 +52,8 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
     ------
     InputError : when the library is missing.
     """
+    if table.linked is not None:
+        return _linked_files(document, table)
     found: dict[str, Iterable[bytes]] = {}
     if "stata" in document.bundle.formats:
         found[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
@@ -56,6 +61,46 @@ def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[s
         _library("sav")
         found[f"{document.bundle.stem}.sav"] = (content for content in map(sav_bytes, [document], [table]))
     return found
+
+
+def _linked_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """The tables of roots and of members, each written as a whole."""
+    found: dict[str, Iterable[bytes]] = {}
+    for kind, ending in (("stata", "dta"), ("spss", "sav")):
+        if kind in document.bundle.formats:
+            _library(ending)
+            for one, rows in zip(document.table_files, (roots_of(table), members_of(table)), strict=True):
+                found[one.named(ending)] = (content for content in map(_keyed_bytes, [ending], [document], [one], [rows]))
+    return found
+
+
+def _keyed_bytes(ending: str, document: ReleaseDocument, file: TableFile, rows: KeyedFile) -> bytes:
+    """One of two tables, its key before its columns."""
+    package, missing = (STATA, STATA_MISSING) if ending == "dta" else (SPSS, SPSS_MISSING)
+    known = tuple(variables(document, package, file.columns, file.key))
+    batches = list(rows.batches)
+    bins = [np.concatenate(each) for each in zip(*(batch.bins for batch in batches), strict=True)]
+    weights = [batch.weights for batch in batches if batch.weights is not None]
+    frame = _frame(rows.shape.marked, known, missing, bins, np.concatenate(weights) if weights else None)
+    key = key_name(file.key, package)
+    frame.insert(0, key, np.concatenate([batch.keys for batch in batches]).astype(np.int32))
+    said = "members" if file.of_members else "roots"
+    settings: dict[str, Any] = {
+        "file_label": cut_label(f"Synthetic data, {said}: {labelled_title(document)}", package, FILE_LABEL),
+        "column_labels": {key: KEY_LABEL}
+        | {one.name: one.label for one in known}
+        | {name: label for name, label in further_labels(document).items() if name in frame},
+        "variable_value_labels": {one.name: _value_labels(one, missing) for one in known},
+    }
+    if ending == "dta":
+        gaps = {one.name: [missing] for one in known if one.missing is not None}
+        content = _written(ending, frame, version=_STATA_14, missing_user_values=gaps, **settings)
+        return _timeless_dta(with_note(content, NOTICE))
+    ranges = {one.name: [missing] for one in known if one.missing is not None}
+    measures = {one.name: "ordinal" if one.column.ordered else "nominal" for one in known} | {key: "nominal"}
+    return _timeless_sav(
+        _written(ending, frame, row_compress=True, note=NOTICE, missing_ranges=ranges, variable_measure=measures, **settings)
+    )
 
 
 class _DtaFile:
@@ -111,7 +156,7 @@ def _rows_at_once(
     known = tuple(variables(document, STATA))
     content = _written(
         "dta",
-        _frame(table, known, STATA_MISSING, bins, weights),
+        _frame(table.marked, known, STATA_MISSING, bins, weights),
         version=_STATA_14,
         file_label=cut_label(f"Synthetic data: {labelled_title(document)}", STATA, FILE_LABEL),
         column_labels={one.name: one.label for one in known} | further_labels(document),
@@ -127,7 +172,7 @@ def sav_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
     content = _written(
         "sav",
         _frame(
-            table,
+            table.marked,
             known,
             SPSS_MISSING,
             [table.counts.rows(column) for column in range(len(known))],
@@ -179,7 +224,7 @@ def _value_labels(one: Variable, missing: object) -> dict[Any, str]:
 
 
 def _frame(
-    table: ReleasedTable,
+    marked: bool,
     known: tuple[Variable, ...],
     missing: object,
     bins: Sequence[np.ndarray],
@@ -197,7 +242,7 @@ def _frame(
         columns[one.name] = codes[bins[place]]
     if weights is not None:
         columns[WEIGHT] = weights
-    if table.marked:
+    if marked:
         columns[SYNTHETIC] = np.ones(len(bins[0]), dtype=np.int32)
     return pd.DataFrame(columns)
 

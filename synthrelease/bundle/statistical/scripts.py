@@ -6,12 +6,12 @@ import re
 from collections.abc import Iterator
 
 from synthrelease.bundle.statistical.names import STATA, renamed
-from synthrelease.bundle.statistical.variables import Variable, further_labels, variables
+from synthrelease.bundle.statistical.variables import Variable, further_labels, key_name, variables
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.criteria.wording import words
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.document import CriterionPart, ReleaseDocument, TableFile
 from synthrelease.published.table import NOTICE
 from synthrelease.toml.bundle import SYNTHETIC
 
@@ -36,35 +36,51 @@ def _r(document: ReleaseDocument) -> Iterator[str]:
     yield f"# {_ascii(labelled_title(document))}, version {_ascii(document.card.version)}. Written from release.json."
     yield '# source("read.R", chdir = TRUE) makes: data, the rows as factors; numbers, what stands for a bin in means and'
     yield "# regressions; missing, the level that stands for a missing value; figures, the released figures of the criteria."
-    yield f'data <- read.csv({r_text(document.csv)}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
-    yield '                 fileEncoding = "UTF-8")'
-    for column in document.columns:
-        name = r_text(column.name)
-        levels = _vector([r_text(label) for label in column.labels])
-        ordered = "TRUE" if column.ordered else "FALSE"
-        yield f"data[[{name}]] <- factor(data[[{name}]], levels = {levels}, ordered = {ordered})"
-        yield f"stopifnot(!anyNA(data[[{name}]]))"
-        yield f'attr(data[[{name}]], "label") <- {r_text(_title(document, column))}'
-    for name, label in further_labels(document).items():
-        yield f"data[[{r_text(name)}]] <- as.numeric(data[[{r_text(name)}]])"
-        yield f'attr(data[[{r_text(name)}]], "label") <- {r_text(label)}'
-    yield "numbers <- list()"
-    for column in document.columns:
-        if any(one.number is not None for one in column.bins):
-            values = ["NA" if one.number is None else repr(one.number) for one in column.bins]
-            named = f"setNames({_vector(values)}, levels(data[[{r_text(column.name)}]]))"
-            yield f"numbers[[{r_text(column.name)}]] <- {named}"
-    yield "missing <- character(0)"
-    for column in document.columns:
-        for one in column.bins:
-            if one.missing:
-                yield f"missing[[{r_text(column.name)}]] <- {r_text(one.label)}"
+    if document.linked is not None:
+        yield "# members, numbers_of_members and missing_of_members are those of the members."
+        key = r_text(document.linked.key)
+        yield f"# merge(data, members, by = {key}) has a row for each member, with the columns of its root."
+    for file in document.table_files:
+        yield from _r_table(document, file)
     yield "figures <- data.frame("
     yield f"  criterion = {_vector([r_text(one.name) for one in document.criteria])},"
     for name, shown in _figures(document.criteria).items():
         end = "," if name != "high" else ""
         yield f"  {name} = {_vector(['NA_real_' if value is None else repr(value) for value in shown])}{end}"
     yield ")"
+
+
+def _r_table(document: ReleaseDocument, file: TableFile) -> Iterator[str]:
+    """One table, what stands for its bins, and for its missing values."""
+    data, of = ("members", "_of_members") if file.of_members else ("data", "")
+    start = f"{data} <- read.csv("
+    yield f'{start}{r_text(file.named("csv"))}, colClasses = "character", na.strings = character(0), check.names = FALSE,'
+    yield f'{" " * len(start)}fileEncoding = "UTF-8")'
+    if file.key:
+        yield f"{data}[[{r_text(file.key)}]] <- as.integer({data}[[{r_text(file.key)}]])"
+    for column in file.columns:
+        name = r_text(column.name)
+        levels = _vector([r_text(label) for label in column.labels])
+        ordered = "TRUE" if column.ordered else "FALSE"
+        yield f"{data}[[{name}]] <- factor({data}[[{name}]], levels = {levels}, ordered = {ordered})"
+        yield f"stopifnot(!anyNA({data}[[{name}]]))"
+        yield f'attr({data}[[{name}]], "label") <- {r_text(_title(document, column))}'
+    for name, label in further_labels(document).items():
+        if name == WEIGHT and file.of_members:
+            continue
+        yield f"{data}[[{r_text(name)}]] <- as.numeric({data}[[{r_text(name)}]])"
+        yield f'attr({data}[[{r_text(name)}]], "label") <- {r_text(label)}'
+    yield f"numbers{of} <- list()"
+    for column in file.columns:
+        if any(one.number is not None for one in column.bins):
+            values = ["NA" if one.number is None else repr(one.number) for one in column.bins]
+            named = f"setNames({_vector(values)}, levels({data}[[{r_text(column.name)}]]))"
+            yield f"numbers{of}[[{r_text(column.name)}]] <- {named}"
+    yield f"missing{of} <- character(0)"
+    for column in file.columns:
+        for one in column.bins:
+            if one.missing:
+                yield f"missing{of}[[{r_text(column.name)}]] <- {r_text(one.label)}"
 
 
 def _title(document: ReleaseDocument, column: ColumnPart) -> str:
@@ -102,12 +118,23 @@ def _figures(criteria: list[CriterionPart]) -> dict[str, list[float | int | None
 
 
 def _stata(document: ReleaseDocument) -> Iterator[str]:
-    known = tuple(variables(document, STATA))
+    table = document.table_files[0]
+    known = tuple(variables(document, STATA, table.columns, table.key))
     yield f"* {NOTICE}"
     yield f"* {_comment(labelled_title(document))}, version {_comment(document.card.version)}. Written from release.json."
     yield f"* Adds to {document.bundle.stem}.dta, whose variables have their labels, the numbers that stand for bins in means"
     yield "* and regressions (variables that end in _number), and the released figures of the criteria as the matrix figures."
     yield "version 14"
+    if len(document.table_files) > 1:
+        members = document.table_files[1]
+        key = key_name(members.key, STATA)
+        yield f"* The same for {members.named('dta')}, which it saves as members_with_numbers.dta. A row for each member, with"
+        yield f"* the columns of its root: merge 1:m {key} using members_with_numbers.dta (where no name is in both)."
+        yield "set type double"
+        yield f'use "{members.named("dta")}", clear'
+        yield f"notes: {NOTICE}"
+        yield from _stata_numbers(tuple(variables(document, STATA, members.columns, members.key)))
+        yield 'save "members_with_numbers.dta", replace'
     yield f'use "{document.bundle.stem}.dta", clear'
     yield f"notes: {NOTICE}"
     yield "set type double"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from synthrelease.bundle.statistical.names import SPSS, STATA, NamingRules, renamed
@@ -34,16 +34,30 @@ class Variable:
     missing: int | None
 
 
-def variables(document: ReleaseDocument, package: NamingRules) -> Iterator[Variable]:
-    """The columns in their order. A column that is called otherwise in the package has its own name first in its label."""
-    names = renamed([column.name for column in document.columns], package)
-    for column in document.columns:
+def variables(
+    document: ReleaseDocument, package: NamingRules, columns: Sequence[ColumnPart] | None = None, key: str = ""
+) -> Iterator[Variable]:
+    """The columns in their order. A column that is called otherwise in the package has its own name first in its label.
+
+    Parameters
+    ----------
+    columns, key : of one of several tables (`ReleaseDocument.table_files`); left out, all of the one table.
+    """
+    columns = document.columns if columns is None else columns
+    taken = [WEIGHT, SYNTHETIC, *([key_name(key, package)] if key else [])]
+    names = renamed([column.name for column in columns], package, taken)
+    for column in columns:
         text = document.card.columns.get(column.name) or column.description or words(column.name)
         text += f" ({column.unit})" if column.unit else ""
         label = text if names[column.name] == column.name else f"{column.name}: {text}"
         missing = next((place for place, one in enumerate(column.bins) if one.missing), None)
         name = names[column.name]
         yield Variable(column=column, name=name, label=cut_label(label, package, VARIABLE_LABEL), missing=missing)
+
+
+def key_name(key: str, package: NamingRules) -> str:
+    """What the key of a table is called in the package."""
+    return renamed([key], package)[key]
 
 
 def further_labels(document: ReleaseDocument) -> dict[str, str]:

@@ -48,9 +48,6 @@ class MembersBuilding(Building[MembersTable, Linked]):
         if release.input.rows == "exact":
             expected = "another way with [members]: the exact number of kept roots tells what members they have"
             problems.add("input.rows", expected, "'exact'")
-        if written := [name for name in (*release.bundle.formats, *release.bundle.catalogues) if name != "dcat"]:
-            expected = "no further formats with [members] but the catalogue 'dcat': the others know one table alone"
-            problems.add("bundle", expected, listing(written))
         if table.least > table.most:
             problems.add("members.least", f"at most {table.most}, as many as are released", str(table.least))
         made = {table.size, *(name for slot in table.members_with(release.input.missing).slots for name in slot)}
