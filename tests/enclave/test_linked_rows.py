@@ -35,6 +35,7 @@ def spec_of(folder: Path, **changes: str) -> ReleaseSpec:
         "first": {"most = 2": "most = 2"},
         "drop": {"most = 2": 'most = 2\nmore = "drop"'},
         "least": {"most = 2": "most = 2\nleast = 1"},
+        "always": {"most = 2": "most = 2\nleast = 2"},
         "reference": {'order = ["no"]': 'order = ["no"]\nreference = { work = "yes" }'},
     }
     asked: dict[str, str] = {}
@@ -245,3 +246,24 @@ def test_a_mark_is_made_with_a_secret_and_no_key_stays(tmp_path: Path, monkeypat
 
 def _marks(found: np.ndarray) -> set[tuple[int, ...]]:
     return set(map(tuple, found.tolist()))
+
+
+def test_where_every_root_has_as_many_members_no_other_number_is_released_or_filled_in(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path, always="")
+    place = spec.schema.names.index("persons")
+    assert len(spec.schema["persons"].atoms) == 2
+    assert set(FillerRows(spec.raw).first(100).bins[place].tolist()) == {0}
+    roots, members = some_households(100)
+    found = counted(spec, Source.of(*_two(tmp_path, roots, members)))
+    assert {wide[place] for wide in found} == {0}
+    assert found.total() == sum(number >= 2 for number in Counter(member[0] for member in members).values()) - _broken(members)
+    cells = [np.array([bins]) for bins in (0, 0, 1, 1, 1, 1, 1)]
+    assert spec.synthetic.forbidden(cells).all()
+
+
+def _broken(members: Sequence[Member]) -> int:
+    """Households of two and more of whom one of the first two is against the rule for members."""
+    own: dict[str, list[Member]] = {}
+    for member in sorted(members, key=lambda member: int(member[1])):
+        own.setdefault(member[0], []).append(member)
+    return sum(len(each) > 1 and any(one[2:] == ("0", "yes") for one in each[:2]) for each in own.values())

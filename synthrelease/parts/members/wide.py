@@ -40,6 +40,8 @@ def wide_record(
     missing : what missing values do where a column does not say it.
     """
     wide, all_rules = {**columns, table.size: _size(table)}, [*rules]
+    if table.least == table.most:
+        all_rules.append(RuleTable(never=f"{table.size} > {table.most}", why="Every root has as many members."))
     for place in range(1, table.most + 1):
         for plain, column in table.columns.items():
             name = slot_name(plain, place)
@@ -52,7 +54,7 @@ def wide_record(
 def _size(table: MembersSettings) -> ColumnTable:
     """The number of members of a root; of more than are released it is as many as are."""
     numbers = [str(number) for number in range(table.least, table.most + 1)]
-    if table.least == table.most:  # one bin would be no column
+    if table.least == table.most:  # one bin would be no column; a rule says that nobody is in the second
         numbers = [str(table.least), str(table.most + 1)]
     return ColumnTable(
         kind="integer",
