@@ -11,6 +11,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, Model
 from synthrelease.candidates.kept_models import KeptModels
+from synthrelease.candidates.own_tables import contradicts_its_tables
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Transformation
@@ -63,11 +64,12 @@ def make_candidate(
 
     Raises
     ------
-    RejectedRound : when the noisy model yields no table.
+    RejectedRound : when the noisy model yields no table, or one that contradicts its own measurements.
 
     Privacy
     -------
-    Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does.
+    Only the generator's fit reads private counts; it spends its own charge. With `shared` nothing does. What is compared
+    afterwards (`own_tables`) is a function of the measurements and of the rows, which are public from here on.
     """
     chosen, measured = configuration.generator, shared
     if isinstance(chosen, MeasuringGenerator):
@@ -80,6 +82,8 @@ def make_candidate(
     entropy = private.entropy.generator()
     synthetic = sample_plausible(model, private.n if rows is None else rows, background.plausibility, entropy)
     counts = configuration.projection.project(synthetic, entropy)
+    if measured is not None and contradicts_its_tables(counts, measured, background.plausibility):
+        raise RejectedRound("its rows contradict the noisy tables that they were made from")
     return Candidate(configuration=configuration, counts=counts, measured=measured)
 
 

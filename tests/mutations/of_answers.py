@@ -10,8 +10,33 @@ BOUNDS = "tests/criteria/test_measured_bounds.py"
 COVER = f"{BOUNDS}::test_limits_cover_with_at_least_their_confidence_every_noise_enumerated"
 WITHIN = f"{BOUNDS}::test_no_original_table_within_the_limits_has_a_larger_figure"
 ANSWERED = "tests/verification/test_answered.py"
+OWN_TABLES = "tests/candidates/test_own_tables.py"
 
 OF_ANSWERS = (
+    Mutation(
+        name="own tables: rows that contradict them are released",
+        breaks="a bundle whose rows and noisy tables say different things",
+        place="candidates.candidate:make_candidate",
+        old="if measured is not None and contradicts_its_tables(counts, measured, background.plausibility):",
+        new="if False:",
+        tests=(f"{OWN_TABLES}::test_a_prior_that_drowns_the_tables_gives_no_candidate",),
+    ),
+    Mutation(
+        name="own tables: noise is not allowed for",
+        breaks="rounds that are rejected for their noise",
+        place="candidates.own_tables:contradicts_its_tables",
+        old="FAR + noise",
+        new="FAR",
+        tests=(f"{OWN_TABLES}::test_a_share_may_be_off_by_the_noise_and_a_tenth_and_no_more",),
+    ),
+    Mutation(
+        name="own tables: cells that rules exclude are compared",
+        breaks="every round of a release with a rule for released rows alone is rejected",
+        place="candidates.own_tables:contradicts_its_tables",
+        old="allowed = ~plausibility.structural_zeros(table.columns)",
+        new="allowed = np.ones(table.values.shape, dtype=bool)",
+        tests=(f"{OWN_TABLES}::test_cells_that_rules_exclude_are_not_compared",),
+    ),
     Mutation(
         name="limits of noise: half of the tail",
         breaks="bounds that are wrong twice as often as they say",
