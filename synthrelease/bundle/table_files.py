@@ -103,7 +103,7 @@ def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterat
         for cells, times in order.batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // columns))):
             yield KeyedRows(
                 keys=np.zeros(0, dtype=np.int64),
-                bins=[np.repeat(bins[cells].astype(np.int32), times) for bins in table.counts.bins],
+                bins=[np.repeat(bins[cells], times) for bins in table.counts.bins],
                 weights=None if table.weights is None else np.repeat(table.weights[cells], times).astype(float),
             )
 
