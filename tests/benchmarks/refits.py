@@ -221,7 +221,8 @@ def main() -> None:
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--minutes", type=float, default=1e6, help="begin no runs after so many")
     options = parser.parse_args()
-    refits, start, results = Refits(Study(options.name, options.rows), options.refits), time.process_time(), []
+    refits, start = Refits(Study(options.name, options.rows), options.refits), time.process_time()
+    results: list[tuple[float, list[dict[str, list[tuple[bool, float]]]]]] = []
     last = time.monotonic() + 60 * options.minutes
     while len(results) < options.runs and time.monotonic() < last:
         results.append(refits.run(len(results), options.seed))
