@@ -52,6 +52,7 @@ from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.coverage_questions import OF_FILES
+from tests.benchmarks.noisy_tables import drawn_noise
 from tests.helpers.published import published
 
 Truth = dict[str, float]
@@ -227,11 +228,8 @@ class Study:
             if drawn > kept:
                 filler = FillerRows(self.spec.raw).first(drawn - kept).merge(self.chosen.layout, self.chosen.maps)
                 counts = counts + added_up(filler.marginal(place), place, place).ravel()
-            stop = -math.expm1(-1 / table.scale)
-            noises = np.maximum(table.cells.ravel(), 1)
-            drew = random.negative_binomial(noises, stop) - random.negative_binomial(noises, stop)
-            noisy = counts + np.where(table.cells.ravel() > 0, drew, 0)
-            tables.append(replace(table, values=noisy.reshape(table.values.shape)))
+            noisy = counts.reshape(table.values.shape) + drawn_noise(table, random)
+            tables.append(replace(table, values=noisy))
         n_file = None if rule.way == "exact" else self.file.n_file
         return replace(
             self.empty,
