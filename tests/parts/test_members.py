@@ -183,6 +183,7 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
     assert "age\\_2 that of the second" in page
 
 
+POPULATION = '[population]\nsize = 1000000\nsample = "simple random, without replacement"\nsource = "A census"\n'
 TWO_WAYS = 'alternatives.a = { b = ["yes", "no"] }\nalternatives.c = { y = ["yes"], n = ["no"] }\n'
 WRONG: dict[str, tuple[dict[str, str], str]] = {
     "key": ({"[columns.rent]\n": '[columns.rent]\nsource = "hh"\n'}, r"members.key: expected a column that is not released"),
@@ -197,6 +198,14 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
     "rule": ({"age == 0 and": "rent == 0 and"}, r"members.rules: expected columns of members"),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
+    "population": (
+        {"[budget]": f"{POPULATION}[budget]"},
+        r"population: expected no such table: members were drawn with their root",
+    ),
+    "copies": (
+        {"[budget]": "[imputation]\ncopies = 2\n[budget]"},
+        r"imputation: expected no such table where records have members",
+    ),
     "two ways": (
         {'categories = ["yes", "no"]\n': f'categories = ["yes", "no"]\n{TWO_WAYS}'},
         r"members.columns.work.alternatives: expected one list of bins",

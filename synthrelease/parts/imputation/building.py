@@ -15,6 +15,9 @@ class ImputationBuilding(Building[ImputationTable, ImputationTable]):
     def build(self, table: ImputationTable, around: Surroundings, problems: Problems) -> ImputationTable:
         """There are gaps to fill, and the columns that rows should agree in are columns."""
         schema = around.schema
+        if schema.linked is not None:
+            expected = "no such table where records have members: a copy would be one table of roots with all their members"
+            problems.add("imputation", expected, "one")
         if all(column.missing != "bin" for column in schema.columns):
             expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
             problems.add("imputation", expected, "none")

@@ -23,6 +23,9 @@ class PopulationBuilding(Building[PopulationTable, PopulationTable]):
         if release.unit.key is not None:
             expected = "no such table: the rows of persons were drawn as clusters, for which there is no such bound"
             problems.add(where, expected, f"[unit] key = {release.unit.key!r}")
+        if release.linked is not None:
+            expected = "no such table: members were drawn with their root, as clusters, for which there is no such bound"
+            problems.add(where, expected, "members of records")
         if weights := [name for name, column in release.columns.items() if column.role == WEIGHT]:
             expected = "no such table: design weights belong to unequal probabilities, for which there is no such bound"
             problems.add(where, expected, f"the weight {weights[0]!r}")
