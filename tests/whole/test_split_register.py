@@ -51,9 +51,10 @@ def config_of(folder: Path, piece: int = 1, more: str = "", rows: str = "", **ch
 
 
 def register(folder: Path) -> Path:
-    """The rows of the tiny release, each with a number."""
+    """The rows of the tiny release twice, each with a number: the noise of a piece's rows leaves fewer than two never."""
     path = write_data(folder)
     _, *rows = path.read_text().splitlines()
+    rows *= 2
     path.write_text("\n".join(["certificate,face,year", *(f"C{place:04},{row}" for place, row in enumerate(rows))]) + "\n")
     return path
 
@@ -107,7 +108,7 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
 
 def test_the_bundle_says_it_and_holds_no_number_and_no_key(years: Path, document: ReleaseDocument) -> None:
     assert verify_bundle(years / "year2").passed
-    assert (document.format, document.domain.file_rows, document.domain.way) == (5, 401, "counted")
+    assert (document.format, document.domain.file_rows, document.domain.way) == (5, 802, "counted")
     assert document.split == SplitPart(by="certificate", piece=2, of=2)
     assert document.guarantee.epsilon_exact == str(EPSILON)
     page = (years / "year2" / "README.md").read_text(encoding="utf-8")
@@ -136,10 +137,10 @@ def test_the_pieces_are_those_of_the_key(years: Path) -> None:
         spec = load_spec(config_of(years, year))
         piece = piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger"))
         private = read_private(spec, data, piece=piece)
-        assert private.n_file == 401
+        assert private.n_file == 802
         sizes.append(private.n)
-    # 400 plausible rows in halves of sd 10, minus the margin of 124, with noise of sd 28 each: the sum has an sd of 40
-    assert 152 - 320 < sum(sizes) < 152 + 320
+    # 800 plausible rows in halves, minus the margin of 124, with noise of sd 28 each: the sum has an sd of 40
+    assert 552 - 320 < sum(sizes) < 552 + 320
     with pytest.raises(BudgetError, match="expected the piece that"):
         read_private(spec, data)
 
@@ -150,7 +151,7 @@ def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a
     whole = read_public(data, spec.schema, spec.input, spec.raw)
     with pytest.raises(BudgetError, match="holds the rows of a table that is said to be public"):
         read_private(spec, data, {whole.digest()}, piece=piece)
-    assert read_private(spec, data, {"another digest"}, piece=piece).n_file == 401
+    assert read_private(spec, data, {"another digest"}, piece=piece).n_file == 802
 
 
 def test_a_piece_can_be_divided_again(years: Path) -> None:
@@ -158,7 +159,7 @@ def test_a_piece_can_be_divided_again(years: Path) -> None:
     private = read_private(spec, data, piece=piece_to_read(spec, data, KnownSplit(ledger=years / "coins.ledger")))
     table = divided(private, spec.partition, spec.plan.once)
     assert isinstance(table, PrivatePieces)
-    assert table.fit.n + table.score.n == private.n < 300
+    assert table.fit.n + table.score.n == private.n < 600
 
 
 def other_piece(document: ReleaseDocument) -> ReleaseDocument:
@@ -266,7 +267,7 @@ def changed(old: str, new: str, office: ReleaseRequest) -> dict[str, Any]:
 
 
 def too_many(office: ReleaseRequest) -> dict[str, Any]:
-    return {"config": config_of(office.config.parent, rows="[input]\nrows = 201\n")}
+    return {"config": config_of(office.config.parent, rows="[input]\nrows = 402\n")}
 
 
 @pytest.mark.slow
@@ -278,7 +279,7 @@ def too_many(office: ReleaseRequest) -> dict[str, Any]:
         (of_another_split, BudgetError, "split of the register into 3 pieces, as [split] says, found one into 2. Nothing"),
         (another_key, InputError, "with another, records would change pieces. Nothing was spent."),
         (no_key, InputError, "found no such file. Nothing was spent."),
-        (too_many, InputError, "expected at most 200, the rows of one of 2 pieces, found 201. Nothing was spent."),
+        (too_many, InputError, "expected at most 401, the rows of one of 2 pieces, found 402. Nothing was spent."),
         (
             partial(changed, "C0007", "C9007"),
             InputError,
