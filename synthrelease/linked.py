@@ -7,12 +7,16 @@ works with roots and their members: a record is a root with all of them, and rep
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Container, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
 import numpy as np
+
+NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
+"""In a condition: a text in quotes, or a name, with a level behind a point."""
 
 ABSENT = "absent"
 """The label of a slot that no member fills, where a column of members has no bin of missing values."""
@@ -62,6 +66,33 @@ class Linked:
             name for slot in self.slots for name, plain in zip(slot, self.names, strict=True) if plain in self.whole
         )
 
+    def between(self, names: Sequence[str], sizes: Sequence[int]) -> tuple[np.ndarray, np.ndarray]:
+        """How many members a root in each cell of a table of the wide record has.
+
+        Parameters
+        ----------
+        names, sizes : of the columns of the table.
+
+        Returns
+        -------
+        tuple : two arrays of shape `sizes`, the least number and the largest; the least is above the largest where no root is.
+        """
+        low, high = np.full(sizes, self.least), np.full(sizes, self.most)
+        for axis, (name, size) in enumerate(zip(names, sizes, strict=True)):
+            bins = np.arange(size).reshape([-1 if each == axis else 1 for each in range(len(names))])
+            if name == self.size:
+                low, high = np.maximum(low, self.numbers(bins)), np.minimum(high, self.numbers(bins))
+            place = self.place_of(name)
+            if place is not None:
+                low = np.where(bins < size - 1, np.maximum(low, place + 1), low)
+                if name in self.needed:
+                    high = np.where(bins == size - 1, np.minimum(high, place), high)
+        return low, high
+
+    def place_of(self, name: str) -> int | None:
+        """The slot that a column of the wide record belongs to, from 0; None for one of roots."""
+        return next((place for place, slot in enumerate(self.slots) if name in slot), None)
+
     def empty(self, names: Sequence[str], sizes: Sequence[int], bins: Sequence[np.ndarray]) -> None:
         """Give the slots of wide rows that no member fills their last bin, in place.
 
@@ -83,6 +114,16 @@ class Linked:
     def of_roots(self, names: Iterable[str]) -> list[str]:
         """Those of these columns that are of roots, the size among them."""
         return [name for name in names if name not in self.of_members]
+
+
+def in_slot(text: str, names: Container[str], place: int) -> str:
+    """A condition on columns of a member, as one on those of the member at this place, from 1."""
+
+    def named(match: re.Match[str]) -> str:
+        name, point, level = match[0].partition(".")
+        return f"{slot_name(name, place)}{point}{level}" if name in names else match[0]
+
+    return NAME_OR_TEXT.sub(named, text)
 
 
 def slot_name(name: str, place: int) -> str:

@@ -655,9 +655,9 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
     [
         ("import synthrelease; synthrelease.load({folder!r})", 53),
         (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 103),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 74),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 75),
         (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 123),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 93),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 94),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

@@ -103,6 +103,11 @@ def bound(
 
 def _of_question(knowledge: Knowledge, asked: Question) -> _Measure | _Contrast:
     """What a question in the words of `estimate` asks for."""
+    if asked.slots:
+        raise InputError(
+            f"{cut(asked.text, 200)!r}: expected a question about roots, or about one member of each, such as "
+            f"{asked.slots[0].text!r}; found one about all members, which `synthrelease estimate` alone answers."
+        )
     if asked.kind not in ("share", "mean") or asked.by:
         raise InputError(
             f"{cut(asked.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "

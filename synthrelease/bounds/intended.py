@@ -89,9 +89,9 @@ def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswe
 def _of_words(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
     """What is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
     read, estimated = parse_question(asked.query, release), _estimated(release, asked)
-    if read.kind in ("share", "mean") and not read.by:
+    if read.kind in ("share", "mean") and not read.by and not read.slots:
         return _bounded(release, _knowledge(release), estimated)
-    return StatedAnswer(word="no statement", because="only shares and means are bounded", estimated=estimated)
+    return StatedAnswer(word="no statement", because="only shares and means of rows are bounded", estimated=estimated)
 
 
 def _knowledge(release: PublishedRelease) -> Knowledge | None:

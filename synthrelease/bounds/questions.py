@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from synthrelease.bounds.conditions import Condition, in_one_line, parse_condition
 from synthrelease.bounds.values import check_numbers
-from synthrelease.domain.questions import Kind, split_question
+from synthrelease.domain.questions import Kind, QuestionWords, split_question
 from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.linked import NAME_OR_TEXT, in_slot
 from synthrelease.published import PublishedRelease
 
 
@@ -25,6 +26,8 @@ class Question:
     by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
     on : the columns of a regression.
     groups : the two groups that are compared, the exposed one first; none otherwise.
+    slots : of a question about members, the same of the member of each slot: what it asks for is added up over them. Its own
+        names are those of columns of a member. Empty for a question about rows.
     """
 
     kind: Kind
@@ -35,6 +38,12 @@ class Question:
     by: str = ""
     on: tuple[str, ...] = ()
     groups: tuple[Condition, ...] = ()
+    slots: tuple[Question, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Question, ...]:
+        """What is added up: the questions of all slots; or itself."""
+        return self.slots or (self,)
 
     @property
     def columns(self) -> set[str]:
@@ -46,11 +55,58 @@ class Question:
 def parse_question(text: str, release: PublishedRelease) -> Question:
     """Read a question.
 
+    Where it names a column of members, it is about members: the same is asked of the member of each slot.
+
     Raises
     ------
     InputError : with what was expected and found, when it cannot be read, names what is not in the release, or cuts a bin.
     """
-    words = split_question(in_one_line(text))
+    words, linked = split_question(in_one_line(text)), release.linked
+    names = set() if linked is None else set(linked.names) - set(release.by_name)
+    if linked is None or not names & _named(words):
+        return _of_rows(words, release)
+    slots = tuple(_of_rows(_in_slot(words, names, place), release) for place in range(1, linked.most + 1))
+    first = slots[0]
+    return replace(
+        first,
+        text=words.text,
+        column="" if words.kind == "share" else words.head,
+        met=replace(first.met, text=words.head if words.kind == "share" else ""),
+        where=replace(first.where, text=words.where),
+        by=words.by,
+        on=_columns(words.on),
+        groups=tuple(replace(group, text=said) for group, said in zip(first.groups, words.groups, strict=True)),
+        slots=slots,
+    )
+
+
+def _named(words: QuestionWords) -> set[str]:
+    """Everything in a question that may be a column."""
+    return {*words.columns, *(match[0].partition(".")[0] for each in words.conditions for match in NAME_OR_TEXT.finditer(each))}
+
+
+def _in_slot(words: QuestionWords, names: set[str], place: int) -> QuestionWords:
+    """The question, of the member at this place."""
+
+    def renamed(text: str) -> str:
+        return in_slot(text, names, place)
+
+    return replace(
+        words,
+        text=renamed(words.text),
+        head=renamed(words.head),
+        where=renamed(words.where),
+        by=renamed(words.by),
+        on=renamed(words.on),
+        groups=tuple(map(renamed, words.groups)),
+    )
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _of_rows(words: QuestionWords, release: PublishedRelease) -> Question:
     kind, text, head, by = words.kind, words.text, words.head, words.by
     where = parse_condition(words.where, release)
     if by and by not in release.by_name:
@@ -59,7 +115,7 @@ def parse_question(text: str, release: PublishedRelease) -> Question:
     if kind == "share":
         met = parse_condition(head, release)
         return Question(kind=kind, text=text, column="", met=met, where=where, by=by, groups=groups)
-    on = tuple(name.strip() for name in words.on.split(",")) if words.on else ()
+    on = _columns(words.on)
     if kind == "slope" and (not on or len({head, *on}) <= len(on)):
         found = listing(on) or "none"
         raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")

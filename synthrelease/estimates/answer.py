@@ -35,6 +35,10 @@ SLOPES = (
 )
 EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
 ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
+OF_MEMBERS = (
+    "Members: roots are drawn with all their members. How alike these are is estimated where a noisy table holds two of them "
+    "together; where none does they are taken to be as alike as can be, and intervals are wider than they need be."
+)
 SELECTED = (
     "Which noisy tables were published, and on which bins, depends on their noise: there were {times:.3g} ways on average at "
     "most, and each interval is wider for it (by Bonferroni)."
@@ -58,6 +62,8 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them;
+        - the same of members, where a release has some and columns of a member are named: "mean age by region" is over all
+          members, "mean age_1 by region" over the first ones; not of slopes;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
           against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
           Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
@@ -93,6 +99,11 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
             "have ended: nothing can be said of the noise of the tables that were published."
         )
     asked = parse_question(question, published)
+    if asked.slots and asked.kind == "slope":
+        raise InputError(
+            f"{asked.text!r}: expected a share, mean or median of members, or slopes of columns of wide rows, such as "
+            f"{asked.slots[0].column!r}; found slopes over all members, which have no interval yet."
+        )
     compared: list[Term] = []
     level = 1 - tables.kept.spare(confidence) / times
     if asked.kind == "slope":
@@ -106,6 +117,8 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         approximate = [RATIO, SAMPLE]
     if tables.kept.left_out:
         approximate.insert(1, DRAWN)
+    if asked.slots:
+        approximate.append(OF_MEMBERS)
     if times > 1:
         approximate.append(SELECTED.format(times=times))
     return Estimate(
@@ -116,10 +129,19 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         contrasts=tuple(compared),
         confidence=confidence,
         n_rows=published.n_rows,
-        about=tables.kept.in_words(RISK * (1 - confidence)),
+        about=_about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
+        of="members" if asked.slots else "rows",
         binned=_of_bins(published, asked),
         approximate=tuple(approximate),
     )
+
+
+def _about(release: PublishedRelease, asked: Question, rows: str) -> str:
+    """What is counted, of which rows of the file."""
+    if not asked.slots or release.linked is None:
+        return rows
+    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
+    return f"the members{first} of {rows}; a row is a root with its members"
 
 
 def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:
@@ -133,7 +155,7 @@ def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[
     (_, first), (_, second) = found
     if not asked.column:
         return terms, of_shares(first[0], second[0], level)
-    column = tables.release.by_name[asked.column]
+    column = tables.release.by_name[asked.parts[0].column]
     if asked.kind == "mean":
         return terms, [of_means(column.unit, first, second, tells_values(column), level)]
     one, other = (term_in(tables, asked, label, each, (1 + level) / 2) for label, each in found)
@@ -172,7 +194,7 @@ def _of_numbers(term: Term) -> Term:
 
 def _of_bins(release: PublishedRelease, asked: Question) -> str:
     """What the numbers of bins mean for an answer; empty where they are the values of the rows."""
-    names = [name for name in (asked.column, *asked.on) if name]
+    names = [name for name in (asked.parts[0].column, *asked.parts[0].on) if name]
     if asked.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
         said = ""
     elif asked.kind == "mean":

@@ -9,7 +9,7 @@ their bins, also leaves room for where in its bin each value lies (theory 13.11,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -19,6 +19,7 @@ from synthrelease.bounds.questions import Question
 from synthrelease.bounds.values import limits_of, numbers_of, tells_values
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
+from synthrelease.estimates.counted import Counted, of_roots, parts_of
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
@@ -45,11 +46,15 @@ class Average:
     file, population : the ratio of the same two noisy sums, with the error of drawing the rows from the file's, and with that
         of drawing them from a population.
     middle : what was taken off the numbers.
+    squares : about how large the sum of squares of the numerator is over the drawn rows: of members, over their roots.
+    of_root : how much a row can add to the denominator at most: 1, or the members of a root.
     """
 
     file: Ratio
     population: Ratio
     middle: float = 0.0
+    squares: float = 0.0
+    of_root: int = 1
 
     def ends(self, level: float) -> Ends:
         """Of both intervals. That of the population is never inside that of the file, which is drawn from it."""
@@ -70,74 +75,104 @@ def term_in(tables: NoisyTables, asked: Question, label: str, found: list[Averag
     """The share, mean or median of one group."""
     if not asked.column:
         return _share(tables, found, label, level)
-    column = tables.release.by_name[asked.column]
+    column = replace(tables.release.by_name[asked.parts[0].column], name=asked.column)
     return (_mean if asked.kind == "mean" else _median)(column, label, found, level)
 
 
 def groups(tables: NoisyTables, asked: Question) -> Iterator[tuple[str, list[Average]]]:
-    """For all rows, for each bin of `by`, or for two groups: its label, and the average of each figure over its rows."""
-    columns = tables.columns(asked.columns)
-    base, ranges = asked.where.mask(columns).ravel(), _ranges(tables, asked)
-    if asked.column:
-        column = tables.release.by_name[asked.column]
-        base = base & over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
-    if asked.groups:
-        labels = tuple(group.text for group in asked.groups)
-        met = [group.mask(columns).ravel() for group in asked.groups]
-        if (met[0] & met[1]).any():
-            both = f"rows that meet {labels[0]!r} and {labels[1]!r}"
-            raise InputError(f"{asked.text!r}: expected two groups without a row in both, found {both}.")
-        bins = np.select(met, [0, 1], -1)
-    else:
-        labels = tables.release.by_name[asked.by].labels if asked.by else ("",)
-        bins = over_cells(columns, asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(base))
+    """For all rows, for each bin of `by`, or for two groups: its label, and the average of each figure over its rows.
+
+    About members it is the same, added up over slots.
+    """
+    ranges, parts = _ranges(tables, asked), parts_of(tables, asked)
+    labels, bins = _bins(tables, asked, parts)
     middles = [(low + high) / 2 if asked.kind == "mean" else 0.0 for low, high in ranges]
-    figures = [figure - middle for figure, middle in zip(_figures(tables, asked), middles, strict=True)]
+    figures = [
+        np.array(_figures(tables, part)) - np.array(middles).reshape(-1, 1) for part in parts
+    ]  # for each part (n_figures, n_cells)
     for place, label in enumerate(labels):
-        rows = (base & (bins == place)).astype(float)
-        wanted = [rows, *(part for figure in figures for part in (figure * rows, figure**2 * rows))]
-        found = tables.sums(asked.columns, np.array(wanted))
-        size = float(found.values[0])
-        if not (size > 0 or found.weights[0].any()):
+        rows = [(part.counts & (own == place)).astype(float) for part, own in zip(parts, bins, strict=True)]
+        found = [
+            tables.sums(part.names, np.vstack([each, *(np.array([figure, figure**2]) * each for figure in of_part)]))
+            for part, each, of_part in zip(parts, rows, figures, strict=True)
+        ]
+        values, weights = np.array([each.values for each in found]), sum(each.weights for each in found)
+        size = float(values[:, 0].sum())
+        if not (size > 0 or weights[0].any()):  # type: ignore[index]
             continue  # no row can be in it
         averages = []
         for index, (middle, (low, high)) in enumerate(zip(middles, ranges, strict=True)):
-            total, squares = (float(found.values[1 + 2 * index + part]) for part in (0, 1))
+            totals, squares = values[:, 1 + 2 * index], values[:, 2 + 2 * index]
             ratio = Ratio(
-                numerator=total,
+                numerator=float(totals.sum()),
                 denominator=size,
-                weights=found.weights[[1 + 2 * index, 0]],
+                weights=weights[[1 + 2 * index, 0]],  # type: ignore[index]
                 noises=tables.noises,
                 lowest=low - middle,
                 highest=high - middle,
                 step=0.0 if asked.kind == "mean" else 1.0,
+                clustered=bool(asked.slots),
             )
-            sampling = size * _SCORE
-            if asked.kind == "mean":
-                sampling = possible(np.array([[squares, total], [total, size]]))
+            own = np.array([[squares, totals], [totals, values[:, 0]]]).transpose(2, 0, 1)
+            if asked.slots:
+                counted = [np.array([of_part[index] * each, each]) for of_part, each in zip(figures, rows, strict=True)]
+                of_drawn = of_roots(tables, parts, counted, own)
+            else:
+                of_drawn = possible(own[0])
+            sampling = of_drawn if asked.kind == "mean" else size * _SCORE * _design_effect(ratio, of_drawn, len(parts))
             drawn = replace(ratio, sampling=tables.kept.left_out * sampling)
-            averages.append(Average(file=drawn, population=replace(ratio, sampling=sampling), middle=middle))
+            population = replace(ratio, sampling=sampling)
+            averages.append(
+                Average(file=drawn, population=population, middle=middle, squares=float(of_drawn[0, 0]), of_root=len(parts))
+            )
         yield label, averages
+
+
+def _bins(tables: NoisyTables, asked: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
+    """The groups that are asked for, and for each part (n_cells,) the group of a cell; -1 for none."""
+    if not asked.groups:
+        labels = tables.release.by_name[asked.parts[0].by].labels if asked.by else ("",)
+        return labels, [
+            over_cells(part.columns, part.asked.by, np.arange(len(labels))) if asked.by else np.zeros(len(part.counts))
+            for part in parts
+        ]
+    labels, bins = tuple(group.text for group in asked.groups), []
+    for part in parts:
+        met = [group.mask(part.columns).ravel() for group in part.asked.groups]
+        if (met[0] & met[1]).any():
+            both = f"rows that meet {labels[0]!r} and {labels[1]!r}"
+            raise InputError(f"{asked.text!r}: expected two groups without a row in both, found {both}.")
+        bins.append(np.select(met, [0, 1], -1))
+    return labels, bins
+
+
+def _design_effect(share: Ratio, of_roots: np.ndarray, most: int) -> float:
+    """How many times the variance of drawing roots is that of drawing as many members: between 1 and members of a root."""
+    if most == 1:
+        return 1.0
+    of_members = share.denominator * share.quotient * (1 - share.quotient) if share.denominator > 0 else 0.0
+    along = np.array([1.0, -share.quotient])
+    return min(max(float(along @ of_roots @ along) / of_members, 1.0), float(most)) if of_members > 1 else float(most)
 
 
 def _ranges(tables: NoisyTables, asked: Question) -> list[tuple[float, float]]:
     """The lowest and highest value of each figure (`_figures`)."""
     if not asked.column:
         return [(0.0, 1.0)]
-    column = tables.release.by_name[asked.column]
+    column = tables.release.by_name[asked.parts[0].column]
     if asked.kind == "median":
         return [(0.0, 1.0)] * (column.present - 1)
     return [(float(each.min()), float(each.max())) for each in _numbers(column)]
 
 
-def _figures(tables: NoisyTables, asked: Question) -> list[np.ndarray]:
+def _figures(tables: NoisyTables, part: Counted) -> list[np.ndarray]:
     """(n_cells,) each: what a row of each cell counts.
 
     Of a share 1 where the condition is met. Of a mean the number that stands for its bin; where this is not the value of every
     row in it, its lowest and its highest value as well. Of a median 1 where it lies in the first 1, 2, ... bins, without the
     last.
     """
-    columns = tables.columns(asked.columns)
+    columns, asked = part.columns, part.asked
     if not asked.column:
         return [asked.met.mask(columns).ravel().astype(float)]
     column = tables.release.by_name[asked.column]
@@ -158,42 +193,46 @@ def _numbers(column: PublishedColumn) -> list[np.ndarray]:
 
 def _share(tables: NoisyTables, found: list[Average], label: str, level: float) -> Term:
     [share] = found
-    rows, low, high = counted_rows(tables, share.file, level)
+    rows, low, high = counted_rows(tables, share, level)
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
-def counted_rows(tables: NoisyTables, share: Ratio, level: float) -> tuple[int | None, int, int]:
-    """How many kept rows of the file are counted in the numerator of a share: theory 13.10, numbers of the file, (b).
+def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
+    """How many kept rows, or members, of the file are counted in the numerator: theory 13.10, numbers of the file, (b).
 
     Of n rows that are drawn from K, Y are counted, with noise. K is T less its own noise Z, so that T Y / n is off by Z Y / n,
     and by K / n times what the noise and the drawing put into Y: one more noise of known law.
     """
-    kept, counted = tables.kept, share.numerator
+    kept, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
     half = half_width(tables.noises, weights, times**2 * drawing, level, times)
-    counted = min(max(times * counted, 0.0), times * kept.drawn)
+    counted = min(max(times * counted, 0.0), times * kept.drawn * share.of_root)
     least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
     low, high = (counted - half) * least / kept.drawn, (counted + half) * most / kept.drawn
-    rows = round(counted)
-    ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(kept.most, math.floor(high + 1e-9)))
+    rows, all_rows = round(counted), kept.most * share.of_root
+    ends = 0 if kept.few else min(rows, max(0, math.ceil(low - 1e-9))), max(rows, min(all_rows, math.floor(high + 1e-9)))
     return (None if kept.way == "stated" else rows), *ends
 
 
-def count_error(tables: NoisyTables, share: Ratio) -> float:
+def count_error(tables: NoisyTables, share: Average) -> float:
     """The standard error of such a number of rows, by its noise and the drawing."""
     times, weights, drawing = _errors_of_a_count(tables, share)
     return math.sqrt(float(tables.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
-def _errors_of_a_count(tables: NoisyTables, share: Ratio) -> tuple[float, np.ndarray, float]:
+def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:
     """The number of kept rows for each one drawn, the weights of the noises, and the variance of the number that is drawn."""
-    kept = tables.kept
-    part = min(max(share.numerator / kept.drawn, 0.0), 1.0)
-    likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # that there is none among those drawn does not tell that there is none
+    kept, ratio = tables.kept, share.file
+    part = min(max(ratio.numerator / kept.drawn, 0.0), float(share.of_root))
+    if share.of_root == 1:
+        likely = (part * kept.drawn + 1) / (kept.drawn + 2)  # none among those drawn does not tell that there is none
+        spread = kept.drawn * likely * (1 - likely)
+    else:
+        spread = max(share.squares - kept.drawn * part**2, 0.0) + share.of_root**2
     times = 1.0 if kept.way == "stated" else kept.number / kept.drawn
-    weights = times * share.weights[0]
+    weights = times * ratio.weights[0]
     weights[-1] = part
-    return times, weights, kept.left_out * kept.drawn * likely * (1 - likely)
+    return times, weights, kept.left_out * spread
 
 
 def _mean(column: PublishedColumn, label: str, found: list[Average], level: float) -> Term:

@@ -12,6 +12,8 @@ import math
 from collections.abc import Callable
 from dataclasses import replace
 
+import numpy as np
+
 from synthrelease.estimates.averages import OPEN, Average, known
 from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.words import Term
@@ -168,14 +170,24 @@ def _together(one: float, other: float, correlation: float) -> float:
 
 
 def _correlation(first: Ratio, second: Ratio) -> float:
-    """Of two quotients, to first order: by the noises that both have. Rows of one group are in the other one never."""
+    """Of two quotients, to first order: by the noises that both have. Rows of one group are in the other one never.
+
+    Members of one group may have the root of those of the other: then drawing moves both, in the worst case apart.
+    """
     errors = first.standard_error * second.standard_error
     return min(1.0, max(-1.0, _covariance(first, second) / errors)) if errors > 0 else 0.0
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
-    return float(first.noises.covariance(of_quotients[0], of_quotients[1])[0, 0])
+    of_noise = float(first.noises.covariance(of_quotients[0], of_quotients[1])[0, 0])
+    return of_noise - (math.sqrt(_drawing(first) * _drawing(second)) if first.clustered else 0.0)
+
+
+def _drawing(ratio: Ratio) -> float:
+    """The variance of a quotient by the drawing of rows alone."""
+    along = np.array([1.0, -ratio.quotient]) / ratio.denominator
+    return max(0.0, float(along @ ratio.sampling @ along))
 
 
 def _error(first: Ratio, second: Ratio) -> float | None:

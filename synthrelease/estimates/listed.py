@@ -9,7 +9,7 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import combinations
 from typing import Any
 
@@ -107,6 +107,9 @@ def listed(release: PublishedRelease, intended: Sequence[str] = (), confidence: 
     alone = [column for column in release.schema if tables.number([column.name])]
     for column in alone:
         made += _of_column(tables, column, level)
+    for name in release.linked.names if release.linked else ():
+        if name not in release.by_name:
+            made += _of_members(tables, name, level)
     for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
         made += _means(tables, second, first.name, level)
         made += _cells(tables, first, second, level)
@@ -179,8 +182,38 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> It
         for label, found in groups(tables, asked):
             term = term_in(tables, asked, label, found, level)
             yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
-            error = count_error(tables, found[0].file)
+            error = count_error(tables, found[0])
             yield _count(term, tables, error, column=column.name, value=value, source=source)
+
+
+def _of_members(tables: NoisyTables, name: str, level: float) -> Iterator[EstimateLine]:
+    """A column over all members: mean, median, and the share of each bin. None where no table tells."""
+    linked = tables.release.linked
+    columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
+    first = columns[0]
+    asked = (
+        [(_question("median", column=name), [_question("median", column=each.name) for each in columns])]
+        if first.ordered
+        else []
+    )
+    if None not in first.numbers[: first.present]:
+        asked.append((_question("mean", column=name), [_question("mean", column=each.name) for each in columns]))
+    values = [""] * len(asked)
+    for place, value in enumerate(first.labels):
+        shares = [_question("share", met=_InBin(text="", rule=None, column=each, place=place)) for each in columns]
+        asked.append((shares[0], shares))
+        values.append(value)
+    for value, (whole, slots) in zip(values, asked, strict=True):
+        question = replace(whole, slots=tuple(slots))
+        if linked and value and name in linked.whole and first.labels.index(value) == first.missing:
+            continue  # the bin of slots without a member
+        try:
+            found = list(groups(tables, question))
+        except InputError:
+            return
+        for label, averages in found:
+            term = term_in(tables, question, label, averages, level)
+            yield from _lines(question.kind, name, term, tables, question, value=value, source="sum over members")
 
 
 def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[EstimateLine]:
@@ -200,7 +233,7 @@ def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, le
         asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place), by=by.name)
         for group, [found] in groups(tables, asked):
             low, high = found.file.interval(level)
-            rows, least, most = counted_rows(tables, found.file, level)
+            rows, least, most = counted_rows(tables, found, level)
             term = Term(
                 name="share",
                 group=group,
@@ -214,7 +247,7 @@ def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, le
                 rows_high=most,
             )
             yield from _lines("share", term=term, tables=tables, asked=asked, value=value, group=group, **said)
-            yield _count(term, tables, count_error(tables, found.file), value=value, group=group, **said)
+            yield _count(term, tables, count_error(tables, found), value=value, group=group, **said)
 
 
 def _question(kind: str, *, column: str = "", met: Condition | None = None, by: str = "") -> Question:
@@ -276,7 +309,7 @@ def _possible(statistic: str, tables: NoisyTables, asked: Question) -> float:
         return 1.0 if statistic == "share" else 2.0
     if statistic in ("risk ratio", "odds ratio", "slope"):
         return float("inf")
-    numbers = [number for number in tables.release.by_name[asked.column].numbers if number is not None]
+    numbers = [number for number in tables.release.by_name[asked.parts[0].column].numbers if number is not None]
     if not numbers or statistic in ("median", "difference of medians"):
         return float("inf")
     return (max(numbers) - min(numbers)) * (2.0 if statistic.startswith("difference") else 1.0)

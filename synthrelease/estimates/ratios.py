@@ -24,6 +24,7 @@ class Ratio:
     sampling : (2, 2) covariance matrix of both sums over draws of the rows that they are sums over; 0 where these are meant.
     lowest, highest : what the ratio can be.
     step : of the lattice of the numerator: 1 where rows are counted.
+    clustered : whether what is drawn at once, the members of a root, may be counted in this ratio and in another one.
     """
 
     numerator: float
@@ -34,6 +35,7 @@ class Ratio:
     highest: float = math.inf
     sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
     step: float = 0.0
+    clustered: bool = False
 
     @property
     def estimate(self) -> float:

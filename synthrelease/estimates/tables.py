@@ -148,4 +148,7 @@ def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) 
     for rule in release.rules:
         mask = excluded(rule.never, columns) if "raw" in rule.applies_to else None
         empty |= False if mask is None else mask
+    if release.linked is not None:
+        low, high = release.linked.between(table.columns, table.values.shape)
+        empty |= low > high
     return replace(table, values=np.where(empty, 0, table.values), cells=np.where(empty, 0, table.cells))

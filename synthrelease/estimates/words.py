@@ -81,6 +81,7 @@ class Estimate:
     about : which rows of the file are meant, in words.
     binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
     approximate : what is not exact, one sentence each.
+    of : "rows"; or "members", which are counted in place of rows.
     """
 
     question: str
@@ -93,6 +94,7 @@ class Estimate:
     binned: str
     approximate: tuple[str, ...]
     contrasts: tuple[Term, ...] = ()
+    of: str = "rows"
 
     def __str__(self) -> str:
         return explained(self)
@@ -188,7 +190,7 @@ def _line_of_two(found: Estimate, term: Term) -> list[str]:
 
 def _header(found: Estimate) -> list[str]:
     if found.kind == "share":
-        return ["", "estimate", "the file", "rows of the file", "population", ""]
+        return ["", "estimate", "the file", f"{found.of} of the file", "population", ""]
     if found.kind == "median":
         return ["", "in the bin", "or between", "the file's own values", "population's own values", ""]
     if not found.binned:

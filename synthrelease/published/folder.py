@@ -89,6 +89,7 @@ def release_of(
         partition=document.partition,
         split=document.split,
         estimates=document.estimates,
+        linked=document.linked,
     )
 
 

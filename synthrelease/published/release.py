@@ -15,6 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Layout
+from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
@@ -117,6 +118,9 @@ class PublishedRelease:
     """The piece of a register that was read; figures, noise and table are then about it."""
     estimates: EstimatesPart | None = None
     """What the noisy tables answer, with an interval for each intended query; None where none are published."""
+
+    linked: Linked | None = None
+    """How the columns are those of roots and of their members, where each row is a root with all of them."""
 
     def __repr__(self) -> str:
         return (

@@ -19,6 +19,11 @@ def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems
         labels = dict.fromkeys(label for binning in column.alternatives.values() for label in binning.labels)
         categories = tuple(labels) if column.kind == "category" else ()
         domains[column.name] = Domain(kind=column.kind, categories=categories, missing=column.missing == "bin")
+    names = dict.fromkeys(schema.names)
+    if schema.linked is not None:  # of the member in any slot: a question about all members
+        plain = dict(zip(schema.linked.names, schema.linked.slots[0], strict=True))
+        domains = {name: domains[first] for name, first in plain.items()} | domains
+        names |= dict.fromkeys(plain)
     for place, table in enumerate(tables):
         where = f"intended_queries[{place}]"
         if table.mean is not None and table.mean not in schema.by_name:
@@ -26,7 +31,7 @@ def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems
             problems.add(f"{where}.mean", expected, repr(table.mean), closest(table.mean, schema.names))
         conditions = {name: [getattr(table, name) or ""] for name in ("query", "given", "minus")}
         if is_question(table.query):
-            conditions = {"query": _conditions(table, schema, problems, f"{where}.query")}
+            conditions = {"query": _conditions(table, list(names), problems, f"{where}.query")}
         for name, texts in conditions.items():
             for text in filter(None, (" ".join(text.split()) for text in texts)):
                 try:
@@ -35,7 +40,7 @@ def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems
                     problems.add_error(f"{where}.{name}", error)
 
 
-def _conditions(table: IntendedQueryTable, schema: Schema, problems: Problems, where: str) -> list[str]:
+def _conditions(table: IntendedQueryTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
     """The conditions of a whole question, whose words and columns are checked here."""
     if table.given or table.mean or table.minus is not None:
         problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
@@ -46,6 +51,6 @@ def _conditions(table: IntendedQueryTable, schema: Schema, problems: Problems, w
         problems.add(where, "a question that `synthrelease estimate` understands", str(error).rstrip("."), "")
         return []
     for name in words.columns:
-        if name not in schema.by_name:
-            problems.add(where, f"columns of the table ({listing(schema.names)})", repr(name), closest(name, schema.names))
+        if name not in known:
+            problems.add(where, f"columns of the table ({listing(known)})", repr(name), closest(name, known))
     return list(words.conditions)

@@ -13,7 +13,49 @@ CONTRASTS = ("tests/estimates/test_contrasts.py",)
 QUESTIONS = ("tests/bundle/test_questions.py",)
 LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
+MEMBERS = ("tests/estimates/test_members.py",)
+
 OF_ESTIMATES = (
+    Mutation(
+        name="estimates: members are drawn one by one",
+        breaks="intervals for a population that are too narrow where members of a root are alike",
+        place="estimates.averages:_design_effect",
+        old="most == 1",
+        new="most >= 1",
+        tests=MEMBERS,
+    ),
+    Mutation(
+        name="estimates: members of two groups never live together",
+        breaks="intervals of a difference that are too narrow",
+        place="estimates.contrasts:_covariance",
+        old="math.sqrt(_drawing(first) * _drawing(second)) if first.clustered else 0.0",
+        new="0.0",
+        tests=MEMBERS,
+    ),
+    Mutation(
+        name="estimates: a slot without a member counts",
+        breaks="shares and means over members who are not there",
+        place="estimates.counted:counted",
+        old="found.counts & there & (low <= high)",
+        new="found.counts & (low <= high)",
+        tests=MEMBERS,
+    ),
+    Mutation(
+        name="estimates: members whom no table holds together are not alike",
+        breaks="an error of drawing roots that is too small",
+        place="estimates.counted:of_roots",
+        old="both = times * own[one] + own[other] / times",
+        new="both = 0 * own[one]",
+        tests=MEMBERS,
+    ),
+    Mutation(
+        name="estimates: a missing value tells that no member is there",
+        breaks="members without a value that are not counted",
+        place="linked:Linked.between",
+        old="name in self.needed",
+        new="bool(name)",
+        tests=MEMBERS,
+    ),
     Mutation(
         name="estimates: the variance of a noise is half of what it is",
         breaks="intervals that are too narrow",

@@ -391,3 +391,24 @@ def test_croissant_of_members_is_read_by_its_own_library(everything: Path) -> No
     assert {name.removeprefix("members/"): value for name, value in first.items()} == {
         "hh": int(expected["hh"]), "age": expected["age"].encode(), "work": expected["work"].encode(), "synthetic": 1,
     }  # fmt: skip
+
+
+def test_an_intended_question_about_all_members_is_answered_in_the_release(tmp_path: Path) -> None:
+    asked = '[[intended_queries]]\nquery = "{}"\nwhy = "A report asks."\n'
+    texts = ["share work == 'yes'", "mean age: work == 'yes' against == 'no'"]
+    config = write_households(tmp_path, {"[[generators]]": "".join(map(asked.format, texts)) + "[[generators]]"})
+    roots, members = write_tables(tmp_path, *some_households())
+    found = release(load_spec(config), Source.of(roots, members=members))
+    assert found is not None
+    write_bundle(found, tmp_path / "out")
+    assert problems(tmp_path / "out") == ""
+    estimates = read_strictly((tmp_path / "out" / "release.json").read_bytes()).estimates
+    assert estimates is not None
+    told = [synthrelease.estimate(tmp_path / "out", text).terms[0].estimate for text in texts[:1]]
+    assert [one.estimate for one in estimates.intended[:1] if one] == pytest.approx(told)
+    assert estimates.intended[1] is not None
+    with pytest.raises(InputError, match="one about all members, which `synthrelease estimate` alone answers"):
+        synthrelease.bound(tmp_path / "out", texts[0])
+    wrong = asked.format("mean agee")
+    with pytest.raises(SpecError, match="'agee'.*Did you mean 'age'"):
+        load_spec(write_households(tmp_path, {"[[generators]]": wrong + "[[generators]]"}))

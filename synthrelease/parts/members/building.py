@@ -7,9 +7,8 @@ from collections.abc import Iterator
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
-from synthrelease.linked import Linked
+from synthrelease.linked import NAME_OR_TEXT, Linked
 from synthrelease.parts.members.table import MembersTable
-from synthrelease.parts.members.wide import NAME_OR_TEXT
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings

@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
-from synthrelease.linked import ABSENT, of_member, slot_name
+from synthrelease.linked import ABSENT, in_slot, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
-NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
-"""A text in quotes, or a name, with a level behind a point."""
 _WHY = "A member that is there has values, and no other."
 
 
@@ -91,9 +88,4 @@ def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: boo
 
 def _of_member(rule: RuleTable, names: Container[str], place: int) -> RuleTable:
     """A rule for a member, of the one at this place."""
-
-    def named(match: re.Match[str]) -> str:
-        name, point, level = match[0].partition(".")
-        return f"{slot_name(name, place)}{point}{level}" if name in names else match[0]
-
-    return rule.model_copy(update={"never": NAME_OR_TEXT.sub(named, rule.never)})
+    return rule.model_copy(update={"never": in_slot(rule.never, names, place)})

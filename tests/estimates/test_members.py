@@ -1,0 +1,287 @@
+"""Estimates over all members against the members themselves, who stand in roots of different sizes and are alike in them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import combinations, product
+
+import numpy as np
+import pytest
+
+from synthrelease.bounds.questions import parse_question
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.errors import InputError
+from synthrelease.estimates import estimate
+from synthrelease.estimates.counted import of_roots, parts_of
+from synthrelease.estimates.listed import listed
+from synthrelease.estimates.tables import NoisyTables
+from synthrelease.linked import Linked
+from synthrelease.published import PublishedRelease
+from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.release import Measurements
+from tests.estimates.test_estimate import ends
+from tests.helpers.published import category_column, integer_column, published
+
+LINKED = Linked(
+    key="home",
+    size="persons",
+    names=("age", "work"),
+    slots=(("age_1", "work_1"), ("age_2", "work_2")),
+    whole=frozenset({"age"}),
+)
+
+
+def of_slot(column: PublishedColumn, name: str, absent: str) -> PublishedColumn:
+    labels = (*column.labels, absent)
+    return replace(column, name=name, labels=labels, numbers=(*column.numbers, None), missing=len(labels) - 1)
+
+
+AGE, WORK = integer_column("age", [0, 1, 2, 3]), category_column("work", {"yes": ["yes"], "no": ["no"]})
+COLUMNS = (
+    integer_column("rent", [0, 1, 2]),
+    integer_column("persons", [0, 1, 2, 3]),
+    of_slot(AGE, "age_1", "absent"),
+    of_slot(WORK, "work_1", "missing"),
+    of_slot(AGE, "age_2", "absent"),
+    of_slot(WORK, "work_2", "missing"),
+)
+NAMES = [column.name for column in COLUMNS]
+TOGETHER = tuple(names for number in (1, 2, 3, 4) for names in combinations(NAMES, number))
+APART = (
+    ("age_1",),
+    ("age_2",),
+    ("rent", "age_1", "work_1"),
+    ("rent", "age_2", "work_2"),
+    ("persons", "work_1"),
+    ("persons", "work_2"),
+)
+
+
+def homes(n: int, seed: int = 0) -> np.ndarray:
+    """(n, 6) wide rows: half of the second persons are as old as the first, who works more often where rent is high."""
+    random = np.random.default_rng(seed)
+    rent, persons = random.integers(0, 2, n), random.choice(3, n, p=[0.1, 0.4, 0.5])
+    first = random.integers(0, 3, n)
+    second = np.where(random.random(n) < 0.5, first, random.integers(0, 3, n))
+    works = [np.where(random.random(n) < 0.1, 2, random.random(n) < 0.7 - 0.3 * rent) for _ in range(2)]
+    there = [persons > place for place in range(2)]
+    slots = [
+        np.where(there[place], values, absent)
+        for place, own in enumerate(zip((first, second), works, strict=True))
+        for values, absent in zip(own, (3, 2), strict=True)
+    ]
+    return np.column_stack([rent, persons, *slots])
+
+
+def release(
+    table: np.ndarray,
+    measured: Sequence[Sequence[str]],
+    random: np.random.Generator | None = None,
+    epsilon: Fraction = Fraction(1),
+) -> PublishedRelease:
+    """A release whose noisy tables are of these columns; without a generator they have no noise, as if by chance."""
+    found = []
+    for names in measured:
+        places = [NAMES.index(name) for name in names]
+        counts = np.zeros([len(COLUMNS[place].labels) for place in places], dtype=np.int64)
+        np.add.at(counts, tuple(table[:, place] for place in places), 1)
+        if random is not None:
+            stop = 1 - math.exp(-float(epsilon) / 2)
+            counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
+        cells = np.ones_like(counts)
+        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, cost=epsilon))
+    made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), ())
+    return replace(made, measurements=Measurements(tables=tuple(found), times=1.0), linked=LINKED)
+
+
+def members(table: np.ndarray) -> np.ndarray:
+    """(n_members, 5) home, rent, persons, age and work of everybody."""
+    made = [
+        (home, rent, persons, *row[2 * place : 2 * place + 2])
+        for home, (rent, persons, *row) in enumerate(table.tolist())
+        for place in range(persons)
+    ]
+    return np.array(made)
+
+
+TABLE = homes(2000)
+home, rent, persons, age, work = members(TABLE).T
+ASKED: list[tuple[str, list[float]]] = [
+    ("share age >= 1", [(age >= 1).mean()]),
+    ("share age == 1 by rent", [(age[rent == value] == 1).mean() for value in range(2)]),
+    ("share work == 'yes'", [(work == 0).mean()]),
+    ("share work is missing", [(work == 2).mean()]),
+    ("share work is missing where rent >= 1", [(work[rent == 1] == 2).mean()]),
+    ("share work == 'yes' by age", [(work[age == value] == 0).mean() for value in range(3)]),
+    ("share rent >= 1 where work == 'yes'", [(rent[work == 0] == 1).mean()]),
+    ("mean age", [age.mean()]),
+    ("mean age by persons", [age[persons == value].mean() for value in (1, 2)]),
+    ("mean age where work == 'no'", [age[work == 1].mean()]),
+    ("mean age: rent >= 1 against < 1", [age[rent == 1].mean(), age[rent == 0].mean()]),
+    ("median age", [float(np.median(age))]),
+]
+
+
+@pytest.mark.parametrize(("asked", "truth"), ASKED)
+def test_without_noise_the_estimate_is_the_number_of_all_members(asked: str, truth: list[float]) -> None:
+    found = estimate(release(TABLE, TOGETHER, epsilon=Fraction(1000)), asked)
+    assert found.of == "members"
+    assert [term.estimate for term in found.terms] == pytest.approx(truth, abs=1e-6)
+
+
+def test_a_share_counts_members_and_not_roots() -> None:
+    [found] = estimate(release(TABLE, APART, epsilon=Fraction(1000)), "share age >= 1").terms
+    assert found.rows == (age >= 1).sum()
+    assert found.rows_low == found.rows_high == found.rows
+
+
+@pytest.mark.parametrize("asked", ["share age == 1 by rent", "share work == 'yes'", "mean age where work == 'no'"])
+def test_intervals_hold_the_number_of_all_members(asked: str) -> None:
+    """At a confidence of 80% in 60 runs: fewer than 38 or all 60 would each happen less often than once in 2,000."""
+    random, truth = np.random.default_rng(3), dict(ASKED)[asked]
+    held = 0
+    for _ in range(60):
+        low, high = ends(estimate(release(TABLE, APART, random, Fraction(1, 5)), asked, confidence=0.8).terms[-1])
+        held += low <= truth[-1] <= high
+    assert 38 <= held < 60
+
+
+def twins(n: int, random: np.random.Generator) -> np.ndarray:
+    """Homes of two persons who are of the same age."""
+    ages = random.integers(0, 2, n)
+    return np.column_stack([np.zeros(n), np.full(n, 2), ages, np.zeros(n), ages, np.zeros(n)]).astype(int)
+
+
+def opposites(n: int, random: np.random.Generator) -> np.ndarray:
+    """Homes of two persons, the one older, the younger the other is; one of them works."""
+    ages = random.integers(0, 3, n)
+    return np.column_stack([np.zeros(n), np.full(n, 2), ages, np.zeros(n), 2 - ages, np.ones(n)]).astype(int)
+
+
+@pytest.mark.parametrize("measured", [TOGETHER, APART])
+def test_the_population_s_interval_counts_roots_where_members_are_alike(measured: Sequence[Sequence[str]]) -> None:
+    """200 samples of 300 homes at 80%: by chance 142 to 178. As if members were drawn one by one, 126 are expected."""
+    random, held = np.random.default_rng(5), 0
+    for _ in range(200):
+        made = release(twins(300, random), measured, epsilon=Fraction(1000))
+        [found] = estimate(made, "share age == 1", confidence=0.8).terms
+        assert found.population_low is not None
+        assert found.population_high is not None
+        held += found.population_low <= 0.5 <= found.population_high
+    assert 142 <= held <= 178
+
+
+def test_two_groups_whose_members_live_together_may_differ_more() -> None:
+    """The mean age of who works less that of who does not: drawing moves both, apart. Without that 64% are expected."""
+    random, held = np.random.default_rng(6), 0
+    for _ in range(200):
+        made = release(opposites(300, random), APART, epsilon=Fraction(1000))
+        [found] = estimate(made, "mean age: work == 'yes' against == 'no'", confidence=0.8).contrasts
+        low, high = found.population_binned_low, found.population_binned_high
+        low, high = (found.population_low, found.population_high) if low is None else (low, high)
+        assert low is not None
+        assert high is not None
+        held += low <= 0 <= high
+    assert 142 <= held <= 178
+
+
+def test_the_sum_of_squares_over_roots_is_exact_with_both_slots_in_a_table_and_never_too_small() -> None:
+    for measured, exact in ((TOGETHER, True), (APART, False)):
+        tables = NoisyTables(release(TABLE, measured))
+        parts = parts_of(tables, parse_question("mean age", tables.release))
+        numbers = [0.0, 1.0, 2.0, 0.0]
+        figures, own, true = [], [], np.zeros((2, 2))
+        sums = np.zeros((len(TABLE), 2))
+        for place, part in enumerate(parts):
+            of_bin = np.array([numbers, [1.0, 1.0, 1.0, 0.0]])
+            axis = part.names.index(f"age_{place + 1}")
+            shaped = of_bin.reshape(2, *[-1 if each == axis else 1 for each in range(len(part.shape))])
+            figures.append(np.broadcast_to(shaped, (2, *part.shape)).reshape(2, -1))
+            of_row = of_bin[:, TABLE[:, 2 + 2 * place]].T
+            own.append(of_row.T @ of_row)
+            sums += of_row
+        true = sums.T @ sums
+        found = of_roots(tables, parts, figures, np.array(own))
+        if exact:
+            assert found == pytest.approx(true)
+        else:
+            assert np.linalg.eigvalsh(found - true).min() > -1e-6
+            assert not np.allclose(found, true)
+
+
+def test_how_many_members_a_cell_allows_is_that_of_all_wide_rows() -> None:
+    """Against every wide row there can be, for every table of the columns; also where each root has members."""
+    for least in (0, 1):
+        linked = replace(LINKED, least=least)
+        sizes = {name: len(column.labels) for name, column in zip(NAMES, COLUMNS, strict=True)} | {"persons": 3 - least}
+        wide = [
+            (cell, least + cell[1])
+            for cell in product(*(range(sizes[name]) for name in NAMES))
+            if all(
+                (cell[2 + 2 * place] < 3) == (place < least + cell[1]) and (cell[3 + 2 * place] == 2 or place < least + cell[1])
+                for place in range(2)
+            )
+        ]
+        for number in (1, 2, 3):
+            for names in combinations(NAMES, number):
+                shape = [sizes[name] for name in names]
+                low, high = np.full(shape, 9), np.full(shape, -9)
+                for cell, members in wide:
+                    at = tuple(cell[NAMES.index(name)] for name in names)
+                    low[at], high[at] = min(low[at], members), max(high[at], members)
+                found_low, found_high = linked.between(names, shape)
+                possible = low <= high
+                assert np.array_equal(possible, found_low <= found_high), names
+                assert np.array_equal(low[possible], found_low[possible]), names
+                assert np.array_equal(high[possible], found_high[possible]), names
+
+
+@pytest.mark.parametrize(
+    ("asked", "message"),
+    [
+        ("share work is missing", "tells which members are there, with 'work_1' and 'persons'; found none"),
+        ("mean age by rent", "found 'rent', 'age_1'"),
+        ("slope age on rent", "slopes over all members, which have no interval yet"),
+        ("mean agee", "found 'agee'"),
+        ("share age < 1: work == 'yes' against age < 2", "without a row in both"),
+    ],
+)
+def test_what_cannot_be_told_of_members_is_said(asked: str, message: str) -> None:
+    made = release(
+        TABLE,
+        (("age_1", "work_1"), ("age_2", "work_2"))
+        if "against" in asked
+        else (("age_1",), ("age_2",), ("work_1",), ("work_2",)),
+    )
+    with pytest.raises(InputError) as caught:
+        estimate(made, asked)
+    assert message in str(caught.value)
+
+
+def test_the_list_has_every_column_of_members_over_all_of_them() -> None:
+    """As the questions one by one; nothing where no table tells who is there."""
+    made = release(TABLE, APART)
+    lines = [line for line in listed(made) if line.column in LINKED.names]
+    assert {(line.statistic, line.column, line.value) for line in lines} >= {
+        *(("share", "age", label) for label in ("0", "1", "2")),
+        *(("share", "work", label) for label in ("yes", "no", "missing")),
+        ("mean", "age", ""),
+    }
+    assert not any(line.value == "absent" for line in lines)
+    [listed_share] = [line for line in lines if (line.statistic, line.column, line.value) == ("share", "work", "missing")]
+    [asked] = estimate(made, "share work is missing").terms
+    assert (listed_share.estimate, listed_share.lower, listed_share.upper) == (asked.estimate, asked.low, asked.high)
+    apart = release(TABLE, (("age_1",), ("age_2",), ("work_1",), ("work_2",)))
+    assert {line.column for line in listed(apart)} & set(LINKED.names) == {"age"}
+
+
+def test_the_words_say_that_members_are_counted() -> None:
+    text = str(estimate(release(TABLE, APART), "share age >= 1"))
+    assert "members of the file" in text
+    assert "the members, the first 2 of each, of its 2,000 rows" in " ".join(text.split())
+    assert "as alike as can be" in " ".join(text.split())
+    first = estimate(release(TABLE, APART), "share age_1 >= 1")
+    assert first.of == "rows"
