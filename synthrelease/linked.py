@@ -15,8 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|[^\W\d]\w*(?:\.\w+)?")
-"""In a condition: a text in quotes, or a name, with a level behind a point."""
+NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.)?[^\W\d]\w*(?:\.\w+)?")
+"""In a condition: a text in quotes, or a name, with a level behind a point, and "first." before that of the first member."""
+
+FIRST = "first."
 
 ABSENT = "absent"
 """The label of a slot that no member fills, where a column of members has no bin of missing values."""
@@ -117,11 +119,12 @@ class Linked:
 
 
 def in_slot(text: str, names: Container[str], place: int) -> str:
-    """A condition on columns of a member, as one on those of the member at this place, from 1."""
+    """A condition on columns of a member, on those of the member at this place, from 1; first.NAME is the first one's."""
 
     def named(match: re.Match[str]) -> str:
-        name, point, level = match[0].partition(".")
-        return f"{slot_name(name, place)}{point}{level}" if name in names else match[0]
+        of_first = match[0].startswith(FIRST)
+        name, point, level = match[0].removeprefix(FIRST).partition(".")
+        return f"{slot_name(name, 1 if of_first else place)}{point}{level}" if name in names else match[0]
 
     return NAME_OR_TEXT.sub(named, text)
 

@@ -8,7 +8,25 @@ ROWS = "tests/enclave/test_linked_rows.py"
 CONTENTS = f"{ROWS}::test_every_content_of_a_key_becomes_the_record_that_the_rules_say_or_none"
 BUNDLE = "tests/parts/test_members.py"
 
+RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
+
 OF_MEMBERS = (
+    Mutation(
+        name="members: a rule holds in a slot that no member fills",
+        breaks="roots with few members are left out for a member that they do not have",
+        place="parts.members.wide:_of_member",
+        old='place > table.least and ("missing" in words or (of_more and words & {"or", "not"}))',
+        new="False",
+        tests=RULES,
+    ),
+    Mutation(
+        name="members: the first one is compared with itself",
+        breaks="roots that are left out by a rule about all other members",
+        place="parts.members.wide:wide_record",
+        old="place > 1 or not of_others(rule)",
+        new="True",
+        tests=RULES,
+    ),
     Mutation(
         name="members: a key with two roots is kept",
         breaks="one replaced root takes several kept records along",

@@ -196,7 +196,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
         r"members.columns.age.outside: expected another rule for members",
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
-    "rule": ({"age == 0 and": "rent == 0 and"}, r"members.rules: expected columns of members"),
+    "rule": ({"age == 0 and": "floor == 0 and"}, r"members.rules.*: expected columns of members"),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
@@ -412,3 +412,71 @@ def test_an_intended_question_about_all_members_is_answered_in_the_release(tmp_p
     wrong = asked.format("mean agee")
     with pytest.raises(SpecError, match="'agee'.*Did you mean 'age'"):
         load_spec(write_households(tmp_path, {"[[generators]]": wrong + "[[generators]]"}))
+
+
+def older(member: tuple[str, str], first: tuple[str, str], root: tuple[str, str, str], persons: int) -> bool:
+    return member[0] > "2" or first[0] == "0"
+
+
+RULES: dict[str, Callable[[tuple[str, str], tuple[str, str], tuple[str, str, str], int], bool]] = {
+    "work == 'yes' and first.work == 'no'": lambda member, first, _, __: (member[1], first[1]) == ("yes", "no"),
+    "age == 3 and first.age < 1": lambda member, first, _, __: (member[0], first[0]) == ("3", "0"),
+    "age == 3 and town == 'here'": lambda member, _, root, __: (member[0], root[2]) == ("3", "here"),
+    "age > 2 or first.age == 0": older,
+    "work is missing": lambda member, *_: member[1] == "",
+    "not (age >= 1) and persons == 2": lambda member, _, __, persons: member[0] == "0" and persons == 2,
+    "age == 1 or rent == 3": lambda member, _, root, __: member[0] == "1" or root[1] == "3",
+}
+
+
+@pytest.mark.parametrize("rule", RULES)
+def test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member(rule: str, tmp_path: Path) -> None:
+    """Against every member of every household, the first two of each. Where the first one is named, it is about the others."""
+    roots, members = some_households()
+    own: dict[str, list[tuple[str, str, str]]] = {key: [] for key, _, _ in roots}
+    for key, number, age, work in members:
+        own[key].append((number, age, work))
+    kept = []
+    for root in roots:
+        persons = [(age, work) for _, age, work in sorted(own[root[0]])[:2]]
+        asked = persons[1:] if "first." in rule else persons
+        if not any(RULES[rule](each, persons[0], root, len(persons)) for each in asked):
+            kept.append(root)
+    files = write_tables(tmp_path, roots, members)
+    spec = load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule}))
+    found = read_public(Source.of(files[0], members=files[1]), spec.schema, spec.input, spec.raw)
+    assert found.total == len(kept)
+    assert 0 < len(kept) < len(roots)
+
+
+def test_released_members_keep_a_rule_about_the_first_one(tmp_path: Path) -> None:
+    rule = "(work == 'yes' and first.work == 'no') or (age == 3 and rent == 0)"
+    roots, members = write_tables(tmp_path, *some_households())
+    found = release(
+        load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule})), Source.of(roots, members=members)
+    )
+    assert found is not None
+    write_bundle(found, tmp_path / "out")
+    assert problems(tmp_path / "out") == ""
+    rents = {row["hh"]: row["rent"] for row in rows_of(tmp_path / "out" / "data.csv")}
+    own: dict[str, list[dict[str, str]]] = {}
+    for row in rows_of(tmp_path / "out" / "members.csv"):
+        own.setdefault(row["hh"], []).append(row)
+    assert any(len(persons) == 2 for persons in own.values())
+    for key, persons in own.items():
+        for each in persons[1:]:
+            assert (each["work"], persons[0]["work"]) != ("yes", "no")
+            assert (each["age"], rents[key]) != ("3", "0")
+
+
+@pytest.mark.parametrize(
+    ("rule", "message"),
+    [
+        ("ages == 0", "columns of members, of the first one, or of roots .* found 'ages'"),
+        ("age == 0 and first.rent == 1", "found 'first.rent'"),
+        ("rent == 3 and first.age == 1", "a column of a member .* stands in .*rules.*; found none"),
+    ],
+)
+def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:
+    with pytest.raises(SpecError, match=message):
+        load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule}))

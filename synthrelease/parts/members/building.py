@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
-from synthrelease.linked import NAME_OR_TEXT, Linked
+from synthrelease.linked import FIRST, Linked
 from synthrelease.parts.members.table import MembersTable
+from synthrelease.parts.members.wide import CONNECTIVES, words_of
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.columns import ColumnTable
+from synthrelease.toml.columns import ColumnTable, RuleTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import MAX_TABLES, ReleaseFile
 
@@ -64,9 +63,26 @@ class MembersBuilding(Building[MembersTable, Linked]):
             problems.add("members.key", expected, f"a column that is called {table.key!r}, too")
         for name, column in table.columns.items():
             self._check_column(f"members.columns.{name}", name, column, release, problems)
-        taken_by = {name for rule in table.rules for name in _names(rule.never)} - set(table.columns)
-        if taken_by:
-            problems.add("members.rules", f"columns of members ({listing(table.columns)})", listing(sorted(taken_by)))
+        for place, rule in enumerate(table.rules):
+            self._check_rule(f"members.rules[{place}].never", rule, table, release, problems)
+        if "first" in table.columns:
+            problems.add("members.columns", "another name: first.NAME in a rule is NAME of the first member", "'first'")
+
+    def _check_rule(self, path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
+        words = words_of(rule) - set(CONNECTIVES)
+        of_first = {word.removeprefix(FIRST).partition(".")[0] for word in words if word.startswith(FIRST)}
+        others = {word.partition(".")[0] for word in words if not word.startswith(FIRST)}
+        known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), table.size, *release.columns]
+        wrong = [*sorted(others - {table.size, *table.columns, *release.columns})]
+        wrong += [f"{FIRST}{name}" for name in sorted(of_first - set(table.columns))]
+        if wrong:
+            problems.add(path, f"columns of members, of the first one, or of roots ({listing(known)})", listing(wrong))
+        elif not others & set(table.columns):
+            problems.add(
+                path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
+            )
+        if of_first and table.most == 1:
+            problems.add(path, "two members of a root at least, where a rule names the first one", "most = 1")
 
     def _check_column(self, path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
         if not name.isidentifier():
@@ -88,13 +104,6 @@ class MembersBuilding(Building[MembersTable, Linked]):
             problems.add_error(f"{path}.{error.place}", error)
         except RuleError as error:  # of no rule
             problems.add_error(path, error)
-
-
-def _names(never: str) -> Iterator[str]:
-    """What a rule names as columns."""
-    for match in NAME_OR_TEXT.finditer(never):
-        if match[0][0] not in "'\"" and match[0] not in ("and", "or", "not", "in", "is", "missing"):
-            yield match[0].partition(".")[0]
 
 
 BUILDING = MembersBuilding()

@@ -38,8 +38,9 @@ class MembersTable(SpecTable):
     columns : the columns of a member, as [columns.NAME]; each has one list of bins. In criteria and queries the column NAME of
         the first member is NAME_1, that of the second NAME_2, and so on.
         Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
-    rules : what must never occur in a member, as [[rules]]: a root with such a member is left out.
-        Example: `rules = [{ never = "age < 15 and work == 'yes'" }]`.
+    rules : what must never occur in a member, as [[rules]]: a root with such a member is left out. A rule may name columns of
+        the root as well, and as first.NAME those of the first member: it is then about all others.
+        Example: `rules = [{ never = "relation == 'child' and first.age < 15" }]`.
     """
 
     key: str = Field(min_length=1)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
-from synthrelease.linked import ABSENT, in_slot, of_member, slot_name
+from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, in_slot, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
+CONNECTIVES = ("and", "or", "not", "in", "is", "missing")
 _WHY = "A member that is there has values, and no other."
 
 
@@ -44,7 +45,7 @@ def wide_record(
             name = slot_name(plain, place)
             wide[name] = _of_slot(column, plain, place, missing)
             all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
-        all_rules += [_of_member(rule, table.columns, place) for rule in table.rules]
+        all_rules += [_of_member(rule, table, place) for rule in table.rules if place > 1 or not of_others(rule)]
     return wide, all_rules
 
 
@@ -86,6 +87,25 @@ def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: boo
         yield RuleTable(never=text, applies_to=("synthetic",), why=_WHY)
 
 
-def _of_member(rule: RuleTable, names: Container[str], place: int) -> RuleTable:
-    """A rule for a member, of the one at this place."""
-    return rule.model_copy(update={"never": in_slot(rule.never, names, place)})
+def words_of(rule: RuleTable) -> set[str]:
+    """The words of a rule, texts in quotes left out; with `first.` before what is the first member's."""
+    return {match[0] for match in NAME_OR_TEXT.finditer(rule.never) if match[0][0] not in "'\""}
+
+
+def of_others(rule: RuleTable) -> bool:
+    """Whether a rule names the first member, so that it is about all others."""
+    return any(word.startswith(FIRST) for word in words_of(rule))
+
+
+def _of_member(rule: RuleTable, table: MembersSettings, place: int) -> RuleTable:
+    """A rule for a member, of the one at this place. It says nothing of a slot without a member.
+
+    What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
+    true, a root, the first member, or that a value is missing, the number of members comes before it.
+    """
+    words = words_of(rule)
+    never = in_slot(rule.never, table.columns, place)
+    of_more = not {word.partition(".")[0] for word in words} <= {*table.columns, *CONNECTIVES}
+    if place > table.least and ("missing" in words or (of_more and words & {"or", "not"})):
+        never = f"{table.size} >= {place} and ({never})"
+    return rule.model_copy(update={"never": never})
