@@ -100,8 +100,8 @@ OF_ESTIMATES = (
         name="estimates: the denominator is taken as exact",
         breaks="intervals of shares within groups that are too narrow",
         place="estimates.averages:groups",
-        old="weights=found.weights[[1 + 2 * index, 0]]",
-        new="weights=found.weights[[1 + 2 * index, 0]] * np.array([[1.0], [0.0]])",
+        old="weights=weights[[1 + 2 * index, 0]]",
+        new="weights=weights[[1 + 2 * index, 0]] * np.array([[1.0], [0.0]])",
         tests=(f"{FILE}::test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise",),
     ),
     Mutation(
