@@ -99,13 +99,19 @@ def allocate(
     total: Annotated[
         str | None, typer.Option(metavar="EPS", help="Epsilon of the whole release; that of the specification by default.")
     ] = None,
+    success: Annotated[
+        float | None, typer.Option(min=0.05, max=0.99, help="Find the least total at which tries succeed so often; 0.95, say.")
+    ] = None,
+    afresh: Annotated[
+        bool, typer.Option("--afresh", help="Find tables and sums from the criteria, whatever the generators measure.")
+    ] = False,
     rows: Annotated[int | None, typer.Option(min=1, help="About how many rows the private file has.")] = None,
     minutes: Annotated[float, typer.Option(min=0.01, help="Begin no further step after so many minutes.")] = 6,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice, where time suffices.")] = 1,
     out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="A new file for the outcome, as JSON.")] = None,
     jobs: Jobs = 1,
 ) -> None:
-    """Choose on PUBLIC data how a total is allocated to measured tables, sums and the joint test.
+    """Choose on PUBLIC data how a total is allocated to measured tables, sums and the joint test, or what the least total is.
 
     Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
     """
@@ -132,6 +138,8 @@ def allocate(
             spec,
             Source.of(data, table, members),
             total=wanted,
+            goal=success,
+            afresh=afresh,
             rows=rows,
             minutes=minutes,
             seed=seed,

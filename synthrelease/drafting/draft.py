@@ -287,6 +287,7 @@ class _Drafting:
         return replace(
             choices,
             family=raced.family,
+            prior_weight=raced.prior_weight,
             tables=tuple(tuple(names[column] for column in columns) for columns in raced.told.tables),
             generation=cost,
             delta=self.promise.delta,
@@ -336,6 +337,7 @@ class _Drafting:
             rows=rows_budget(self.n_kept or self.file.n_rows),
             limit=Fraction(1000),
             family="marginals",
+            prior_weight=1,
             generation=Fraction(1),
             delta=Fraction(0),
         )

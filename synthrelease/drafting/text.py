@@ -19,7 +19,6 @@ from synthrelease.drafting.linked import MembersDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
-from synthrelease.rehearsal.plan_race import PRIOR_WEIGHT
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)
@@ -39,6 +38,7 @@ class Choices:
     ----------
     family : the generator.
     tables : sets of columns whose tables are measured; of no matter to a generator that finds its own.
+    prior_weight : how many records the uniform table is worth against the noise of the tables.
     generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
     plan : what the draft costs and keeps, in sentences.
     rules : suggested plausibility rules.
@@ -56,6 +56,7 @@ class Choices:
     rows: Fraction
     limit: Fraction
     family: str
+    prior_weight: int
     generation: Fraction
     delta: Fraction
     plan: str = ""
@@ -168,7 +169,7 @@ def _generator(choices: Choices) -> list[str]:
         'tables = """',
         *wrapped([":".join(columns) for columns in choices.tables]),
         '"""',
-        f"prior_weight = {PRIOR_WEIGHT[not choices.delta]}",
+        f"prior_weight = {choices.prior_weight}",
     ]
 
 

@@ -727,7 +727,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of a ratio: threshold r - s",
         breaks="sensitivity above 1",
-        place="criteria.marginals.mechanism:records_inside",
+        place="criteria.marginals.mechanism:bins_inside",
         old="r - s / threshold",
         new="threshold * r - s",
         tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),

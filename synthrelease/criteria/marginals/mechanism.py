@@ -90,5 +90,10 @@ def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> f
 
 def records_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> float:
     """The least number of records by which r lies inside [s / threshold, threshold s]; r, s as in `largest_ratio`."""
+    return float(bins_inside(original, synthetic, threshold).min())
+
+
+def bins_inside(original: np.ndarray, synthetic: np.ndarray, threshold: float) -> np.ndarray:
+    """(k,) the number of records by which each r lies inside."""
     r, s = original + 1.0, synthetic + 1.0
-    return float(np.minimum(threshold * s - r, r - s / threshold).min())
+    return np.asarray(np.minimum(threshold * s - r, r - s / threshold))

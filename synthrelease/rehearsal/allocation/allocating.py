@@ -13,6 +13,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError, percent
+from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
@@ -26,6 +27,8 @@ def choose_allocation(
     data: Source,
     *,
     total: Fraction | None = None,
+    goal: float | None = None,
+    afresh: bool = False,
     rows: int | None = None,
     minutes: float = 6,
     seed: int = 1,
@@ -38,6 +41,8 @@ def choose_allocation(
     ----------
     data : a **public** file of the layout of the private one.
     total : epsilon of the whole release; that of the specification when None.
+    goal : the least total is looked for, from this one on, at which tries succeed with this probability; None to keep it.
+    afresh : whether tables and sums are found from the criteria (`asked.asked_parts`), whatever the generators measure.
     rows : how many rows the private file has, about: populations with more are thinned. None to take all.
     minutes : after these no further step is begun; the choice is judged after that.
 
@@ -46,7 +51,7 @@ def choose_allocation(
     InputError : where the specification cannot be allocated so, or the file does not fit.
     """
     deadline = time.monotonic() + 60 * minutes
-    divisible = Divisible.of(spec, total)
+    divisible = Divisible.of(with_columns(spec) if afresh else spec, total)
     if divisible.spec_with(divisible.start) is None:
         raise InputError(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
@@ -56,7 +61,10 @@ def choose_allocation(
     public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
     with running(workers or Workers()) as run:
-        return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found()
+        if afresh:
+            search = Search(divisible, populations, run, seed=seed, progress=progress)
+            divisible = Divisible.of(asked_parts(divisible.spec, public, search.rooms), divisible.total)
+        return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
 
 
 def allocation_words(found: Found) -> list[str]:
@@ -94,9 +102,11 @@ def allocation_lines(found: Found) -> str:
     """The settings of the proposed allocation, ready for the specification."""
     texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
+    prior_weight = next(iter(found.divisible.spec.space.generators)).model_dump()["prior_weight"]
     generation = decimal_text(found.divisible.generation(found.chosen))
     return (
-        f"[[generators]]                # weights are thousandths of epsilon\n{settings}\n\n"
+        f'[[generators]]\nfamily = "marginals"            # weights are thousandths of epsilon\n{settings}\n'
+        f"prior_weight = {prior_weight:g}\n\n"
         f"[budget]\ngeneration = {generation}\n\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
     )

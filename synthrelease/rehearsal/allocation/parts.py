@@ -64,10 +64,24 @@ class Allocation:
     weights: tuple[Fraction, ...]
     test: Fraction
 
+    @property
+    def whole(self) -> Fraction:
+        """The weights of all tables and noises of sums."""
+        return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
+
     def moved(self, factors: Sequence[float], test: float) -> Allocation:
         """With each weight, and the test's epsilon, times a factor above 0."""
-        weights = tuple(_few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
-        return replace(self, weights=weights, test=_few_digits(self.test * Fraction(test)))
+        weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
+        return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
+
+    def apart(self) -> Allocation:
+        """With every sum by itself, at the noise that it has here."""
+        found = []
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            alone = weight / dearer(len(part.texts))
+            found += [(replace(part, texts=(text,)), alone) for text in part.texts]
+        placed = [replace(part, place=place) for place, (part, _) in enumerate(found)]
+        return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in found))
 
     def regrouped(self) -> Allocation:
         """With the cheapest groups of sums that leave no sum with more noise than it has here.
@@ -77,19 +91,19 @@ class Allocation:
         the sums in the order of their weights, and shorter divisions make up longer ones.
         """
         terms = list(zip(self.parts, self.weights, strict=True))
-        sums = [(part.texts, weight / _dearer(len(part.texts))) for part, weight in terms if part.field == "sums"]
-        alone = [(text, weight) for texts, weight in sums for text in texts]
+        apart = self.apart()
+        alone = [(part.text, weight) for part, weight in zip(apart.parts, apart.weights, strict=True) if part.field == "sums"]
         alone.sort(key=lambda one: -one[1])
         best: list[tuple[Fraction, list[range]]] = [(Fraction(0), [])]
         for end in range(1, len(alone) + 1):
             longest = range(max(0, end - MOST_NUMBERS), end)
-            last = ((best[start][0] + alone[start][1] * _dearer(end - start), range(start, end)) for start in longest)
+            last = ((best[start][0] + alone[start][1] * dearer(end - start), range(start, end)) for start in longest)
             cost, stretch = min(last, key=lambda one: one[0])
             best.append((cost, [*best[stretch.start][1], stretch]))
         kept = [(part, weight) for part, weight in terms if part.field != "sums"]
         for place, stretch in enumerate(best[-1][1]):
             part = MeasuredPart(field="sums", place=place, texts=tuple(alone[one][0] for one in stretch))
-            kept.append((part, _few_digits(alone[stretch.start][1] * _dearer(len(stretch)))))
+            kept.append((part, few_digits(alone[stretch.start][1] * dearer(len(stretch)))))
         return replace(self, parts=tuple(part for part, _ in kept), weights=tuple(weight for _, weight in kept))
 
 
@@ -139,6 +153,16 @@ class Divisible:
         rest = replace(self._tested(allocation), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
+    def in_epsilons(self, allocation: Allocation) -> Allocation:
+        """The same with its weights as what each table, and each noise of sums, gets of the total."""
+        share = self.generation(allocation) / allocation.whole
+        return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
+
+    def margin(self, allocation: Allocation) -> float:
+        """Slack that a candidate needs to pass the joint test."""
+        test = self._tested(allocation).joint_test
+        return 0.0 if test is None else test.margin
+
     def _tested(self, allocation: Allocation) -> ReleaseSpec:
         test = self.spec.joint_test
         return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
@@ -146,8 +170,13 @@ class Divisible:
     def spec_with(self, allocation: Allocation) -> ReleaseSpec | None:
         """The specification with this allocation; None where the test leaves nothing for the generation."""
         generation = self.generation(allocation)
-        if generation <= 0:
-            return None
+        return None if generation <= 0 else self._spec_of(allocation, generation)
+
+    def spec_at(self, allocation: Allocation) -> ReleaseSpec:
+        """The specification where each table, and each noise of sums, has its weight as its epsilon, whatever the total."""
+        return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * _FINEST), _FINEST))
+
+    def _spec_of(self, allocation: Allocation, generation: Fraction) -> ReleaseSpec:
         texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
         generators = tuple(type(each).model_validate(each.model_dump() | texts) for each in self.spec.space.generators)
         space = replace(self.spec.space, generators=generators)
@@ -156,9 +185,8 @@ class Divisible:
     def written(self, allocation: Allocation, name: Field) -> str:
         """One of the settings with the weights of this allocation, about thousandths of epsilon; empty where it is not set."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
-        whole = sum((weight * part.number for part, weight in weighted), Fraction(0))
-        thousandths = self.generation(allocation) * 1000 / whole
-        terms = [(part, _few_digits(weight * thousandths)) for part, weight in weighted]
+        thousandths = self.generation(allocation) * 1000 / allocation.whole
+        terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
         terms += [(part, Fraction(0)) for part in self.unmeasured]
         terms = sorted((one for one in terms if one[0].field == name), key=lambda one: one[0].place)
         return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
@@ -179,11 +207,11 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
             yield MeasuredPart(field=name, place=place, texts=texts, number=number), Fraction(match["weight"] or 1)
 
 
-def _dearer(size: int) -> Fraction:
+def dearer(size: int) -> Fraction:
     """How many times what one sum costs so many cost that share a noise, at the same noise for each."""
     return Fraction(math.sqrt((size + 1) * (size + 2) / 6))
 
 
-def _few_digits(value: Fraction) -> Fraction:
+def few_digits(value: Fraction) -> Fraction:
     """Rounded to a few significant digits; above 0."""
     return Fraction(f"{float(value):.{_DIGITS - 1}e}")

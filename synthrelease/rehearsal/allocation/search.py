@@ -15,11 +15,14 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.rehearsal.allocation.parts import Allocation, Divisible
+from synthrelease.rehearsal.allocation.calculating import Effects, calculated
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
 from synthrelease.rehearsal.intervals import bounded_mean
@@ -34,6 +37,15 @@ _PER_POPULATION = 4
 
 _JUDGED = 16
 """Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
+
+_LOUDER = 1.6
+"""A part's noise is tried this many times louder than it is where a calculation begins: as one draw in twenty."""
+_ROOMS = 2
+"""Tries without noise on each population that say what slack criteria have."""
+_CALCULATIONS, _CORRECTIONS = 2, 2
+"""How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
+_STEP, _MOST_STEPS = 1.1, 15
+"""Factor between totals that are tried, and how many above and below that of the specification."""
 
 _RAISED, _RAISED_TEST = 1.6, 1.25
 _LENGTHS = (0.5, 1.0, 2.0)
@@ -106,12 +118,24 @@ class Search:
         self._deadline, self._progress = deadline, progress
         self._fresh = self._done = 0
 
-    def found(self) -> Found:
-        """The whole search; the judgement is made also when the time is used up."""
-        path = self._climbed(self._divisible.start)
+    def found(self, goal: float | None = None) -> Found:
+        """The whole search; the judgement is made also when the time is used up.
+
+        Parameters
+        ----------
+        goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
+        """
+        first = self._divisible.start
+        begun = [first]
+        for _ in range(_CALCULATIONS):
+            begun += self._calculated(begun[-1])
+        for _ in range(_CALCULATIONS if goal is not None else 0):
+            self._divisible = replace(self._divisible, total=self._least_total(self._best(begun), goal or 0.0))
+            begun = [allocation for allocation in begun if self._possible(allocation)]
+            begun += self._calculated(begun[-1] if begun else first)
+        path = [*begun, *self._climbed(self._best(begun))[1:]]
         chosen = self._best(path)
         judging = range(POPULATIONS, 2 * POPULATIONS)
-        first = self._divisible.start
         as_is = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
         others = self._compared([first, chosen], judging, _JUDGED, "judged on other populations")
         specs = [self._spec(allocation) for allocation in (first, chosen)]
@@ -156,6 +180,70 @@ class Search:
                 step /= 2
         return path
 
+    def _least_total(self, allocation: Allocation, goal: float) -> Fraction:
+        """The least total, in steps of a tenth, at which tries reach the goal; the test gets the same part of it."""
+        given, start = self._divisible, self._divisible.total
+
+        def reached(step: int) -> bool:
+            total = few_digits(start * Fraction(_STEP) ** step)
+            self._divisible = replace(given, total=total)
+            scaled = replace(allocation, test=few_digits(allocation.test * Fraction(_STEP) ** step))
+            if not self._possible(scaled):
+                return False
+            tries = self._compared(
+                [scaled], range(POPULATIONS), 2 * _PER_POPULATION, f"epsilon {float(self._divisible.total):g}"
+            )
+            return float(success(self._spec(scaled), tries[0]).mean()) >= goal
+
+        step = 0
+        if reached(0):
+            while step > -_MOST_STEPS and reached(step - 1):
+                step -= 1
+        else:
+            step = next((step for step in range(1, _MOST_STEPS + 1) if reached(step)), _MOST_STEPS)
+        self._divisible = given
+        return few_digits(start * Fraction(_STEP) ** step)
+
+    def rooms(self, spec: ReleaseSpec) -> np.ndarray:
+        """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
+
+        The least of the means on the populations; of tries without a candidate it is none at all.
+        """
+        tries = self._tried([spec], range(POPULATIONS), _ROOMS, "what the criteria can do without", [range(0)])[0]
+        margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
+        means = []
+        for population in range(POPULATIONS):
+            aspects = [one.aspects for one in tries if one.population == population and one.aspects]
+            if len(aspects) < _ROOMS:
+                return np.full(1, -math.inf)
+            means.append(np.mean(aspects, axis=0) - margin)
+        return np.asarray(np.min(means, axis=0))
+
+    def _calculated(self, first: Allocation) -> list[Allocation]:
+        """The safest weights by calculation, and those that the tries of these correct it to."""
+        apart = self._divisible.in_epsilons(first).apart()
+        effects = self._effects(apart)
+        found: list[Allocation] = []
+        for _ in range(_CORRECTIONS):
+            if effects is None or self._late():
+                break
+            present = found[-1] if found else first
+            tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
+            effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
+            safest = calculated(self._divisible, apart, effects)
+            if safest is None:
+                break
+            found.append(safest)
+        return found
+
+    def _effects(self, apart: Allocation) -> Effects | None:
+        """What the noise of each part costs each criterion: tries without noise, and with that of one part after another."""
+        ends = np.cumsum([0, *(part.number for part in apart.parts)]).tolist()
+        loud = [range(0), *(range(start, end) for start, end in pairwise(ends))]
+        phase = "what the noise of each part costs"
+        tries = self._tried([self._divisible.spec_at(apart)] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
+        return effects_of(tries, np.array([float(weight / _LOUDER) for weight in apart.weights]))
+
     def _raised(self, allocation: Allocation) -> Iterator[Allocation]:
         """Every part a little higher, in turn; the test last."""
         n = len(allocation.weights)
@@ -185,14 +273,27 @@ class Search:
 
     def _compared(self, allocations: Sequence[Allocation], populations: Sequence[int], per: int, phase: str) -> list[list[Try]]:
         """Tries of every allocation with the same fresh noise, in the same order."""
+        return self._tried([self._spec(allocation) for allocation in allocations], populations, per, phase)
+
+    def _tried(
+        self,
+        specs: Sequence[ReleaseSpec],
+        populations: Sequence[int],
+        per: int,
+        phase: str,
+        loud: Sequence[range | None] | None = None,
+    ) -> list[list[Try]]:
+        heard = [None] * len(specs) if loud is None else loud
         numbers = range(self._fresh, self._fresh + per)
         self._fresh += per
-        specs = [self._spec(allocation) for allocation in allocations]
         tasks = [(place, population) for place in range(len(specs)) for population in populations]
         total, done = len(tasks) * per, 0
         self._progress(phase, done, total)
         found: list[list[Try]] = [[] for _ in specs]
-        arguments = ((place, specs[place], self._populations, self._seed, population, numbers) for place, population in tasks)
+        arguments = (
+            (place, specs[place], self._populations, self._seed, population, numbers, heard[place])
+            for place, population in tasks
+        )
         for place, tries in self._run(_placed, arguments):
             found[place].extend(tries)
             done += len(tries)
@@ -214,9 +315,15 @@ class Search:
 
 
 def _placed(
-    place: int, spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]
+    place: int,
+    spec: ReleaseSpec,
+    populations: Populations,
+    seed: int,
+    population: int,
+    numbers: Sequence[int],
+    loud: range | None,
 ) -> tuple[int, list[Try]]:
-    return place, run_tries(spec, populations, seed, population, numbers)
+    return place, run_tries(spec, populations, seed, population, numbers, loud, _LOUDER)
 
 
 def wide(tries: Sequence[Try]) -> float:
@@ -240,3 +347,46 @@ def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
     low, high = bounded_mean(values)
     below = 1 - np.mean([one.reached for one in tries], axis=0)
     return Judged(success=math.fsum(values) / len(values), low=low, high=high, below=tuple(below.tolist()), tries=len(values))
+
+
+def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
+    """(J,) how probable it is, over the test's noise, that each aspect by itself passes; NaN for one that asks nothing."""
+    test = spec.joint_test
+    slacks = np.array([one.aspects for one in tries if one.aspects])
+    if test is None or not slacks.size:
+        return np.full(0, math.nan)
+    excess = (slacks - test.margin) * float(test.epsilon)
+    passed = np.where(excess >= 0, 1 - np.exp(-np.abs(excess)) / 2, np.exp(-np.abs(excess)) / 2)
+    return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
+
+
+def effects_of(tries: Sequence[Sequence[Try]], epsilons: np.ndarray) -> Effects | None:
+    """From tries without noise, and for each part tries with its noise alone; None where no criterion asks anything.
+
+    The least of the slacks of all populations counts, and the mean of the variances. A second moment counts as at least
+    its own standard error, so no part is taken to be without any effect.
+    """
+    populations = sorted({one.population for one in tries[0]})
+
+    def aspects(of: Sequence[Try], population: int) -> np.ndarray:
+        return np.array([one.aspects for one in of if one.population == population and one.aspects]).reshape(-1, n)
+
+    n = max(len(one.aspects) for one in tries[0])
+    quiet = [aspects(tries[0], population) for population in populations]
+    if n == 0 or not all(len(each) > 1 for each in quiet):
+        return None
+    asked = np.isfinite(np.concatenate(quiet)).all(axis=0)
+    means = [each[:, asked].mean(axis=0) for each in quiet]
+    drawn = np.mean([each[:, asked].var(axis=0, ddof=1) for each in quiet], axis=0)
+    units = []
+    for epsilon, of in zip(epsilons.tolist(), tries[1:], strict=True):
+        losses = [aspects(of, population)[:, asked] - mean for population, mean in zip(populations, means, strict=True)]
+        squares = np.concatenate(losses) ** 2
+        moment = squares.mean(axis=0) - drawn if len(squares) else means[0] ** 2
+        error = drawn * math.sqrt(2 / max(len(squares), 1))
+        units.append(np.maximum(moment, error) * epsilon**2)
+    if not asked.any():
+        return None
+    return Effects(
+        aspects=tuple(np.flatnonzero(asked).tolist()), slacks=np.min(means, axis=0), drawn=drawn, units=np.array(units).T
+    )

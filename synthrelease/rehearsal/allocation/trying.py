@@ -9,6 +9,10 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.candidates.candidate import Candidate
+from synthrelease.criteria.marginals import RelativeMarginalError
+from synthrelease.criteria.marginals.mechanism import bins_inside, one_way
+from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy
@@ -28,6 +32,7 @@ class Try:
     population, number : which table it was made of, and which noise.
     excess : how far the least slack is above the joint test's margin, in scales of the test's noise; -inf without a candidate.
     good : whether every figure, without noise, is at or below its threshold.
+    aspects : how far every aspect of the criteria is from failing, in sensitivities (`aspects_of`); empty without a candidate.
     reached : per criterion whether its slack is at least the margin.
     """
 
@@ -35,6 +40,7 @@ class Try:
     number: int
     excess: float
     good: bool
+    aspects: tuple[float, ...]
     reached: tuple[bool, ...]
 
     def chance(self, scale: float = 1.0) -> float:
@@ -44,33 +50,87 @@ class Try:
         return passing(0.0, self.excess, scale, Fraction(1))
 
 
+class NoiseOfOnePart(SeededEntropy):
+    """Of the measurements, which come in a fixed order, some have noise and all others none.
+
+    The noise of a number is its standard deviation, times a factor, up or down by a coin: its second moment, which is asked
+    for, is then that of every draw, where draws of Laplace noise would have to be many.
+
+    Parameters
+    ----------
+    loud : which of the measurements, in their order.
+    """
+
+    def __init__(self, *key: int, loud: range, factor: float):
+        super().__init__(*key)
+        self._loud, self._factor, self._asked = loud, factor, 0
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self._asked += 1
+        signs = 2 * self._generator.integers(0, 2, len(values)) - 1
+        deviation = 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))  # of the difference of two geometric variables
+        noise = np.rint(signs * self._factor * deviation) if self._asked - 1 in self._loud else np.zeros(len(values))
+        return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
+
+
 @one_thread
-def run_tries(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: Sequence[int]) -> list[Try]:
+def run_tries(
+    spec: ReleaseSpec,
+    populations: Populations,
+    seed: int,
+    population: int,
+    numbers: Sequence[int],
+    loud: range | None = None,
+    factor: float = 1,
+) -> list[Try]:
     """Rounds of a specification on one population. Public data only.
 
     Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two
     allocations of one specification differ by how large the same noise is, so that few tries tell which is better.
+
+    Parameters
+    ----------
+    loud, factor : which measurements have noise, and how much more than theirs (`NoiseOfOnePart`); None for a release's noise.
     """
     table, priors = populations.of(population)
     public = PrivateCounts(table, Meter(()))
     found = []
     for number in numbers:
-        whole = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, population, number))
+        key = (seed, 2, population, number)
+        noise = SeededEntropy(*key) if loud is None else NoiseOfOnePart(*key, loud=loud, factor=factor)
+        whole = public.with_plan(spec.plan.once).rehearsed(noise)
         prepared = prepare(spec, whole, priors)
         entropy = SeededEntropy(seed, 3, population, number)
         excess, good, reached = -math.inf, False, (False,) * len(spec.criteria)
         try:
             merged, candidate = generate(spec, spec.space[number % len(spec.space)], whole.rehearsed(entropy), prepared)
             scores, slacks = exact_scores(spec, merged, candidate, prepared)
+            aspects = aspects_of(spec, table, candidate, slacks)
         except RejectedRound:
-            scores, slacks = [], []
+            scores, slacks, aspects = [], [], ()
         if scores and spec.joint_test is not None:
             test = spec.joint_test
             excess = (min(slacks) - test.margin) * float(test.epsilon)
             good = all(score.value <= criterion.threshold for criterion, score in zip(spec.criteria, scores, strict=True))
             reached = tuple(slack >= test.margin for slack in slacks)
-        found.append(Try(population=population, number=number, excess=excess, good=good, reached=reached))
+        found.append(Try(population=population, number=number, excess=excess, good=good, aspects=aspects, reached=reached))
     return found
+
+
+def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
+    """The slack of every criterion, and in place of that of ratios the slack of every bin.
+
+    The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
+    from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
+    """
+    found: list[float] = []
+    for criterion, slack in zip(spec.criteria, slacks, strict=True):
+        if isinstance(criterion, RelativeMarginalError):
+            binned = public.merge(candidate.transformation.layout, candidate.transformation.maps)
+            found += bins_inside(one_way(binned), one_way(candidate.counts), criterion.threshold).tolist()
+        else:
+            found.append(slack)
+    return tuple(found)
 
 
 def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:

@@ -228,9 +228,11 @@ def test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing(
     monkeypatch.setattr(search, "_PER_POPULATION", 2)
     used: list[tuple[int, int, bool]] = []
 
-    def recorded(spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: range) -> list[Try]:
+    def recorded(  # type: ignore[no-untyped-def]
+        spec: ReleaseSpec, populations: Populations, seed: int, population: int, numbers: range, *noise
+    ) -> list[Try]:
         used.extend((population, number, population in judging or len(numbers) == 64) for number in numbers)
-        return run_tries(spec, populations, seed, population, numbers)
+        return run_tries(spec, populations, seed, population, numbers, *noise)
 
     judging = range(search.POPULATIONS, 2 * search.POPULATIONS)
     monkeypatch.setattr(search, "run_tries", recorded)
@@ -247,7 +249,7 @@ def test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing(
 
 def test_success_counts_tables_above_a_threshold_as_failures_and_follows_the_law(spec: ReleaseSpec) -> None:
     def one(excess: float, good: bool) -> Try:
-        return Try(population=0, number=0, excess=excess, good=good, reached=())
+        return Try(population=0, number=0, excess=excess, good=good, aspects=(), reached=())
 
     tries = [one(0.0, True), one(0.0, False), one(float("-inf"), False), one(float("inf"), True)]
     assert success(spec, tries).tolist() == [0.5, 0, 0, 1]

@@ -1,0 +1,200 @@
+"""What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
+
+- Every column by itself; for a line the products of its columns, each as one sum; the rarest bins of a relative error, each as
+  a count of its own; the tables that a criterion looks at, where they are few.
+- For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
+  (`dependence.telling_tables`).
+
+What all criteria can do without is left out again: one table or sum after another, the widest tables first, as long as fits
+without noise keep most of every criterion's slack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.marginals import RelativeMarginalError
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Binning
+from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.rehearsal.allocation.parts import MeasuredPart
+from synthrelease.rehearsal.dependence import Purse, telling_tables
+from synthrelease.specification.release_spec import ReleaseSpec
+
+PRIOR_WEIGHT = 10.0
+_NEAR_TO_RAREST = 3.0
+_MOST_RARE = 6
+_TIED = 0.02
+"""Correlation below which the product of two columns that are not the target is left to the model."""
+_CLIPPED = 2.0
+"""Standard deviations of a product that its sum is clipped to."""
+_FEW_TABLES = 12
+_KEPT = 0.25
+"""Part of a criterion's slack without noise that is left when tables are left out."""
+
+Rooms = Callable[[ReleaseSpec], np.ndarray]
+"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin."""
+
+
+def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
+    """The specification with one generator that measures these, in equal shares."""
+    tables = " + ".join(part.text for part in parts if part.field == "tables")
+    sums = " + ".join(part.text for part in parts if part.field == "sums") or None
+    generator = Marginals(family="marginals", tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
+    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
+
+
+def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
+    """The specification with one generator that measures every column by itself."""
+    columns = spec.space.common.layout.columns
+    return with_parts(spec, [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)])
+
+
+def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms) -> ReleaseSpec:
+    """The specification with what its criteria need measured, in equal shares.
+
+    Parameters
+    ----------
+    public : the public table on atomic cells.
+    """
+    common = spec.space.common
+    table = public.merge(common.layout, common.maps)
+    columns = common.layout.columns
+    tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
+    sums = list(dict.fromkeys([*_rare_bins(spec, table), *_products(spec, table)]))
+    parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
+    parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
+    sizes = dict(zip(columns, common.layout.sizes, strict=True))
+
+    def width(part: MeasuredPart) -> int:
+        return int(np.prod([sizes[name] for name in part.text.split(":")])) if part.field == "tables" else 0
+
+    parts = list(_that_fit(spec, parts))
+    wide = sorted((part for part in parts if part.field == "tables" and ":" in part.text), key=width, reverse=True)
+    least = _KEPT * np.maximum(rooms(with_parts(spec, parts)), 0.0)
+    for part in wide:
+        fewer = [other for other in parts if other is not part]
+        if (rooms(with_parts(spec, fewer)) >= least).all():
+            parts = fewer
+    return with_parts(spec, parts)
+
+
+def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:
+    """Those that one model can hold together, the first ones first."""
+    layout, tied = spec.space.common.layout, [mask.columns for mask in spec.synthetic.masks]
+    kept: list[MeasuredPart] = []
+    for part in parts:
+        generator = with_parts(spec, [*kept, part]).space.generators[0]
+        if not list(generator.mistakes(layout, tied)):
+            kept.append(part)
+            yield part
+
+
+def _tables_of_criteria(spec: ReleaseSpec) -> Iterator[tuple[str, ...]]:
+    """The tables of several columns that criteria look at, but for those that look at very many."""
+    facts = spec.setting.facts(spec.space.common)
+    for criterion in spec.criteria:
+        if type(criterion).measured_sums is Criterion.measured_sums or isinstance(criterion, RegressionCoefficients):
+            continue
+        tables = list(dict.fromkeys(sums.columns for sums in criterion.measured_sums(facts) if len(sums.columns) > 1))
+        if len(tables) <= _FEW_TABLES:
+            yield from (tuple(sorted(names, key=spec.space.common.layout.index)) for names in tables)
+
+
+def _telling(spec: ReleaseSpec, table: Counts) -> list[tuple[str, ...]]:
+    purse = Purse(kind=DiscreteLaplace, cost=spec.generation_budget)
+    common = spec.space.common
+    missing = {name for name, each in zip(common.layout.columns, common.binnings, strict=True) if each.missing is not None}
+    told = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)
+    return [tuple(common.layout.columns[column] for column in columns) for columns in told.tables]
+
+
+def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
+    """The bins of single columns that a relative error leaves the fewest rows of room."""
+    thresholds = [each.threshold for each in spec.criteria if isinstance(each, RelativeMarginalError)]
+    if not thresholds:
+        return
+    counts = {
+        (column, bin_): int(rows)
+        for column in range(len(table.layout.sizes))
+        for bin_, rows in enumerate(table.marginal((column,)).ravel().tolist())
+        if rows
+    }
+    rarest = min(counts.values())
+    near = sorted((rows, place) for place, rows in counts.items() if rows <= _NEAR_TO_RAREST * rarest)
+    for _, (column, bin_) in near[:_MOST_RARE]:
+        scores = " ".join("1" if one == bin_ else "0" for one in range(table.layout.sizes[column]))
+        yield f"{table.layout.columns[column]}[{scores}]"
+
+
+def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
+    """For every line the products of the target and each feature, and of features that hang together."""
+    for criterion in spec.criteria:
+        if not isinstance(criterion, RegressionCoefficients):
+            continue
+        axes = {name: _Axis.of(spec, table, name, own=name in criterion.own_values_of) for name in criterion.columns}
+        for first, second in combinations(criterion.columns, 2):
+            one, other = axes[first], axes[second]
+            if one is None or other is None:
+                continue
+            pair = tuple(sorted(map(table.layout.index, (first, second))))
+            rows = table.marginal(pair)
+            scores = (
+                np.multiply.outer(one.scores, other.scores)
+                if table.layout.index(first) == pair[0]
+                else (np.multiply.outer(other.scores, one.scores))
+            )
+            n = rows.sum()
+            deviation = float(np.sqrt((rows * scores**2).sum() / n))
+            spreads = one.deviation * other.deviation
+            if second != criterion.target and spreads and abs((rows * scores).sum() / n) / spreads < _TIED:
+                continue
+            limit = _number(_CLIPPED * deviation, digits=2)
+            clipped = np.abs(scores).max() > 1.25 * _CLIPPED * deviation
+            yield f"{one.text}:{other.text}" + (f" within -{limit}..{limit}" if clipped else "")
+
+
+class _Axis:
+    """The centred numbers of a column's bins, and how they are written."""
+
+    def __init__(self, text: str, scores: np.ndarray, rows: np.ndarray):
+        self.text, self.scores = text, scores
+        self.deviation = float(np.sqrt((rows * scores**2).sum() / rows.sum()))
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec, table: Counts, name: str, *, own: bool) -> _Axis | None:
+        column = table.layout.index(name)
+        binning: Binning = spec.space.common.binnings[column]
+        numbers = np.array([np.nan if number is None else float(number) for number in binning.numbers])
+        rows = table.marginal((column,)).ravel().astype(float)
+        known = np.isfinite(numbers) & (rows > 0)
+        if known.sum() < 2:
+            return None
+        mean = float((rows[known] * numbers[known]).sum() / rows[known].sum())
+        if own:
+            low, high = _middle(numbers[known], rows[known])
+            centre = float(_number(mean))
+            scores = np.clip(np.where(np.isfinite(numbers), numbers, centre), low, high) - centre
+            return cls(f"{name}({_number(low)}..{_number(high)} - {_number(centre)})", scores, rows)
+        scores = np.array([float(_number(each - mean)) if np.isfinite(each) else 0.0 for each in numbers])
+        return cls(f"{name}[{' '.join(map(_number, scores.tolist()))}]", scores, rows)
+
+
+def _middle(numbers: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """Between which all but one row in a hundred lie."""
+    order = np.argsort(numbers)
+    share = np.cumsum(rows[order]) / rows.sum()
+    return float(numbers[order][np.searchsorted(share, 0.005)]), float(numbers[order][np.searchsorted(share, 0.995)])
+
+
+def _number(value: float, digits: int = 3) -> str:
+    """In plain digits."""
+    text = f"{float(f'{value:.{digits}g}'):f}".rstrip("0").rstrip(".")
+    return "0" if text == "-0" else text

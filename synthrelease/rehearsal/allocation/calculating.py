@@ -1,0 +1,172 @@
+"""Weights by calculation: those with which the criterion that is likeliest to fail is least likely to.
+
+**What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above the
+margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The noise
+of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^2 at epsilon w. Noise
+of different parts is independent, so to first order
+
+    s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^2,    t the epsilon of the test, whose noise has the variance 2 / t^2,
+
+and criterion j is (slack_j - margin(t)) / s_j deviations from failing. The weights are to make the least of these as large as a
+total allows.
+
+**A convex problem.** For a number z of deviations and a test t, the least sum of c_i w_i (c_i tables of a part) that keeps
+s_j^2 <= ((slack_j - margin) / z)^2 for all j is convex in w. Given a price l_j >= 0 for each of these bounds, each weight has
+its own least: w_i^3 = 2 (sum_j l_j u_ji) / c_i. So the dual is a concave function of as many numbers as there are criteria, and
+its largest value is the least sum. z is found by bisection, t by trying.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+import numpy as np
+from scipy.optimize import minimize
+from scipy.stats import norm
+
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, dearer, few_digits
+
+_BISECTIONS = 30
+_MOST_DEVIATIONS = 100.0
+_TESTS = tuple(1.15**power for power in range(-10, 11))
+"""Factors of the test's epsilon that are tried."""
+_REGROUPED = 4
+_SEEN = (0.02, 0.98)
+"""Between which a share of tries is taken to say how far a criterion is from failing."""
+_MOST_CORRECTED = 4.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Effects:
+    """What noise costs criteria on public data.
+
+    Attributes
+    ----------
+    aspects : the places of the J aspects of criteria that are asked (`trying.aspects_of`).
+    slacks : (J,) mean slack without noise.
+    drawn : (J,) its variance without noise.
+    units : (J, I) second moment of what the noise of a part takes from the slack of a criterion, where each table or sum of the
+        part has epsilon 1.
+    """
+
+    aspects: tuple[int, ...]
+    slacks: np.ndarray
+    drawn: np.ndarray
+    units: np.ndarray
+
+    def deviations(self, epsilons: np.ndarray, test: float, margin: float) -> np.ndarray:
+        """(J,) how many deviations every criterion is from failing."""
+        variance = self.drawn + 2 / test**2 + (self.units / epsilons**2).sum(axis=1)
+        return np.asarray((self.slacks - margin) / np.sqrt(variance))
+
+    def cheapest(self, numbers: np.ndarray, deviations: float, test: float, margin: float) -> np.ndarray | None:
+        """(I,) the epsilons of least sum at which every criterion is so many deviations from failing; None where none do.
+
+        Parameters
+        ----------
+        numbers : (I,) how often each epsilon is paid.
+        """
+        bounds = ((self.slacks - margin) / deviations) ** 2 - self.drawn - 2 / test**2
+        if (self.slacks <= margin).any() or (bounds <= 0).any():
+            return None
+        units = self.units / bounds[:, None]  # now every bound is 1
+        scale = math.sqrt(units.max())
+        units = units / scale**2
+
+        def least(prices: np.ndarray) -> np.ndarray:
+            return np.asarray(np.cbrt(2 * (prices @ units) / numbers))
+
+        def dual(prices: np.ndarray) -> tuple[float, np.ndarray]:
+            epsilons = least(prices)
+            return prices.sum() - 1.5 * (numbers * epsilons).sum(), 1 - (units / epsilons**2).sum(axis=1)
+
+        n = len(bounds)
+        start = np.full(n, numbers.sum() / n)
+        found = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(1e-9 * start[0], None)] * n)
+        epsilons = least(found.x)
+        return np.asarray(scale * epsilons * math.sqrt((units / epsilons**2).sum(axis=1).max()))  # within, whatever is left
+
+    def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
+        """The most deviations that the least safe criterion can have at a total for the parts, and the (I,) epsilons."""
+        best, low, high = None, 0.0, _MOST_DEVIATIONS
+        for _ in range(_BISECTIONS):
+            middle = (low + high) / 2
+            epsilons = self.cheapest(numbers, middle, test, margin)
+            if epsilons is not None and (numbers * epsilons).sum() <= total:
+                best, low = (middle, epsilons), middle
+            else:
+                high = middle
+        return best
+
+    def corrected(self, apart: Allocation, divisible: Divisible, tried: Allocation, chances: np.ndarray) -> Effects:
+        """With what noise costs a criterion as much higher or lower as its share of passes among tries of an allocation says.
+
+        To first order the costs are right in proportion; how far a criterion is from failing is seen by tries.
+
+        Parameters
+        ----------
+        apart : the parts of these effects.
+        chances : per aspect how often it passes.
+        """
+        epsilons = np.array([float(weight) for weight in divisible.in_epsilons(tried).weights])
+        margin, test = divisible.margin(tried), float(tried.test)
+        seen = norm.ppf(np.clip(chances[list(self.aspects)], *_SEEN))
+        noise = (self.of_groups(groups_of(tried, apart)).units / epsilons**2).sum(axis=1)
+        still = self.drawn + 2 / test**2
+        wanted = ((self.slacks - margin) / seen) ** 2 - still
+        factors = np.clip(wanted / noise, 1 / _MOST_CORRECTED, _MOST_CORRECTED)
+        unseen = (chances[list(self.aspects)] >= _SEEN[1]) & (factors > 1)
+        return replace(self, units=self.units * np.where(unseen | (self.slacks <= margin), 1.0, factors)[:, None])
+
+    def of_groups(self, groups: Sequence[Sequence[int]]) -> Effects:
+        """Of groups of these parts that share one noise each: at an epsilon, each part has less than alone (theory 9.18)."""
+        units = [float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1) for group in groups]
+        return replace(self, units=np.array(units).T)
+
+
+def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> Allocation | None:
+    """The safest allocation of a total, groups of sums among its choices; None where no weights are enough for a criterion.
+
+    Parameters
+    ----------
+    apart : every sum by itself.
+    effects : of its parts.
+    """
+    found = None
+    for factor in _TESTS:
+        begun = replace(apart, test=few_digits(apart.test * Fraction(factor)))
+        for deviations, allocation in _grouped(divisible, begun, apart, effects):
+            if found is None or deviations > found[0]:
+                found = deviations, allocation
+    return None if found is None else found[1]
+
+
+def _grouped(
+    divisible: Divisible, allocation: Allocation, apart: Allocation, effects: Effects
+) -> Iterator[tuple[float, Allocation]]:
+    """Weights for no groups, for the cheapest groups at these weights, and so on."""
+    total, margin = float(divisible.generation(allocation)), divisible.margin(allocation)
+    if total <= 0:
+        return
+    for _ in range(_REGROUPED):
+        groups = groups_of(allocation, apart)
+        numbers = np.array([part.number for part in allocation.parts], dtype=float)
+        safest = effects.of_groups(groups).safest(numbers, total, float(allocation.test), margin)
+        if safest is None:
+            return
+        deviations, epsilons = safest
+        allocation = replace(allocation, weights=tuple(few_digits(Fraction(epsilon)) for epsilon in epsilons.tolist()))
+        yield deviations, allocation
+        again = allocation.regrouped()
+        if {part.texts for part in again.parts} == {part.texts for part in allocation.parts}:
+            return
+        allocation = again
+
+
+def groups_of(allocation: Allocation, apart: Allocation) -> list[list[int]]:
+    """For each part of an allocation the places of its sums, or its table, in the one that has them by themselves."""
+    places = {(part.field, part.text): place for place, part in enumerate(apart.parts)}
+    return [[places[part.field, text] for text in part.texts] for part in allocation.parts]

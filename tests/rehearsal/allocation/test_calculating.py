@@ -1,0 +1,187 @@
+"""Weights by calculation: against a search of all weights on a grid, groups against their price, effects against known ones."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.rehearsal.allocation import search
+from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
+from synthrelease.rehearsal.allocation.calculating import Effects, calculated
+from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
+from synthrelease.rehearsal.allocation.populations import Populations
+from synthrelease.rehearsal.allocation.search import Search, chances_of, effects_of
+from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
+from synthrelease.rehearsal.parallel import Run
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config, write_data
+from tests.rehearsal.allocation.test_allocating import CHANGES
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write_config(tmp_path_factory.mktemp("calculation"), CHANGES))
+
+
+@pytest.fixture(scope="module")
+def public(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
+    return read_public(write_data(tmp_path_factory.mktemp("data")), spec.schema, spec.input, spec.raw)
+
+
+@contextmanager
+def at_once() -> Iterator[Run]:
+    def run(action, arguments):  # type: ignore[no-untyped-def]
+        yield from (action(*each) for each in arguments)
+
+    yield run
+
+
+def effects(rng: np.random.Generator, criteria: int, parts: int) -> Effects:
+    return Effects(
+        aspects=tuple(range(criteria)),
+        slacks=rng.uniform(20, 200, criteria),
+        drawn=rng.uniform(0, 4, criteria),
+        units=np.exp(rng.normal(0, 2, (criteria, parts))),
+    )
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_cheapest_epsilons_are_those_of_a_search_of_all(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    asked = effects(rng, criteria=4, parts=3)
+    numbers, deviations, test, margin = np.array([1.0, 2.0, 1.0]), 2.5, 0.5, 4.0
+    found = asked.cheapest(numbers, deviations, test, margin)
+    assert found is not None
+    assert (asked.deviations(found, test, margin) >= deviations * (1 - 1e-6)).all()
+    best, steps = math.inf, np.exp(np.linspace(-1.2, 1.2, 61))
+    bounds = ((asked.slacks - margin) / deviations) ** 2 - asked.drawn - 2 / test**2
+    for first, second in product(found[0] * steps, found[1] * steps):
+        left = bounds - asked.units[:, 0] / first**2 - asked.units[:, 1] / second**2
+        if (left > 0).all():
+            best = min(best, first + 2 * second + math.sqrt((asked.units[:, 2] / left).max()))
+    assert (numbers * found).sum() <= best * (1 + 1e-4)
+    assert best <= (numbers * found).sum() * 1.01  # the grid is fine enough to tell
+
+
+def test_what_no_weights_can_mend_is_said() -> None:
+    asked = effects(np.random.default_rng(1), criteria=2, parts=2)
+    assert asked.cheapest(np.ones(2), 2.0, 0.5, float(asked.slacks.min())) is None
+    assert asked.cheapest(np.ones(2), 2.0, 1e-3, 1.0) is None  # the test's own noise is too much
+
+
+def test_the_safest_epsilons_use_the_total_and_leave_no_criterion_behind() -> None:
+    asked = effects(np.random.default_rng(2), criteria=3, parts=4)
+    numbers = np.array([1.0, 1.0, 3.0, 1.0])
+    safest = asked.safest(numbers, 2.0, 0.5, 4.0)
+    assert safest is not None
+    deviations, epsilons = safest
+    assert (numbers * epsilons).sum() == pytest.approx(2.0, rel=1e-3)
+    assert asked.deviations(epsilons, 0.5, 4.0).min() == pytest.approx(deviations, rel=1e-3)
+    for other in np.random.default_rng(3).dirichlet(np.ones(4), 2_000) * 2.0:
+        assert asked.deviations(other / numbers, 0.5, 4.0).min() <= deviations * (1 + 1e-3)
+
+
+def test_a_group_has_the_noise_of_its_size() -> None:
+    asked = effects(np.random.default_rng(4), criteria=2, parts=3)
+    grouped = asked.of_groups([[0, 2], [1]])
+    assert grouped.units[:, 0] == pytest.approx(2 * (asked.units[:, 0] + asked.units[:, 2]))  # (m + 1)(m + 2) / 6 = 2
+    assert grouped.units[:, 1] == pytest.approx(asked.units[:, 1])
+
+
+def test_sums_that_cost_the_same_share_a_noise_and_the_total_is_kept(spec: ReleaseSpec) -> None:
+    divisible = Divisible.of(spec, Fraction(3))
+    parts = tuple(MeasuredPart(field="sums", place=place, texts=(f"year[0 0 {place} 1]",)) for place in range(4))
+    apart = Allocation(parts=parts, weights=(Fraction(1, 10),) * 4, test=Fraction(1))
+    asked = Effects(aspects=(0, 1), slacks=np.full(2, 60.0), drawn=np.ones(2), units=np.array([[9.0] * 4, [1.0] * 4]))
+    found = calculated(divisible, apart, asked)
+    assert found is not None
+    assert [sorted(part.texts) for part in found.parts] == [sorted(part.text for part in parts)]
+    assert float(sum(found.weights)) == pytest.approx(float(divisible.generation(found)), rel=0.01)
+
+
+def test_only_the_loud_measurements_have_noise_of_their_deviation() -> None:
+    values = np.zeros(1_000, dtype=np.int64)
+    entropy = NoiseOfOnePart(1, loud=range(1, 3), factor=2)
+    drawn = [entropy.add_laplace(values, 50.0) for _ in range(4)]
+    assert not drawn[0].any()
+    assert not drawn[3].any()
+    stop = -math.expm1(-1 / 50)
+    deviation = math.sqrt(2 * (1 - stop)) / stop  # of the difference of two geometric variables
+    for one in drawn[1:3]:
+        assert set(np.abs(one).tolist()) == {round(2 * deviation)}
+        assert abs(one.mean()) < 5 * 2 * deviation / math.sqrt(1_000)
+
+
+def test_effects_are_what_noise_takes_from_the_slack(spec: ReleaseSpec, public: Counts) -> None:
+    """Slacks of known deviations; the one that asks nothing, and what populations differ by, have no part in it."""
+    rng = np.random.default_rng(5)
+
+    def tried(losses: np.ndarray) -> list[Try]:
+        return [
+            Try(population=population, number=number, excess=0.0, good=True, aspects=tuple(slack), reached=())
+            for population in range(4)
+            for number, slack in enumerate(np.array([50.0 + population, math.inf, 90.0]) + losses[population])
+        ]
+
+    def drawing(size: float) -> np.ndarray:
+        return rng.normal(0, size, (4, 500, 3))
+
+    asked = effects_of([tried(drawing(0.5)), tried(drawing(0.5) + drawing(1) * [6, 0, 2])], np.array([0.25]))
+    assert asked is not None
+    assert asked.aspects == (0, 2)  # the one in between asks nothing
+    assert asked.slacks == pytest.approx([50, 90], abs=0.2)
+    assert asked.drawn == pytest.approx([0.25, 0.25], rel=0.2)
+    assert asked.units[:, 0] == pytest.approx([36 * 0.25**2, 4 * 0.25**2], rel=0.15)
+
+
+def test_tries_of_one_part_have_its_noise_alone(spec: ReleaseSpec, public: Counts) -> None:
+    populations = Populations(public=public, priors={}, seed=1)
+    quiet = run_tries(spec, populations, 1, 0, range(6), range(0))
+    loud = run_tries(spec, populations, 1, 0, range(6), range(0, 4), 4)
+    assert np.mean([one.aspects[0] for one in loud]) < np.mean([one.aspects[0] for one in quiet])
+
+
+def test_the_share_of_passes_is_over_the_noise_of_the_test(spec: ReleaseSpec) -> None:
+    assert spec.joint_test is not None
+    margin, epsilon = spec.joint_test.margin, float(spec.joint_test.epsilon)
+    slacks = [(margin, math.inf), (margin + 2 / epsilon, math.inf), (margin - 2 / epsilon, math.inf)]
+    tries = [Try(population=0, number=0, excess=0, good=True, aspects=each, reached=()) for each in slacks]
+    chances = chances_of(tries, spec)
+    assert chances[0] == pytest.approx(0.5)
+    assert math.isnan(chances[1])
+
+
+@pytest.mark.slow
+def test_parts_that_the_criteria_ask_for_are_found_from_the_files_alone(spec: ReleaseSpec, public: Counts) -> None:
+    divisible = Divisible.of(with_columns(spec))
+    with at_once() as run:
+        looking = Search(divisible, Populations(public=public, priors={}, seed=1), run, seed=1)
+        found = asked_parts(divisible.spec, public, looking.rooms)
+    (generator,) = found.space.generators
+    names = {part.text for part in Divisible.of(found).start.parts}
+    assert set(spec.space.common.layout.columns) <= names  # every column is measured by itself
+    assert generator.family == "marginals"
+    assert not list(generator.mistakes(found.space.common.layout, []))
+
+
+@pytest.mark.slow
+def test_calculated_weights_better_a_bad_allocation(public: Counts, tmp_path: Path) -> None:
+    spec = load_spec(write_config(tmp_path, CHANGES | {"threshold = 0.9\nepsilon = 0.5": "threshold = 0.08\nepsilon = 0.1"}))
+    divisible = Divisible.of(spec)
+    with at_once() as run:
+        looking = Search(divisible, Populations(public=public, priors={}, seed=1), run, seed=1)
+        found = looking._calculated(divisible.start)
+        assert found
+        tries = looking._compared([divisible.start, found[-1]], range(4, 8), 8, "")
+    before, after = (float(search.success(spec, one).mean()) for one in tries)
+    assert after > before + 0.05
