@@ -184,7 +184,7 @@ def test_five_points_more_are_what_published_tables_are_worth() -> None:
 
 
 def test_the_prior_weight_that_keeps_most_is_drafted() -> None:
-    """A draft of few rows at much noise: raced by hand, the drafted weight keeps as much as the best, and more than the usual."""
+    """Few rows at much noise: by other fits, too, the chosen weight keeps as much as the best, and more than the usual."""
     raced = race(table(700, columns=4, bins=3), Promise(pure=True))
     best = raced.cheapest(Fraction(5), OTHERS)
     purse = Purse(kind=DiscreteLaplace, cost=Fraction(1, 2))
