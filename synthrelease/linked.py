@@ -15,10 +15,10 @@ from typing import Literal
 
 import numpy as np
 
-NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.)?[^\W\d]\w*(?:\.\w+)?")
-"""In a condition: a text in quotes, or a name, with a level behind a point, and "first." before that of the first member."""
+NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:\.\w+)?")
+"""In a condition: a text in quotes, or a name, with a level behind a point; `first.` or `other.` before another member's."""
 
-FIRST = "first."
+FIRST, OTHER = "first.", "other."
 
 ABSENT = "absent"
 """The label of a slot that no member fills, where a column of members has no bin of missing values."""
@@ -118,13 +118,19 @@ class Linked:
         return [name for name in names if name not in self.of_members]
 
 
-def in_slot(text: str, names: Container[str], place: int) -> str:
-    """A condition on columns of a member, on those of the member at this place, from 1; first.NAME is the first one's."""
+def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:
+    """A condition on columns of a member, on those of the member at this place, from 1.
+
+    Parameters
+    ----------
+    other : the place of the member whose columns other.NAME are; first.NAME are the first one's.
+    """
+    places = {FIRST: 1, OTHER: other or place, "": place}
 
     def named(match: re.Match[str]) -> str:
-        of_first = match[0].startswith(FIRST)
-        name, point, level = match[0].removeprefix(FIRST).partition(".")
-        return f"{slot_name(name, 1 if of_first else place)}{point}{level}" if name in names else match[0]
+        prefix = next((each for each in (FIRST, OTHER) if match[0].startswith(each)), "")
+        name, point, level = match[0].removeprefix(prefix).partition(".")
+        return f"{slot_name(name, places[prefix])}{point}{level}" if name in names else match[0]
 
     return NAME_OR_TEXT.sub(named, text)
 

@@ -9,23 +9,40 @@ CONTENTS = f"{ROWS}::test_every_content_of_a_key_becomes_the_record_that_the_rul
 BUNDLE = "tests/parts/test_members.py"
 
 RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
+TWO = (f"{BUNDLE}::test_a_rule_for_two_members_is_about_every_two",)
 
 OF_MEMBERS = (
     Mutation(
         name="members: a rule holds in a slot that no member fills",
         breaks="roots with few members are left out for a member that they do not have",
         place="parts.members.wide:_of_member",
-        old='place > table.least and ("missing" in words or (of_more and words & {"or", "not"}))',
+        old='needed > table.least and ("missing" in words or (of_more and words & {"or", "not"}))',
         new="False",
         tests=RULES,
     ),
     Mutation(
         name="members: the first one is compared with itself",
         breaks="roots that are left out by a rule about all other members",
-        place="parts.members.wide:wide_record",
-        old="place > 1 or not of_others(rule)",
-        new="True",
+        place="parts.members.wide:_of_members",
+        old="2 if of_others(rule) else 1",
+        new="1",
         tests=RULES,
+    ),
+    Mutation(
+        name="members: a rule for two members is asked of neighbours alone",
+        breaks="a root with two such members is released when another member stands between them",
+        place="parts.members.wide:_of_members",
+        old="each != place",
+        new="abs(each - place) == 1",
+        tests=TWO,
+    ),
+    Mutation(
+        name="members: two members are asked in one order",
+        breaks="a root whose later member is the first of the two is released",
+        place="parts.members.wide:_of_members",
+        old='frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])',
+        new="frozenset([str(sorted((place, other or 0)))])",
+        tests=TWO,
     ),
     Mutation(
         name="members: a key with two roots is kept",

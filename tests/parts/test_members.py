@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections import Counter
 from collections.abc import Callable
-from itertools import pairwise
+from itertools import pairwise, permutations
 from pathlib import Path
 from xml.etree import ElementTree
 
@@ -469,11 +469,57 @@ def test_released_members_keep_a_rule_about_the_first_one(tmp_path: Path) -> Non
             assert (each["age"], rents[key]) != ("3", "0")
 
 
+TWO: dict[str, Callable[[tuple[str, str], tuple[str, str], tuple[str, str, str]], bool]] = {
+    "work == 'yes' and other.work == 'yes'": lambda one, other, _: one[1] == other[1] == "yes",
+    "age == 3 and other.age == 1": lambda one, other, _: (one[0], other[0]) == ("3", "1"),
+    "age == 2 and other.age == 0 and rent == 1": lambda one, other, root: (one[0], other[0], root[1]) == ("2", "0", "1"),
+    "age == 3 and (other.age == 0 or other.work is missing)": lambda one, other, _: (
+        one[0] == "3" and (other[0] == "0" or other[1] == "")
+    ),
+}
+
+
+@pytest.mark.parametrize("rule", TWO)
+def test_a_rule_for_two_members_is_about_every_two(rule: str, tmp_path: Path) -> None:
+    """Against every ordered pair of the first three members of every household."""
+    roots, members = some_households()
+    own: dict[str, list[tuple[str, str, str]]] = {key: [] for key, _, _ in roots}
+    for key, number, age, work in members:
+        own[key].append((number, age, work))
+    kept = 0
+    for root in roots:
+        persons = [(age, work) for _, age, work in sorted(own[root[0]])[:3]]
+        kept += not any(TWO[rule](one, other, root) for one, other in permutations(persons, 2))
+    files = write_tables(tmp_path, roots, members)
+    spec = load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule, "most = 2": "most = 3"}))
+    found = read_public(Source.of(files[0], members=files[1]), spec.schema, spec.input, spec.raw)
+    assert found.total == kept
+    assert 0 < kept < len(roots)
+    assert any(len(persons) > 2 for persons in own.values())
+
+
+def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
+    changes = {"age == 0 and work == 'yes'": "age == 3 and other.age == 1", "most = 2": "most = 3"}
+    roots, members = write_tables(tmp_path, *some_households())
+    spec = load_spec(write_households(tmp_path, changes))
+    tries = (release(spec, Source.of(roots, members=members)) for _ in range(5))  # one in 25 ends with nothing
+    found = next(each for each in tries if each is not None)
+    write_bundle(found, tmp_path / "out")
+    assert problems(tmp_path / "out") == ""
+    own: dict[str, list[str]] = {}
+    for row in rows_of(tmp_path / "out" / "members.csv"):
+        own.setdefault(row["hh"], []).append(row["age"])
+    assert not any({"1", "3"} <= set(ages) for ages in own.values())
+    assert {age for ages in own.values() for age in ages} >= {"1", "3"}
+    assert any(len(ages) == 3 for ages in own.values())
+
+
 @pytest.mark.parametrize(
     ("rule", "message"),
     [
-        ("ages == 0", "columns of members, of the first one, or of roots .* found 'ages'"),
+        ("ages == 0", "columns of members, of the first or another one, or of roots .* found 'ages'"),
         ("age == 0 and first.rent == 1", "found 'first.rent'"),
+        ("age == 0 and other.rent == 1", "found 'other.rent'"),
         ("rent == 3 and first.age == 1", "a column of a member .* stands in .*rules.*; found none"),
     ],
 )

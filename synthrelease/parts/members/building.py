@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
-from synthrelease.linked import FIRST, Linked
+from synthrelease.linked import FIRST, OTHER, Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.parts.members.wide import CONNECTIVES, words_of
 from synthrelease.specification.categories import ColumnError
@@ -65,24 +65,28 @@ class MembersBuilding(Building[MembersTable, Linked]):
             self._check_column(f"members.columns.{name}", name, column, release, problems)
         for place, rule in enumerate(table.rules):
             self._check_rule(f"members.rules[{place}].never", rule, table, release, problems)
-        if "first" in table.columns:
-            problems.add("members.columns", "another name: first.NAME in a rule is NAME of the first member", "'first'")
+        for word, whose in ((FIRST, "the first member"), (OTHER, "another member")):
+            if (name := word.rstrip(".")) in table.columns:
+                problems.add("members.columns", f"another name: {word}NAME in a rule is NAME of {whose}", repr(name))
 
     def _check_rule(self, path: str, rule: RuleTable, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
         words = words_of(rule) - set(CONNECTIVES)
-        of_first = {word.removeprefix(FIRST).partition(".")[0] for word in words if word.startswith(FIRST)}
-        others = {word.partition(".")[0] for word in words if not word.startswith(FIRST)}
-        known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), table.size, *release.columns]
-        wrong = [*sorted(others - {table.size, *table.columns, *release.columns})]
-        wrong += [f"{FIRST}{name}" for name in sorted(of_first - set(table.columns))]
+        prefixed = {word for word in words if word.startswith((FIRST, OTHER))}
+        others = {word.partition(".")[0] for word in words - prefixed}
+        known = [*table.columns, *(f"{FIRST}{name}" for name in table.columns), *(f"{OTHER}{name}" for name in table.columns)]
+        known += [table.size, *release.columns]
+        wrong = sorted(others - {table.size, *table.columns, *release.columns})
+        wrong += sorted(word for word in prefixed if word.split(".")[1] not in table.columns)
         if wrong:
-            problems.add(path, f"columns of members, of the first one, or of roots ({listing(known)})", listing(wrong))
+            problems.add(
+                path, f"columns of members, of the first or another one, or of roots ({listing(known)})", listing(wrong)
+            )
         elif not others & set(table.columns):
             problems.add(
                 path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
             )
-        if of_first and table.most == 1:
-            problems.add(path, "two members of a root at least, where a rule names the first one", "most = 1")
+        if prefixed and table.most == 1:
+            problems.add(path, "two members of a root at least, where a rule names the first or another one", "most = 1")
 
     def _check_column(self, path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
         if not name.isidentifier():

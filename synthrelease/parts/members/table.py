@@ -39,8 +39,9 @@ class MembersTable(SpecTable):
         the first member is NAME_1, that of the second NAME_2, and so on.
         Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
     rules : what must never occur in a member, as [[rules]]: a root with such a member is left out. A rule may name columns of
-        the root as well, and as first.NAME those of the first member: it is then about all others.
-        Example: `rules = [{ never = "relation == 'child' and first.age < 15" }]`.
+        the root as well, and as first.NAME those of the first member (it is then about all others) or as other.NAME those of
+        another one (about every two members).
+        Example: `rules = [{ never = "relation == 'spouse' and other.relation == 'spouse'" }]`.
     """
 
     key: str = Field(min_length=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal, Protocol
 
-from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, in_slot, of_member, slot_name
+from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
 CONNECTIVES = ("and", "or", "not", "in", "is", "missing")
@@ -45,7 +45,8 @@ def wide_record(
             name = slot_name(plain, place)
             wide[name] = _of_slot(column, plain, place, missing)
             all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
-        all_rules += [_of_member(rule, table, place) for rule in table.rules if place > 1 or not of_others(rule)]
+    for rule in table.rules:
+        all_rules += _of_members(rule, table)
     return wide, all_rules
 
 
@@ -88,7 +89,7 @@ def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: boo
 
 
 def words_of(rule: RuleTable) -> set[str]:
-    """The words of a rule, texts in quotes left out; with `first.` before what is the first member's."""
+    """The words of a rule, texts in quotes left out; with `first.` or `other.` before what is another member's."""
     return {match[0] for match in NAME_OR_TEXT.finditer(rule.never) if match[0][0] not in "'\""}
 
 
@@ -97,15 +98,33 @@ def of_others(rule: RuleTable) -> bool:
     return any(word.startswith(FIRST) for word in words_of(rule))
 
 
-def _of_member(rule: RuleTable, table: MembersSettings, place: int) -> RuleTable:
-    """A rule for a member, of the one at this place. It says nothing of a slot without a member.
+def of_two(rule: RuleTable) -> bool:
+    """Whether a rule names another member, so that it is about every two."""
+    return any(word.startswith(OTHER) for word in words_of(rule))
+
+
+def _of_members(rule: RuleTable, table: MembersSettings) -> Iterator[RuleTable]:
+    """A rule for every member, for all but the first one, or for every two of them, the one before the other and after it."""
+    places = range(2 if of_others(rule) else 1, table.most + 1)
+    seen: set[frozenset[str]] = set()
+    for place in places:
+        for other in [each for each in range(1, table.most + 1) if each != place] if of_two(rule) else [None]:
+            found = _of_member(rule, table, place, other)
+            said = frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])
+            if said not in seen:  # of two members who are named alike the order is of no matter
+                seen.add(said)
+                yield found
+
+
+def _of_member(rule: RuleTable, table: MembersSettings, place: int, other: int | None) -> RuleTable:
+    """A rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
     true, a root, the first member, or that a value is missing, the number of members comes before it.
     """
     words = words_of(rule)
-    never = in_slot(rule.never, table.columns, place)
+    never, needed = in_slot(rule.never, table.columns, place, other), max(place, other or 0)
     of_more = not {word.partition(".")[0] for word in words} <= {*table.columns, *CONNECTIVES}
-    if place > table.least and ("missing" in words or (of_more and words & {"or", "not"})):
-        never = f"{table.size} >= {place} and ({never})"
+    if needed > table.least and ("missing" in words or (of_more and words & {"or", "not"})):
+        never = f"{table.size} >= {needed} and ({never})"
     return rule.model_copy(update={"never": never})
