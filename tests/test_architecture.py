@@ -430,7 +430,8 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
         and {"SystemEntropy", "SeededEntropy", "NoNoise"} & {getattr(base, "id", "") for base in node.bases}
     }
     audits = {"sensitivity.py", "noise_cases.py", "left_out_rows.py", "answers.py", "library_losses.py"}
-    assert subclasses == {ENTROPY, "rehearsal/closer_look.py", *(f"audit/{name}" for name in audits)}
+    of_rehearsals = {"rehearsal/closer_look.py", "rehearsal/allocation/trying.py"}
+    assert subclasses == {ENTROPY, *of_rehearsals, *(f"audit/{name}" for name in audits)}
     assert files_where(calls("NoiselessEntropy")) == {"rehearsal/closer_look.py"}
 
 
@@ -562,7 +563,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 11_250
+MOST_LINES = 11_300
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 

@@ -102,11 +102,11 @@ def allocation_lines(found: Found) -> str:
     """The settings of the proposed allocation, ready for the specification."""
     texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
-    prior_weight = next(iter(found.divisible.spec.space.generators)).model_dump()["prior_weight"]
+    generator = found.divisible.spec.space.generators[0]
     generation = decimal_text(found.divisible.generation(found.chosen))
     return (
-        f'[[generators]]\nfamily = "marginals"            # weights are thousandths of epsilon\n{settings}\n'
-        f"prior_weight = {prior_weight:g}\n\n"
+        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of epsilon\n{settings}\n'
+        f"prior_weight = {generator.model_dump()['prior_weight']:g}\n\n"
         f"[budget]\ngeneration = {generation}\n\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
     )

@@ -47,7 +47,7 @@ def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
     """The specification with one generator that measures these, in equal shares."""
     tables = " + ".join(part.text for part in parts if part.field == "tables")
     sums = " + ".join(part.text for part in parts if part.field == "sums") or None
-    generator = Marginals(family="marginals", tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
+    generator = Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
     return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
 
 

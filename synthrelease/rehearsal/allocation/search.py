@@ -125,16 +125,18 @@ class Search:
         ----------
         goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
         """
-        first = self._divisible.start
+        first, given = self._divisible.start, self._divisible.total
         begun = [first]
         for _ in range(_CALCULATIONS):
             begun += self._calculated(begun[-1])
-        for _ in range(_CALCULATIONS if goal is not None else 0):
-            self._divisible = replace(self._divisible, total=self._least_total(self._best(begun), goal or 0.0))
-            begun = [allocation for allocation in begun if self._possible(allocation)]
-            begun += self._calculated(begun[-1] if begun else first)
+        if goal is not None:
+            begun = [self._at_least_total(self._best(begun), goal)]
+            begun += self._calculated(begun[0])
         path = [*begun, *self._climbed(self._best(begun))[1:]]
         chosen = self._best(path)
+        if goal is not None:
+            chosen = self._at_least_total(chosen, goal)
+            first = self._scaled(first, self._divisible.total / given)
         judging = range(POPULATIONS, 2 * POPULATIONS)
         as_is = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
         others = self._compared([first, chosen], judging, _JUDGED, "judged on other populations")
@@ -180,19 +182,26 @@ class Search:
                 step /= 2
         return path
 
-    def _least_total(self, allocation: Allocation, goal: float) -> Fraction:
-        """The least total, in steps of a tenth, at which tries reach the goal; the test gets the same part of it."""
+    @staticmethod
+    def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
+        """For a total that is so many times larger: the test gets the same part of it."""
+        return replace(allocation, test=few_digits(allocation.test * factor))
+
+    def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
+        """The allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from here on."""
         given, start = self._divisible, self._divisible.total
 
-        def reached(step: int) -> bool:
+        def at(step: int) -> Allocation:
             total = few_digits(start * Fraction(_STEP) ** step)
             self._divisible = replace(given, total=total)
-            scaled = replace(allocation, test=few_digits(allocation.test * Fraction(_STEP) ** step))
+            return self._scaled(allocation, total / start)
+
+        def reached(step: int) -> bool:
+            scaled = at(step)
             if not self._possible(scaled):
                 return False
-            tries = self._compared(
-                [scaled], range(POPULATIONS), 2 * _PER_POPULATION, f"epsilon {float(self._divisible.total):g}"
-            )
+            phase = f"epsilon {float(self._divisible.total):g}"
+            tries = self._compared([scaled], range(POPULATIONS), 4 * _PER_POPULATION, phase)
             return float(success(self._spec(scaled), tries[0]).mean()) >= goal
 
         step = 0
@@ -201,8 +210,7 @@ class Search:
                 step -= 1
         else:
             step = next((step for step in range(1, _MOST_STEPS + 1) if reached(step)), _MOST_STEPS)
-        self._divisible = given
-        return few_digits(start * Fraction(_STEP) ** step)
+        return at(step)
 
     def rooms(self, spec: ReleaseSpec) -> np.ndarray:
         """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.

@@ -11,7 +11,6 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.marginals import RelativeMarginalError
-from synthrelease.criteria.marginals.mechanism import bins_inside, one_way
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
@@ -123,6 +122,8 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
     The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
     from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
     """
+    from synthrelease.criteria.marginals.mechanism import bins_inside, one_way
+
     found: list[float] = []
     for criterion, slack in zip(spec.criteria, slacks, strict=True):
         if isinstance(criterion, RelativeMarginalError):

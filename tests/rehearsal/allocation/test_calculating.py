@@ -185,3 +185,22 @@ def test_calculated_weights_better_a_bad_allocation(public: Counts, tmp_path: Pa
         tries = looking._compared([divisible.start, found[-1]], range(4, 8), 8, "")
     before, after = (float(search.success(spec, one).mean()) for one in tries)
     assert after > before + 0.05
+
+
+@pytest.mark.slow
+def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between a total at which tries seldom succeed and one at which they nearly always do; the chosen one is not far above."""
+    monkeypatch.setattr(search, "_MOST_STAGES", 0)
+    monkeypatch.setattr(search, "_CALCULATIONS", 1)
+    monkeypatch.setattr(search, "_JUDGED", 4)
+    spec = load_spec(write_config(tmp_path, CHANGES | {"threshold = 0.9\nepsilon = 0.5": "threshold = 0.08\nepsilon = 0.1"}))
+    with at_once() as run:
+        populations = Populations(public=public, priors={}, seed=1)
+        looking = Search(Divisible.of(spec, Fraction(8)), populations, run, seed=1)
+        found = looking.found(0.8)
+        assert found.divisible.total != 8
+        assert found.chosen_as_is.success > 0.6
+        cheap = Search(Divisible.of(spec, found.divisible.total / 2), populations, run, seed=1)
+        half = cheap._scaled(found.chosen, Fraction(1, 2))
+        tries = cheap._compared([half], range(4), 8, "")[0]
+    assert float(search.success(cheap._spec(half), tries).mean()) < 0.8
