@@ -151,6 +151,6 @@ def difference(before: Texts, after: Texts) -> str:
     ]
     lines: list[str] = []
     for old, new, name in pairs:
-        texts = [each.decode("utf-8", "replace").splitlines() for each in (old, new)]
-        lines += difflib.unified_diff(*texts, f"{name} (before)", f"{name} (now)", lineterm="", n=1)
+        first, second = (each.decode("utf-8", "replace").splitlines() for each in (old, new))
+        lines += difflib.unified_diff(first, second, f"{name} (before)", f"{name} (now)", lineterm="", n=1)
     return "\n".join(lines)

@@ -24,7 +24,7 @@ def columns(spec: ReleaseSpec, public: PublicFile | None, wanted: str) -> dict[s
     for number, column in enumerate(spec.schema.columns):
         if low not in f"{column.name} {column.description}".lower():
             continue
-        texts = {} if public is None else public.columns.get(column.source or column.name, {})
+        texts: Mapping[str | None, int] = {} if public is None else public.columns.get(column.source or column.name, {})
         lines.append(
             {
                 "name": column.name,
