@@ -17,7 +17,7 @@ from synthrelease.specification.spec import load_changed
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration
 
 MOST_KEPT = 20
-"""Texts that are kept to show what an editor changed."""
+"""BothTexts that are kept to show what an editor changed."""
 
 
 class Moved(SynthreleaseError):
@@ -29,7 +29,7 @@ class Moved(SynthreleaseError):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Texts:
+class BothTexts:
     """What both files hold at one moment.
 
     Attributes
@@ -56,15 +56,15 @@ class DeskFiles:
     def __init__(self, path: Path):
         self.path = path
         self._lock = threading.Lock()
-        self._kept: dict[str, Texts] = {}
-        self._before: tuple[str, Texts] | None = None
+        self._kept: dict[str, BothTexts] = {}
+        self._before: tuple[str, BothTexts] | None = None
 
-    def texts(self) -> Texts:
+    def texts(self) -> BothTexts:
         """What the files hold now. Raises SpecError or OSError where they cannot be read."""
         content = self.path.read_bytes()
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
-        found = Texts(
+        found = BothTexts(
             configuration=content, acceptance=acceptance_path.read_bytes(), file=file, acceptance_path=acceptance_path
         )
         self._kept[found.seen] = found
@@ -72,7 +72,7 @@ class DeskFiles:
             del self._kept[next(iter(self._kept))]
         return found
 
-    def spec(self, texts: Texts) -> ReleaseSpec:
+    def spec(self, texts: BothTexts) -> ReleaseSpec:
         return load_changed(self.path, texts.configuration, texts.acceptance)
 
     def edit(self, seen: str, place: str, edits: Sequence[Edit]) -> None:
@@ -114,19 +114,19 @@ class DeskFiles:
                 }
             )
 
-    def last_change(self, texts: Texts) -> str:
+    def last_change(self, texts: BothTexts) -> str:
         """The lines of the last edit; empty where the files were changed since."""
         if self._before is None or self._before[0] != texts.seen:
             return ""
         return difference(self._before[1], texts)
 
-    def _as_seen(self, seen: str) -> Texts:
+    def _as_seen(self, seen: str) -> BothTexts:
         texts = self.texts()
         if texts.seen != seen:
             raise Moved(difference(self._kept[seen], texts) if seen in self._kept else "")
         return texts
 
-    def _overriding(self, texts: Texts, edits: Sequence[Edit]) -> list[Edit]:
+    def _overriding(self, texts: BothTexts, edits: Sequence[Edit]) -> list[Edit]:
         """With the other lines of a table that this file takes from the one it extends, because a table overrides whole."""
         found = list(edits)
         for name in dict.fromkeys(str(edit.path[0]) for edit in edits):
@@ -143,7 +143,7 @@ class DeskFiles:
 _INHERITED = "The {what} stands in {base}, which this file extends. Nothing was written: open that file, or copy it here."
 
 
-def difference(before: Texts, after: Texts) -> str:
+def difference(before: BothTexts, after: BothTexts) -> str:
     """The lines that differ, as `diff -u` shows them."""
     pairs = [
         (before.configuration, after.configuration, after.file.path.name),
