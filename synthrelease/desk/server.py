@@ -88,9 +88,9 @@ class Desk:
 
     def card(self) -> Response:
         """The card of the published folder, under a policy of its own."""
-        if self.folder is None or not (self.folder / "card.html").is_file():
+        if self.folder is None or not (self.folder / "README.html").is_file():
             return PlainTextResponse("No card was opened.", 404)
-        return HTMLResponse((self.folder / "card.html").read_bytes(), headers={"content-security-policy": CARD})
+        return HTMLResponse((self.folder / "README.html").read_bytes(), headers={"content-security-policy": CARD})
 
 
 def _number(text: str) -> str:
