@@ -21,6 +21,7 @@ from synthrelease.cli.committing import commit
 from synthrelease.cli.comparing import compare
 from synthrelease.cli.demonstrating import demo
 from synthrelease.cli.describing import schema
+from synthrelease.cli.desking import desk
 from synthrelease.cli.drafting import init, leave_out
 from synthrelease.cli.estimating import estimate
 from synthrelease.cli.planning import check, plan
@@ -61,6 +62,7 @@ for command in (
     card,
     keygen,
     audit,
+    desk,
 ):
     app.command(cls=QuietCommand)(command)
 app.add_typer(accounting.app, name="ledger")

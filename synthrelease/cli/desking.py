@@ -1,0 +1,58 @@
+"""desk: a local page over the two files. Opens no private file."""
+
+from __future__ import annotations
+
+import socket
+import sys
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from synthrelease.cli.terminal import Config
+from synthrelease.errors import InputError
+
+
+def desk(
+    config: Config,
+    data: Annotated[str | None, typer.Option("--data", metavar="PUBLIC", help="A public file, for the pictures.")] = None,
+    release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="A published folder to look at.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the loopback address; 0 takes a free one.")] = 0,
+    no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
+) -> None:
+    """Edit the configuration and the acceptance file on a local web page. Opens no private file and needs no network.
+
+    Each control writes one line; comments stay. Only this machine can reach the page, and only by the printed address.
+    """
+    try:
+        import uvicorn
+
+        from synthrelease.desk.server import Desk, application
+    except ImportError:
+        raise InputError("The desk needs the extra `desk`: pip install 'synthrelease[desk]'.") from None
+    from synthrelease.desk.files import DeskFiles
+    from synthrelease.drafting.public_file import read_public_file
+
+    files = DeskFiles(Path(config))
+    files.spec(files.texts())
+    if release is not None and not (release / "release.json").is_file():
+        raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
+    public = None if data is None else read_public_file(data)
+    listener = socket.socket()
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind(("127.0.0.1", port))
+        listener.listen()
+    except OSError as error:
+        listener.close()
+        raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Leave --port out.") from None
+    origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
+    guarded = application(Desk(files, public, release), origin)
+    address = f"{origin}/?token={guarded.token}"
+    print(address, flush=True)
+    if not no_open:
+        webbrowser.open(address)
+    server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off"))
+    print("Stop the desk with Ctrl+C.", file=sys.stderr)
+    server.run(sockets=[listener])
