@@ -6,7 +6,7 @@ set -euo pipefail
 cd "$(dirname "$0")/.."
 options=(--quiet --universal --python-version 3.11 --no-header --no-annotate)
 full=$(mktemp)
-uv pip compile "${options[@]}" pyproject.toml --extra smartnoise --extra audit --extra cluster --extra formats --extra catalogue --extra database --extra test -c <(echo "torch==2.13.0") -o "$full"
+uv pip compile "${options[@]}" pyproject.toml --extra smartnoise --extra audit --extra cluster --extra formats --extra catalogue --extra database --extra desk --extra test -c <(echo "torch==2.13.0") -o "$full"
 uv pip compile "${options[@]}" pyproject.toml -c "$full" -o requirements/core.txt
 uv pip compile "${options[@]}" pyproject.toml --extra docs -c "$full" -o requirements/docs.txt
 uv pip compile "${options[@]}" pyproject.toml <(printf '%s\n' pytest pytest-xdist hypothesis jsonschema mpmath ruff mypy) -c "$full" -o requirements/quick.txt

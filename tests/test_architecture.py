@@ -343,7 +343,16 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
         "smtplib",
     }
     banned = pickles | connections | {"subprocess", "webbrowser", "xmlrpc", "imaplib", "poplib", "pty"}
-    assert {path for path, tree in TREES.items() if banned & {name.split(".")[0] for name in imported(tree)}} == set()
+    found = {path: banned & {name.split(".")[0] for name in imported(tree)} for path, tree in TREES.items()}
+    # the desk listens on the loopback address, in a process that opens no private file; of urllib it has the parser of forms
+    assert {path: names for path, names in found.items() if names} == {
+        "cli/desking.py": {"socket", "webbrowser"},
+        "desk/guard.py": {"urllib"},
+        "desk/server.py": {"urllib"},
+    }
+    assert {name for path in ("desk/guard.py", "desk/server.py") for name in imported(TREES[path]) if "urllib" in name} <= {
+        "urllib.parse", "urllib.parse.parse_qs", "urllib.parse.parse_qsl"
+    }  # fmt: skip
 
 
 def test_a_database_is_opened_by_the_two_readers_of_databases_alone() -> None:
@@ -657,8 +666,8 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
         ("import synthrelease; synthrelease.load({folder!r})", 53),
         (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 103),
         (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 75),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 123),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 94),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 124),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 95),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )
