@@ -1,4 +1,4 @@
-"""Mutations of what a law of the number of rounds costs, and of the loop that draws one."""
+"""Mutations of what a law of the number of rounds costs, of the loop that draws one, and of weights by calculation."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ NOT_BELOW = f"{PRICES}::test_the_price_is_the_largest_ratio_and_less_than_a_mill
 CELLS = f"{PRICES}::test_no_cell_is_bounded_below_a_value_inside_it"
 REFUSED = f"{PRICES}::test_what_is_no_law_is_refused"
 TABLE, LOOP = "tests/specification/test_selection_table.py", "tests/releasing/test_selection.py"
+CALCULATED = "tests/rehearsal/allocation/test_calculating.py"
 
 OF_PRICES = (
     Mutation(
@@ -250,5 +251,37 @@ OF_PRICES = (
         old="select_hidden(run_round, rule.rounds, jobs)",
         new="select(run_round, Fraction(1, 2), jobs)",
         tests=(LAWS, LOOP),
+    ),
+    Mutation(
+        name="weights by calculation: the square root of a weight's price",
+        breaks="weights that cost more than the cheapest",
+        place="rehearsal.allocation.calculating:Effects.cheapest",
+        old="np.cbrt(2 * (prices @ units) / numbers)",
+        new="np.sqrt(2 * (prices @ units) / numbers)",
+        tests=(f"{CALCULATED}::test_the_cheapest_epsilons_are_those_of_a_search_of_all",),
+    ),
+    Mutation(
+        name="weights by calculation: several tables of a part cost as much as one",
+        breaks="a total that is not kept",
+        place="rehearsal.allocation.calculating:Effects.safest",
+        old="(numbers * epsilons).sum() <= total",
+        new="epsilons.sum() <= total",
+        tests=(f"{CALCULATED}::test_the_safest_epsilons_use_the_total_and_leave_no_criterion_behind",),
+    ),
+    Mutation(
+        name="weights by calculation: a group has the noise of a single sum",
+        breaks="groups that are too large, and criteria that fail",
+        place="rehearsal.allocation.calculating:Effects.of_groups",
+        old="float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1)",
+        new="self.units[:, list(group)].sum(axis=1)",
+        tests=(f"{CALCULATED}::test_a_group_has_the_noise_of_its_size",),
+    ),
+    Mutation(
+        name="weights by calculation: the drawing of rows counts as noise of a part",
+        breaks="weights for parts that cost nothing",
+        place="rehearsal.allocation.search:effects_of",
+        old="squares.mean(axis=0) - drawn",
+        new="squares.mean(axis=0)",
+        tests=(f"{CALCULATED}::test_effects_are_what_noise_takes_from_the_slack",),
     ),
 )

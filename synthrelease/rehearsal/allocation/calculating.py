@@ -122,7 +122,7 @@ class Effects:
         return replace(self, units=self.units * np.where(unseen | (self.slacks <= margin), 1.0, factors)[:, None])
 
     def of_groups(self, groups: Sequence[Sequence[int]]) -> Effects:
-        """Of groups of these parts that share one noise each: at an epsilon, each part has less than alone (theory 9.18)."""
+        """Of groups of these parts that share one noise each (theory 9.18, one noise for many numbers)."""
         units = [float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1) for group in groups]
         return replace(self, units=np.array(units).T)
 
