@@ -148,7 +148,7 @@ def allocate(
         )
     if out is not None:
         write_allocation(found, out)
-    for text in allocation_words(found):
+    for text in allocation_words(found, afresh=afresh):
         terminal.print(f"- {text}", highlight=False)
     terminal.print("\n" + allocation_lines(found), highlight=False)
 

@@ -63,26 +63,38 @@ def choose_allocation(
     with running(workers or Workers()) as run:
         if afresh:
             search = Search(divisible, populations, run, seed=seed, progress=progress)
-            divisible = Divisible.of(asked_parts(divisible.spec, public, search.rooms), divisible.total)
+            asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
+            divisible = Divisible.of(asked, divisible.total)
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
 
 
-def allocation_words(found: Found) -> list[str]:
-    """What is proposed, what to expect of it, and what that rests on."""
+def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
+    """What is proposed, what to expect of it, and what that rests on.
+
+    Parameters
+    ----------
+    afresh : whether tables and sums were found from the criteria.
+    """
     same = found.chosen == found.divisible.start
     spec = found.divisible.spec
     per = found.chosen_others.tries
+    before, whose = ("equal weights",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
     told = [
-        f"No allocation was found that does better than that of {spec.path} at epsilon = {decimal_text(found.divisible.total)}."
+        f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
         if same
         else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {found.stages} steps: the lines below.",
         f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
-        f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares"
-        + ("." if same else f"; with the weights as they were {_share(found.first_as_is)} and {_share(found.first_others)}."),
+        f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
         f"These shares are of {found.chosen_as_is.tries} and {per} tries with noise, and on other populations, that nothing "
         "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
         "differs from it in other ways may do worse.",
     ]
+    if not found.calculated:
+        told.append(
+            "Weights were not calculated: there was no time for it (--minutes), or some criterion is below its margin without "
+            "any noise, which no weights mend."
+        )
     return [*told, *_refusing(found)]
 
 

@@ -57,12 +57,13 @@ def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
     return with_parts(spec, [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)])
 
 
-def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms) -> ReleaseSpec:
+def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[[], bool] = lambda: False) -> ReleaseSpec:
     """The specification with what its criteria need measured, in equal shares.
 
     Parameters
     ----------
     public : the public table on atomic cells.
+    late : whether the time is used up: no further table is left out then.
     """
     common = spec.space.common
     table = public.merge(common.layout, common.maps)
@@ -80,6 +81,8 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms) -> ReleaseSpec:
     wide = sorted((part for part in parts if part.field == "tables" and ":" in part.text), key=width, reverse=True)
     least = _KEPT * np.maximum(rooms(with_parts(spec, parts)), 0.0)
     for part in wide:
+        if late():
+            break
         fewer = [other for other in parts if other is not part]
         if (rooms(with_parts(spec, fewer)) >= least).all():
             parts = fewer

@@ -88,6 +88,7 @@ class Found:
     chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
     stages : steps that were taken.
+    calculated : whether there are weights by calculation among what was chosen from.
     n_tries : in all.
     """
 
@@ -98,6 +99,7 @@ class Found:
     chosen_as_is: Judged
     chosen_others: Judged
     stages: int
+    calculated: bool
     n_tries: int
 
 
@@ -129,6 +131,7 @@ class Search:
         begun = [first]
         for _ in range(_CALCULATIONS):
             begun += self._calculated(begun[-1])
+        calculated_any = len(begun) > 1
         if goal is not None:
             begun = [self._at_least_total(self._best(begun), goal)]
             begun += self._calculated(begun[0])
@@ -149,6 +152,7 @@ class Search:
             chosen_as_is=judged(specs[1], as_is[1]),
             chosen_others=judged(specs[1], others[1]),
             stages=len(path) - 1,
+            calculated=calculated_any,
             n_tries=self._done,
         )
 
@@ -245,11 +249,18 @@ class Search:
         return found
 
     def _effects(self, apart: Allocation) -> Effects | None:
-        """What the noise of each part costs each criterion: tries without noise, and with that of one part after another."""
+        """What the noise of each part costs each criterion: tries without noise, and with that of one part after another.
+
+        None where no criterion asks anything, or where tries without noise tell that the time does not suffice.
+        """
         ends = np.cumsum([0, *(part.number for part in apart.parts)]).tolist()
-        loud = [range(0), *(range(start, end) for start, end in pairwise(ends))]
-        phase = "what the noise of each part costs"
-        tries = self._tried([self._divisible.spec_at(apart)] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
+        loud = [range(start, end) for start, end in pairwise(ends)]
+        phase, spec, begun = "what the noise of each part costs", self._divisible.spec_at(apart), time.monotonic()
+        tries = self._tried([spec], range(POPULATIONS), _PER_POPULATION, phase, [range(0)])
+        now = time.monotonic()
+        if self._deadline is not None and now + len(loud) * (now - begun) > self._deadline:
+            return None
+        tries += self._tried([spec] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
         return effects_of(tries, np.array([float(weight / _LOUDER) for weight in apart.weights]))
 
     def _raised(self, allocation: Allocation) -> Iterator[Allocation]:

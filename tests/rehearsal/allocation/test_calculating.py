@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
@@ -15,6 +16,7 @@ import pytest
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.allocation import search
+from synthrelease.rehearsal.allocation.allocating import allocation_words
 from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
@@ -204,3 +206,18 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
         half = cheap._scaled(found.chosen, Fraction(1, 2))
         tries = cheap._compared([half], range(4), 8, "")[0]
     assert float(search.success(cheap._spec(half), tries).mean()) < 0.8
+
+
+def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
+    public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(search, "_JUDGED", 2)
+    spec = load_spec(write_config(tmp_path, CHANGES | {"threshold = 0.9\nepsilon = 0.5": "threshold = 0.08\nepsilon = 0.1"}))
+    said = []
+    for deadline in (time.monotonic(), time.monotonic() + 3_600):
+        monkeypatch.setattr(search, "_MOST_STAGES", 0)
+        with at_once() as run:
+            populations = Populations(public=public, priors={}, seed=1)
+            found = Search(Divisible.of(spec), populations, run, seed=1, deadline=deadline).found()
+        said.append((found.calculated, "not calculated" in " ".join(allocation_words(found))))
+    assert said == [(False, True), (True, False)]
