@@ -136,16 +136,12 @@ def warn_of_gaps(spec: Any) -> None:
     """Say what the data card will lack, and what statistical packages will call otherwise; both can be changed later, with
     `card --bundle`.
     """
-    from synthrelease.toml.card import gaps
-
     if spec.bundle.formats:
         from synthrelease.bundle.statistical.names import renamings
 
         for line in renamings(spec.schema.names, spec.bundle):
             out.print(line, style="yellow")
-    described = spec.description.strip() or spec.card.texts(spec.card.language).summary
-    missing = [*([] if described else ["description"]), *gaps(spec.card, spec.schema.names)]
-    if missing:
+    if missing := spec.unstated:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():

@@ -16,11 +16,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from synthrelease.accounting.charges import Charge, decimal_text
-from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
+from synthrelease.specification.persons import guarantee_in_words
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -146,14 +146,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     out.print(tree)
     for told in chance_of_nothing(spec, shortlist):
         out.print(told, highlight=False)
-    kind = "pure" if total.delta == 0 else "approximate"
-    differ = f"one {spec.unit.name} that is replaced"
-    if spec.unit.key is not None:
-        differ = "the rows of one person, which are replaced by any others"
-        differ += "" if spec.unit.records == 1 else f"; epsilon is for one {spec.unit.name} of them"
-    out.print(f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}.")
-    if spec.unit.key is not None or spec.unit.records > 1:
-        out.print(_person(spec))
+    for line in guarantee_in_words(spec.unit, total):
+        out.print(line)
     style = "yellow" if spec.rows.way == "exact" else None
     rows = ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin)
     if spec.unit.key is not None:
@@ -219,35 +213,11 @@ PIECES_IN_WORDS = (
 """What [partition] does."""
 
 
-FIRST_BY_VALUES = (
-    "ordered by their released values, column by column: they lean towards low ones. With first_by, say a date, the first "
-    "are those that happened first"
-)
-
-
 def rounds_in_words(law: StoppingLaw | None) -> str:
     """How rounds are repeated, in a steward's words."""
     if law is None:
         return "Rounds: until one is accepted, without end. A run that is stopped by hand is not covered by the guarantee."
     return f"Rounds: {law.words}. How many there were is secret: nobody may learn it, or how long they took."
-
-
-def _person(spec: Any) -> str:
-    """What protects a person with several records."""
-    unit, total = spec.unit, spec.plan.total
-    loss = loss_of_group(total.epsilon, total.delta, unit.records)
-    protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
-    protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
-    why = f" ({unit.why})" if unit.why else ""
-    if unit.key is None:
-        return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
-    first = "first row" if unit.records == 1 else f"first {unit.records} rows"
-    order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
-    return (
-        f"Persons: {unit.key!r} says whose row it is. Released: the {first} of each person that the rules keep ({order}). All "
-        f"others, and rows without a key, are left out{why}. All rows of a person are protected together {protected}. The key "
-        "itself is never released; the number of persons is public, that of their rows is not."
-    )
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:

@@ -94,7 +94,7 @@ class Guard:
         if self._used or not _same(given, self.token):
             return PlainTextResponse("This address was used before, or is wrong. Start the desk again for a new one.", 403)
         self._used = True
-        answer = RedirectResponse("/columns", 303)
+        answer = RedirectResponse("/people", 303)
         answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -8,13 +8,42 @@ from typing import Any
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.bounds.intended import question
+from synthrelease.bundle.commitment import commitment
 from synthrelease.desk.strips import strip
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.specification.persons import QUESTION, guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 
 PASSING = (2, 3, 5, 10)
 """Of how many rounds one is accepted, where the chance of ending with nothing is told."""
+
+
+def people(spec: ReleaseSpec) -> dict[str, Any]:
+    """Whom the guarantee protects, in the words of the plan."""
+    unit = spec.unit
+    return {
+        "unit": unit,
+        "records": str(unit.records) if unit.answered else "",
+        "question": "" if unit.answered else QUESTION,
+        "words": guarantee_in_words(unit, spec.plan.total),
+    }
+
+
+def signoff(spec: ReleaseSpec, path: Path) -> dict[str, Any]:
+    """What two people sign: the claim, what is missing, the digest that can be published before, and the command."""
+    found: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
+    found["unstated"] = spec.unstated
+    for check in (spec.check_unit_answered, spec.check_can_fail, lambda: spec.plan.check_limit(spec.limit)):
+        try:
+            check()
+        except SynthreleaseError as error:
+            found["open"].append(str(error))
+    if not found["open"]:
+        found["digest"] = commitment(spec).digest
+    found["epsilon"], found["delta"] = decimal_text(spec.plan.total.epsilon), f"{float(spec.plan.total.delta):g}"
+    found["command"] = f"synthrelease release {path.name} --data PRIVATE --out FOLDER --ledger LEDGER"
+    return found
 
 
 def columns(spec: ReleaseSpec, public: PublicFile | None, wanted: str) -> dict[str, Any]:

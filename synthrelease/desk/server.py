@@ -25,7 +25,15 @@ from synthrelease.errors import SpecError, SynthreleaseError
 
 FOLDER = Path(__file__).parent / "templates"
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
-SCREENS = {"columns": "Columns", "questions": "Questions and thresholds", "budget": "Budget", "folder": "A published folder"}
+SCREENS = {
+    "people": "Whom do we protect?",
+    "columns": "Columns",
+    "questions": "Questions and thresholds",
+    "budget": "Budget",
+    "signoff": "Sign-off",
+    "folder": "A published folder",
+}
+READ_ONLY = ("signoff", "folder")
 
 
 class Desk:
@@ -49,6 +57,8 @@ class Desk:
         shown |= {"seen": texts.seen, "title": spec.title, "last": self.files.last_change(texts), "typed": asked}
         shown |= {"file": self.files.path.name}
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
+            "people": lambda: screens.people(spec),
+            "signoff": lambda: screens.signoff(spec, self.files.path),
             "columns": lambda: screens.columns(spec, self.public, asked.get("filter", "")[:100]),
             "questions": lambda: screens.questions(spec),
             "budget": lambda: screens.budget(spec),
@@ -82,6 +92,10 @@ class Desk:
             return "configuration", [Edit(path=("columns", which, "bounds"), toml=f"[{low}, {high}]")]
         if name == "questions" and what == "threshold" and which in {str(i) for i in range(len(spec.criteria))}:
             return "acceptance", [Edit(path=("criteria", int(which), "threshold"), toml=_number(form.get("value", "")))]
+        if name == "people" and place in ("name", "why"):
+            return "configuration", [Edit(path=("unit", place), toml=toml(form.get("value", "")))]
+        if name == "people" and place == "records_per_person":
+            return "configuration", [Edit(path=("unit", place), toml=_number(form.get("value", "")))]
         if name == "budget" and place in ("generation", "limit"):
             return "configuration", [Edit(path=("budget", place), toml=_number(form.get("value", "")))]
         raise ValueError("The page has no such control. Nothing was written.")
@@ -130,12 +144,12 @@ def application(desk: Desk, origin: str) -> Guard:
         return Response((FOLDER / "desk.css").read_bytes(), media_type="text/css")
 
     async def first(request: Request) -> Response:
-        return RedirectResponse("/columns", 303)
+        return RedirectResponse("/people", 303)
 
     async def card(request: Request) -> Response:
         return await run_in_threadpool(desk.card)
 
     routes = [Route("/", first), Route("/desk.css", style), Route("/card", card)]
     routes += [Route(f"/{name}", shows(name), methods=["GET"]) for name in SCREENS]
-    routes += [Route(f"/{name}", takes(name), methods=["POST"]) for name in SCREENS if name != "folder"]
+    routes += [Route(f"/{name}", takes(name), methods=["POST"]) for name in SCREENS if name not in READ_ONLY]
     return Guard(Starlette(routes=routes), origin=origin)

@@ -1,9 +1,13 @@
-"""[unit] against the other settings, and the question that everything that spends asks: how do rows belong to persons?"""
+"""[unit] against the other settings, what protects whom, and the question that everything that spends asks: how do rows belong
+to persons?
+"""
 
 from __future__ import annotations
 
+from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.domain.schema import Schema
-from synthrelease.errors import Problem, SpecError
+from synthrelease.errors import Problem, SpecError, listing
 from synthrelease.toml.budget import NOT_ANSWERED, UnitTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
@@ -47,3 +51,48 @@ def check_unit_answered(unit: UnitTable, path: str) -> None:
     """Raises SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
     if not unit.answered:
         raise SpecError([Problem(file=path, path="unit.records_per_person", expected=QUESTION, found=repr(NOT_ANSWERED))])
+
+
+FIRST_BY_VALUES = (
+    "ordered by their released values, column by column: they lean towards low ones. With first_by, say a date, the first "
+    "are those that happened first"
+)
+
+
+def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
+    """What the plan promises to a record, and to a person with several of them.
+
+    Parameters
+    ----------
+    total : of the plan.
+
+    Examples
+    --------
+    >>> from synthrelease.accounting.charges import mechanism
+    >>> guarantee_in_words(UnitTable(name="birth"), mechanism("all", 1, "a sum"))
+    ['Guarantee: pure differential privacy; neighbouring files differ in one birth that is replaced.']
+    """
+    kind = "pure" if total.delta == 0 else "approximate"
+    differ = f"one {unit.name} that is replaced"
+    if unit.key is not None:
+        differ = "the rows of one person, which are replaced by any others"
+        differ += "" if unit.records == 1 else f"; epsilon is for one {unit.name} of them"
+    found = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
+    return found if unit.key is None and unit.records == 1 else [*found, _person(unit, total)]
+
+
+def _person(unit: UnitTable, total: Charge) -> str:
+    """What protects a person with several records."""
+    loss = loss_of_group(total.epsilon, total.delta, unit.records)
+    protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
+    protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
+    why = f" ({unit.why})" if unit.why else ""
+    if unit.key is None:
+        return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
+    first = "first row" if unit.records == 1 else f"first {unit.records} rows"
+    order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
+    return (
+        f"Persons: {unit.key!r} says whose row it is. Released: the {first} of each person that the rules keep ({order}). All "
+        f"others, and rows without a key, are left out{why}. All rows of a person are protected together {protected}. The key "
+        "itself is never released; the number of persons is public, that of their rows is not."
+    )

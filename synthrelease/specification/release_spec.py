@@ -30,7 +30,7 @@ from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.card import CardTable
+from synthrelease.toml.card import CardTable, gaps
 from synthrelease.toml.columns import InputTable, RuleTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.problems import Problems
@@ -200,6 +200,13 @@ class ReleaseSpec:
     def check_unit_answered(self) -> None:
         """Raises SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
         check_unit_answered(self.unit, self.path)
+
+    @property
+    def unstated(self) -> list[str]:
+        """What a complete data card has and this one will not, as paths of the configuration."""
+        texts = self.card.texts(self.card.language)
+        described = self.description.strip() or (texts is not None and texts.summary)
+        return [*([] if described else ["description"]), *gaps(self.card, self.schema.names)]
 
     def persons(self, n_file: int) -> int | None:
         """Of n_file records that the persons of a file can have at most, how many persons that is; None without a key."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import random
 import re
 import shutil
@@ -15,10 +16,12 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
+from synthrelease.bundle.commitment import commitment
 from synthrelease.desk.files import DeskFiles
 from synthrelease.desk.guard import MOST_BYTES, Guard
 from synthrelease.desk.server import SCREENS, Desk, application
 from synthrelease.drafting.public_file import read_public_file
+from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 
@@ -58,6 +61,7 @@ EDITS = [
     ("questions", "threshold:0", {"value": "0.02"}),
     ("budget", "generation", {"value": "3.5"}),
     ("budget", "limit", {"value": "7"}),
+    ("people", "name", {"value": "birth of one child"}),
 ]
 
 
@@ -86,6 +90,8 @@ def test_an_edit_writes_one_line_that_loads_and_undo_restores_the_text(opened: O
         ("budget", "generation", {"value": "nan"}),
         ("budget", "generation", {"value": "0"}),
         ("budget", "undo", {}),
+        ("people", "records_per_person", {"value": "0"}),
+        ("people", "name", {"value": ""}),
     ],
 )
 def test_a_refused_edit_says_why_and_writes_nothing(opened: Opened, screen, place, values) -> None:
@@ -123,6 +129,37 @@ def test_with_extends_a_line_overrides_in_the_opened_file(tmp_path: Path) -> Non
     for screen, place, values in [EDITS[0], EDITS[2]]:
         assert opened.write(screen, place, **values).status_code == 422
     assert opened.config.read_bytes() == base
+
+
+def test_the_first_screen_asks_until_there_is_an_answer_and_says_what_the_plan_says(opened: Opened) -> None:
+    text = opened.config.read_text(encoding="utf-8")
+    open_ = text.replace('name = "birth"\n', 'name = "birth"\nrecords_per_person = "not answered"\n')
+    opened.config.write_text(open_, encoding="utf-8")
+    assert "how many rows can one person have?" in opened.browser.get("/people").text
+    assert "records_per_person" in (page := opened.browser.get("/signoff").text)
+    assert "SHA" not in page
+    assert "synthrelease release" not in page  # nothing to sign yet
+    assert opened.write("people", "records_per_person", value="3").status_code == 303
+    spec = load_spec(opened.config)
+    page = html.unescape(opened.browser.get("/people").text)
+    assert "how many rows" not in page
+    assert all(line in page for line in guarantee_in_words(spec.unit, spec.plan.total))
+    assert "at most 3 records" in page
+
+
+def test_the_sheet_has_the_digest_of_the_commitment_and_every_gap_of_the_card(opened: Opened) -> None:
+    text = opened.config.read_text(encoding="utf-8")
+    opened.config.write_text(text.replace("contact = ", "# contact = ").replace("licence = ", "# licence = "), encoding="utf-8")
+    spec = load_spec(opened.config)
+    page = html.unescape(opened.browser.get("/signoff").text)
+    assert commitment(spec).digest in page
+    assert set(spec.unstated) >= {"card.contact", "card.licence"}
+    assert all(f"<code>{each}</code>" in page for each in spec.unstated)
+    assert "synthrelease release births.toml --data PRIVATE" in page
+    assert opened.write("budget", "limit", value="1").status_code == 303
+    page = opened.browser.get("/signoff").text
+    assert commitment(spec).digest not in page
+    assert 'class="wrong"' in page
 
 
 def test_the_token_counts_once_and_the_cookie_is_for_this_page_alone(opened: Opened) -> None:
@@ -188,7 +225,7 @@ def test_nothing_of_a_private_file_beside_the_public_one_appears(tmp_path: Path)
     pages = [opened.browser.get(f"/{name}").text for name in SCREENS]
     pages.append(opened.browser.get("/folder?query=private.csv&verify=yes").text)
     assert all("PLANTED" not in page for page in pages)
-    assert "Public values of parity" in pages[0]
+    assert "Public values of parity" in pages[1]
 
 
 def test_a_file_that_cannot_be_read_any_more_is_told_without_a_traceback(opened: Opened) -> None:
@@ -205,7 +242,7 @@ def test_a_screen_of_60_columns_takes_less_than_200_ms(tmp_path: Path) -> None:
     ignored = ", ".join(f'"c{i}"' for i in range(54))
     acceptance = opened.acceptance.read_text(encoding="utf-8").replace("at_most = 1\n", f"at_most = 1\nignored = [{ignored}]\n")
     opened.acceptance.write_text(acceptance, encoding="utf-8")
-    for name in ("columns", "questions", "budget"):
+    for name in ("people", "columns", "questions", "budget", "signoff"):
         assert (answer := opened.browser.get(f"/{name}")).status_code == 200, answer.text
         times = []
         for _ in range(3):

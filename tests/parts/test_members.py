@@ -27,6 +27,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, SpecError
 from synthrelease.linked import Linked
+from synthrelease.parts.members.table import MembersTable
 from synthrelease.published import linked
 from synthrelease.published.document import read_strictly
 from synthrelease.published.files import Files
@@ -34,6 +35,7 @@ from synthrelease.published.lines import TableError
 from synthrelease.published.table import parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
+from synthrelease.toml.columns import RuleTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.statistical import statistical
 from tests.helpers.households import CONFIG, some_households, write_households, write_rows, write_tables
@@ -526,3 +528,20 @@ def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:
 def test_a_rule_for_members_that_names_something_else_is_told(rule: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(SpecError, match=message):
         load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule}))
+
+
+def test_rules_stand_in_the_order_in_which_released_bundles_state_them() -> None:
+    """Those of a slot after its columns, and those about two members last: `verify` compares them in their order."""
+    rules = [{"never": "age == 2 and other.age == 1"}, {"never": "age == 3 and first.age == 0"}]
+    table = MembersTable.model_validate(
+        {"key": "hh", "most": 2, "columns": {"age": {"kind": "integer", "bounds": [0, 3]}}, "rules": rules}
+    )
+    _, found = table.widened({}, [RuleTable(never="rent == 1")], "drop")
+    assert [rule.never for rule in found] == [
+        "rent == 1",
+        "(members < 1 and not age_1 is missing) or (members >= 1 and age_1 is missing)",
+        "(members < 2 and not age_2 is missing) or (members >= 2 and age_2 is missing)",
+        "age_2 == 3 and age_1 == 0",
+        "age_1 == 2 and age_2 == 1",
+        "age_2 == 2 and age_1 == 1",
+    ]

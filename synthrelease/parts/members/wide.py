@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import permutations
 from typing import Literal, Protocol
 
 from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, of_member, slot_name
@@ -45,8 +46,11 @@ def wide_record(
             name = slot_name(plain, place)
             wide[name] = _of_slot(column, plain, place, missing)
             all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
-    for rule in table.rules:
-        all_rules += _of_members(rule, table)
+        for rule in table.rules:
+            if not of_two(rule) and (place > 1 or not of_others(rule)):
+                all_rules.append(_of_member(rule, table, place))
+    for rule in filter(of_two, table.rules):
+        all_rules += _of_every_two(rule, table)
     return wide, all_rules
 
 
@@ -103,20 +107,20 @@ def of_two(rule: RuleTable) -> bool:
     return any(word.startswith(OTHER) for word in words_of(rule))
 
 
-def _of_members(rule: RuleTable, table: MembersSettings) -> Iterator[RuleTable]:
-    """A rule for every member, for all but the first one, or for every two of them, the one before the other and after it."""
-    places = range(2 if of_others(rule) else 1, table.most + 1)
+def _of_every_two(rule: RuleTable, table: MembersSettings) -> Iterator[RuleTable]:
+    """A rule for every two members, in both orders; where the first one is named, it is not about that one."""
     seen: set[frozenset[str]] = set()
-    for place in places:
-        for other in [each for each in range(1, table.most + 1) if each != place] if of_two(rule) else [None]:
-            found = _of_member(rule, table, place, other)
-            said = frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])
-            if said not in seen:  # of two members who are named alike the order is of no matter
-                seen.add(said)
-                yield found
+    for place, other in permutations(range(1, table.most + 1), 2):
+        if place == 1 and of_others(rule):
+            continue
+        found = _of_member(rule, table, place, other)
+        said = frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])
+        if said not in seen:  # of two members who are named alike the order is of no matter
+            seen.add(said)
+            yield found
 
 
-def _of_member(rule: RuleTable, table: MembersSettings, place: int, other: int | None) -> RuleTable:
+def _of_member(rule: RuleTable, table: MembersSettings, place: int, other: int | None = None) -> RuleTable:
     """A rule for a member, of the one at this place, and another one. It says nothing of a slot without a member.
 
     What it says of the member's values is unknown there, which is enough in a conjunction. Where something else can make it
