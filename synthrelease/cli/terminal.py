@@ -20,7 +20,6 @@ from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
-from synthrelease.specification.persons import guarantee_in_words
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -138,6 +137,8 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
+    from synthrelease.specification.persons import guarantee_in_words
+
     total = spec.plan.total
     what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
     tree = Tree(Text.assemble((spec.title, "bold"), what))
