@@ -52,7 +52,7 @@ def desk(
     address = f"{origin}/?token={guarded.token}"
     print(address, flush=True)
     if not no_open:
-        webbrowser.open(address)
+        webbrowser.open_new_tab(address)
     server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off"))
     print("Stop the desk with Ctrl+C.", file=sys.stderr)
     server.run(sockets=[listener])
