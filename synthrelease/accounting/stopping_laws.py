@@ -52,6 +52,15 @@ class StoppingLaw(Protocol):
         """What the loop costs when a round costs this epsilon, pure; rounded up."""
 
 
+PASSING = (2, 10, 100)
+"""One round in so many is accepted, where nobody knows how many are."""
+
+
+def nothing_where(law: StoppingLaw, passing: Iterable[int] = PASSING) -> dict[int, float]:
+    """The probability that nothing is released, by how many rounds there are to one that is accepted."""
+    return {many: float(law.nothing(1 - Fraction(1, many))) for many in passing}
+
+
 @dataclass(frozen=True, kw_only=True)
 class StopCoin:
     """After each rejected round a coin ends the search: Pr[K = k] = gamma (1 - gamma)^(k - 1).

@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.stopping_laws import StoppingLaw
+from synthrelease.accounting.stopping_laws import PASSING, nothing_where
 from synthrelease.errors import percent
-
-PASSING = (2, 10, 100)
-"""One round in so many is accepted, where nobody knows how many are."""
-
-
-def nothing_where(law: StoppingLaw) -> dict[int, float]:
-    """The probability that nothing is released, by how many rounds there are to one that is accepted."""
-    return {many: float(law.nothing(1 - Fraction(1, many))) for many in PASSING}
 
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table]:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import socket
-import sys
-import webbrowser
 from pathlib import Path
 from typing import Annotated
 
@@ -25,6 +22,10 @@ def desk(
 
     Each control writes one line; comments stay. Only this machine can reach the page, and only by the printed address.
     """
+    import socket
+    import sys
+    import webbrowser
+
     try:
         import uvicorn
 

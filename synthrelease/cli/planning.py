@@ -11,8 +11,9 @@ import typer
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
+from synthrelease.accounting.stopping_laws import nothing_where
 from synthrelease.cli.bundles import warn_of_gaps
-from synthrelease.cli.chances import cheaper_text, nothing_where
+from synthrelease.cli.chances import cheaper_text
 from synthrelease.cli.terminal import (
     Address,
     Backend,

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.stopping_laws import nothing_where
 from synthrelease.bounds.intended import question
 from synthrelease.bundle.commitment import commitment
 from synthrelease.desk.strips import strip
@@ -105,14 +106,8 @@ def budget(spec: ReleaseSpec) -> dict[str, Any]:
             }
             for each, depth in leaves
         ],
-        "nothing": None if law is None else {many: float(law.nothing(1 - _one_in(many))) for many in PASSING},
+        "nothing": None if law is None else nothing_where(law, PASSING),
     }
-
-
-def _one_in(many: int) -> Any:
-    from fractions import Fraction
-
-    return Fraction(1, many)
 
 
 def _leaves(charge: Charge, depth: int) -> list[tuple[Charge, int]]:

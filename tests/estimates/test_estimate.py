@@ -18,9 +18,8 @@ from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
-from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from tests.helpers.published import category_column, integer_column, never, published
+from tests.helpers.published import category_column, integer_column, never, noisy_tables, published
 
 A, B, C = integer_column("a", [0, 1, 2, 3]), integer_column("b", [0, 1, 2, 4], unit="grams"), integer_column("c", [0, 1, 2])
 D = category_column("d", {"x": ["x"], "y": ["y"]})
@@ -50,18 +49,9 @@ def release(
     rules: Sequence[str] = (),
 ) -> PublishedRelease:
     """A release whose noisy tables are of these columns; without a generator they have no noise, as if by chance."""
-    found = []
-    for names in measured:
-        places = [NAMES.index(name) for name in names]
-        counts = np.zeros([len(COLUMNS[place].labels) for place in places], dtype=np.int64)
-        np.add.at(counts, tuple(table[:, place] for place in places), 1)
-        if random is not None:
-            stop = 1 - math.exp(-float(epsilon) / 2)
-            counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
-        cells = np.ones_like(counts)
-        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, cost=epsilon))
+    found = noisy_tables(COLUMNS, table, measured, epsilon, random)
     made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), (), rules=[never(rule) for rule in rules])
-    return replace(made, measurements=Measurements(tables=tuple(found), times=times))
+    return replace(made, measurements=Measurements(tables=found, times=times))
 
 
 def ends(term: Term) -> tuple[float, float]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -20,10 +19,9 @@ from synthrelease.estimates.listed import listed
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.linked import Linked
 from synthrelease.published import PublishedRelease
-from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 from tests.estimates.test_estimate import ends
-from tests.helpers.published import category_column, integer_column, published
+from tests.helpers.published import category_column, integer_column, noisy_tables, published
 
 LINKED = Linked(
     key="home",
@@ -83,18 +81,9 @@ def release(
     epsilon: Fraction = Fraction(1),
 ) -> PublishedRelease:
     """A release whose noisy tables are of these columns; without a generator they have no noise, as if by chance."""
-    found = []
-    for names in measured:
-        places = [NAMES.index(name) for name in names]
-        counts = np.zeros([len(COLUMNS[place].labels) for place in places], dtype=np.int64)
-        np.add.at(counts, tuple(table[:, place] for place in places), 1)
-        if random is not None:
-            stop = 1 - math.exp(-float(epsilon) / 2)
-            counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
-        cells = np.ones_like(counts)
-        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, cost=epsilon))
+    found = noisy_tables(COLUMNS, table, measured, epsilon, random)
     made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), ())
-    return replace(made, measurements=Measurements(tables=tuple(found), times=1.0), linked=LINKED)
+    return replace(made, measurements=Measurements(tables=found, times=1.0), linked=LINKED)
 
 
 def members(table: np.ndarray) -> np.ndarray:

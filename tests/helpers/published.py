@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -14,6 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
+from synthrelease.published.measurements import PublishedMeasurement
 
 NEARLY_NO_NOISE = 1e-9
 
@@ -47,6 +49,33 @@ def category_column(name: str, held: Mapping[str, Sequence[str]]) -> PublishedCo
         numbers=(None,) * len(held),
         categories=tuple(tuple(categories) for categories in held.values()),
     )
+
+
+def noisy_tables(
+    columns: Sequence[PublishedColumn],
+    table: np.ndarray,
+    measured: Sequence[Sequence[str]],
+    epsilon: Fraction,
+    random: np.random.Generator | None = None,
+) -> tuple[PublishedMeasurement, ...]:
+    """The table of every set of columns, each with noise at this epsilon; without a generator with none, as if by chance.
+
+    Parameters
+    ----------
+    table : (n_rows, n_columns) bins.
+    """
+    known = [column.name for column in columns]
+    found = []
+    for names in measured:
+        places = [known.index(name) for name in names]
+        counts = np.zeros([len(columns[place].labels) for place in places], dtype=np.int64)
+        np.add.at(counts, tuple(table[:, place] for place in places), 1)
+        if random is not None:
+            stop = 1 - math.exp(-float(epsilon) / 2)
+            counts += random.geometric(stop, counts.shape) - random.geometric(stop, counts.shape)
+        cells = np.ones_like(counts)
+        found.append(PublishedMeasurement(columns=tuple(names), values=counts, cells=cells, cost=epsilon))
+    return tuple(found)
 
 
 def score(name: str, kind: str, value: float, threshold: float = 1e6, noise_sd: float = NEARLY_NO_NOISE) -> Score:

@@ -8,7 +8,7 @@ import json
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import pairwise, permutations
 from pathlib import Path
 from xml.etree import ElementTree
@@ -38,7 +38,7 @@ from synthrelease.specification.spec import load_spec
 from synthrelease.toml.columns import RuleTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.statistical import statistical
-from tests.helpers.households import CONFIG, some_households, write_households, write_rows, write_tables
+from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 
 
@@ -431,16 +431,21 @@ RULES: dict[str, Callable[[tuple[str, str], tuple[str, str], tuple[str, str, str
 }
 
 
+def first_members(roots: list[Root], members: list[Member], most: int) -> Iterator[tuple[Root, list[tuple[str, str]]]]:
+    """Every household with the age and the work of its first persons, in their order."""
+    own: dict[str, list[tuple[str, str, str]]] = {key: [] for key, _, _ in roots}
+    for key, number, age, work in members:
+        own[key].append((number, age, work))
+    for root in roots:
+        yield root, [(age, work) for _, age, work in sorted(own[root[0]])[:most]]
+
+
 @pytest.mark.parametrize("rule", RULES)
 def test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member(rule: str, tmp_path: Path) -> None:
     """Against every member of every household, the first two of each. Where the first one is named, it is about the others."""
     roots, members = some_households()
-    own: dict[str, list[tuple[str, str, str]]] = {key: [] for key, _, _ in roots}
-    for key, number, age, work in members:
-        own[key].append((number, age, work))
     kept = []
-    for root in roots:
-        persons = [(age, work) for _, age, work in sorted(own[root[0]])[:2]]
+    for root, persons in first_members(roots, members, 2):
         asked = persons[1:] if "first." in rule else persons
         if not any(RULES[rule](each, persons[0], root, len(persons)) for each in asked):
             kept.append(root)
@@ -485,19 +490,15 @@ TWO: dict[str, Callable[[tuple[str, str], tuple[str, str], tuple[str, str, str]]
 def test_a_rule_for_two_members_is_about_every_two(rule: str, tmp_path: Path) -> None:
     """Against every ordered pair of the first three members of every household."""
     roots, members = some_households()
-    own: dict[str, list[tuple[str, str, str]]] = {key: [] for key, _, _ in roots}
-    for key, number, age, work in members:
-        own[key].append((number, age, work))
     kept = 0
-    for root in roots:
-        persons = [(age, work) for _, age, work in sorted(own[root[0]])[:3]]
+    for root, persons in first_members(roots, members, 3):
         kept += not any(TWO[rule](one, other, root) for one, other in permutations(persons, 2))
     files = write_tables(tmp_path, roots, members)
     spec = load_spec(write_households(tmp_path, {"age == 0 and work == 'yes'": rule, "most = 2": "most = 3"}))
     found = read_public(Source.of(files[0], members=files[1]), spec.schema, spec.input, spec.raw)
     assert found.total == kept
     assert 0 < kept < len(roots)
-    assert any(len(persons) > 2 for persons in own.values())
+    assert any(len(persons) > 2 for _, persons in first_members(roots, members, 3))
 
 
 def test_released_members_keep_a_rule_about_every_two(tmp_path: Path) -> None:

@@ -199,5 +199,4 @@ def _middle(numbers: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
 
 def _number(value: float, digits: int = 3) -> str:
     """In plain digits."""
-    text = f"{float(f'{value:.{digits}g}'):f}".rstrip("0").rstrip(".")
-    return "0" if text == "-0" else text
+    return np.format_float_positional(value + 0.0, digits, unique=False, fractional=False, trim="-")

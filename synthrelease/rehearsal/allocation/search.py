@@ -25,6 +25,7 @@ from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
+from synthrelease.rehearsal.attempts import passing
 from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.rehearsal.parallel import Run
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -374,8 +375,7 @@ def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
     slacks = np.array([one.aspects for one in tries if one.aspects])
     if test is None or not slacks.size:
         return np.full(0, math.nan)
-    excess = (slacks - test.margin) * float(test.epsilon)
-    passed = np.where(excess >= 0, 1 - np.exp(-np.abs(excess)) / 2, np.exp(-np.abs(excess)) / 2)
+    passed = np.array([[passing(test.margin, slack, 1.0, test.epsilon) for slack in each] for each in slacks.tolist()])
     return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
 
 

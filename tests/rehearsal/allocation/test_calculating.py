@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from fractions import Fraction
 from itertools import product
 from pathlib import Path
@@ -14,7 +12,6 @@ import numpy as np
 import pytest
 
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
 from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
@@ -23,29 +20,10 @@ from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, Measu
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Search, chances_of, effects_of
 from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
-from synthrelease.rehearsal.parallel import Run
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import write_config, write_data
-from tests.rehearsal.allocation.test_allocating import CHANGES
-
-
-@pytest.fixture(scope="module")
-def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
-    return load_spec(write_config(tmp_path_factory.mktemp("calculation"), CHANGES))
-
-
-@pytest.fixture(scope="module")
-def public(spec: ReleaseSpec, tmp_path_factory: pytest.TempPathFactory) -> Counts:
-    return read_public(write_data(tmp_path_factory.mktemp("data")), spec.schema, spec.input, spec.raw)
-
-
-@contextmanager
-def at_once() -> Iterator[Run]:
-    def run(action, arguments):  # type: ignore[no-untyped-def]
-        yield from (action(*each) for each in arguments)
-
-    yield run
+from tests.helpers.tiny import write_config
+from tests.rehearsal.allocation.conftest import CHANGES, at_once
 
 
 def effects(rng: np.random.Generator, criteria: int, parts: int) -> Effects:
