@@ -103,7 +103,7 @@ class Households:
         places = range(1, self.most + 1)
         in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
         return Sweep(
-            name=f"{name}, roots of {self.least} to {self.most}",
+            name=f"{kind.replace('_', ' ')} of {name}, roots of {self.least} to {self.most}",
             highs={**self.roots, "n": self.most - self.least, **in_slots},
             criteria=(criterion(kind, of=of, **settings),),
             missing=tuple(in_slots),

@@ -71,14 +71,14 @@ class OfMembers(Criterion):
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class MembersTable:
+class StackedRows:
     """The rows of members of a candidate, as criteria look at a synthetic table."""
 
     transformation: Transformation
     counts: Counts
 
     @classmethod
-    def of(cls, rows: RowsOnBins, table: Counts) -> MembersTable:
+    def of(cls, rows: RowsOnBins, table: Counts) -> StackedRows:
         return cls(transformation=rows.transformation, counts=rows.on_bins(table))
 
     @property
@@ -122,7 +122,7 @@ def _query(
     from synthrelease.criteria.members.mechanism import figure_of_members
 
     rows = criterion.rows_on(candidate.transformation)
-    table = MembersTable.of(rows, candidate.counts)
+    table = StackedRows.of(rows, candidate.counts)
     asked = plain(max(1, table.n), table, _setting(criterion, setting), fitted)
     figure = partial(figure_of_members, rows=rows, figure=asked.figure, figure_range=criterion.figure_range)
     return Query(sensitivity=rows.rows.most * asked.sensitivity, figure=figure, void=asked.void or not table.n)
@@ -266,7 +266,7 @@ def _offender(
     fitted: Fitted,
 ) -> Offender | None:
     rows = criterion.rows_on(candidate.transformation)
-    table = MembersTable.of(rows, candidate.counts)
+    table = StackedRows.of(rows, candidate.counts)
     seen = replace(public, counts=rows.with_own_values(public.counts))
     return plain(seen, table, _setting(criterion, setting), fitted)
 
