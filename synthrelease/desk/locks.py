@@ -14,7 +14,7 @@ from synthrelease.errors import InputError, OutputError
 def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
     """An open file with a lock that a started process inherits; None where another process holds it.
 
-    Without `make` nothing is made: a file that is not there is locked by nobody, and a number above 0 is handed out.
+    Without `make` nothing is made: a file that cannot be opened is locked by nobody, and a number above 0 is handed out.
     """
     try:
         import fcntl
@@ -23,12 +23,13 @@ def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
             yield 1
             return
         raise InputError("The desk starts rehearsals on Unix alone. Start `synthrelease rehearse` in a terminal.") from None
+    how = os.O_RDWR | os.O_CREAT if make else os.O_RDONLY
     try:
-        handle = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | (os.O_CREAT if make else 0), 0o600)
-    except FileNotFoundError:
-        yield 1
-        return
+        handle = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     except OSError as error:
+        if not make:
+            yield 1
+            return
         raise OutputError(f"{path}: could not be written ({error.strerror}). Nothing was started.") from None
     try:
         try:
