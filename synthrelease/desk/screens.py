@@ -114,9 +114,34 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
         "gaps": [each for each in fields if each[0] in missing],
         "stated": [each for each in fields if each[0] not in missing],
         "others": [each for each in unstated if each.replace("card.", "card:", 1) not in dict(fields)],
+        "labels": LABELS,
         "lists": {f"card:{name}" for name in CARD_LISTS},
         "signed": (*card.signed_by, "", "")[:2],
     }
+
+
+LABELS = {
+    "description": "What one row is, and where the data come from",
+    "card:contact": "How to reach the publisher",
+    "card:licence": "Licence, such as CC-BY-4.0",
+    "card:licence_url": "Where the licence can be read",
+    "card:region": "Whom or what place the data are about",
+    "card:url": "Where the release can be had",
+    "card:version": "Version of this release",
+    "card:justification": "How epsilon, thresholds and bins were chosen",
+    "card:tuning": "What was done with data before the release",
+    "card:access": "Who can reach the private data",
+    "card:organisation": "Who publishes",
+    "card:source": "Where the original records come from",
+    "card:purpose": "Why the data are released",
+    "card:funding": "With whose means",
+    "card:ethics": "Review and consent",
+    "card:maintenance": "Updates and errata",
+    "card:feedback": "What readers should tell the publisher",
+    "card:uses": "What the data are meant for, one a line",
+    "card:unsuitable": "What the data are not fit for, one a line",
+    "card:registry_authors": "Who answers for the entry in registries, one a line",
+}
 
 
 def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) -> dict[str, Any]:
