@@ -163,6 +163,7 @@ def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) ->
                 "strip": picture,
                 "frequent": _frequent(strips.texts(column)),
                 "because": guesses.because.get(column.source, ""),
+                "doubtful": guesses.doubtful.get(column.source, ""),
                 "date": column.source in guesses.dates,
                 "stand_ins": _stand_ins(column),
             }
