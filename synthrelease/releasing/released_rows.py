@@ -84,7 +84,7 @@ def _atoms(where: str, old: PublishedColumn, column: Column, drawn: list[Binning
     if (old.kind == "category") != (column.kind == "category"):
         raise InputError(f"{where}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
     for place, label in enumerate(old.labels):
-        held = np.flatnonzero(_held(old, place, column))
+        held = np.flatnonzero(_touched(old, place, column))
         whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in drawn)
         if not whole:
             raise InputError(
@@ -94,14 +94,14 @@ def _atoms(where: str, old: PublishedColumn, column: Column, drawn: list[Binning
     return found
 
 
-def _held(old: PublishedColumn, place: int, column: Column) -> np.ndarray:
-    """(n_atoms,) which atomic bins a released bin holds."""
+def _touched(old: PublishedColumn, place: int, column: Column) -> np.ndarray:
+    """(n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
     atoms = column.atoms
     if place == old.missing:
         return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
     if old.kind == "category":
-        return np.isin(atoms.labels, old.categories[place])
+        return np.isin(atoms.labels, old.categories[place]) & (set(old.categories[place]) <= set(atoms.labels))
     inside = np.zeros(len(atoms), dtype=bool)
     lower, upper = np.asarray(atoms.lower), np.asarray(atoms.upper)
-    inside[: atoms.present] = (old.lower[place] <= lower) & (upper <= old.upper[place])
+    inside[: atoms.present] = (old.lower[place] < upper) & (lower < old.upper[place])
     return inside

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.years import Horizon, YearOfSeries
 from synthrelease.errors import Unexpected
-from synthrelease.parts.series.published import SeriesPart
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.published.document import read_leniently
 from synthrelease.specification.part import Building, Surroundings
@@ -101,7 +101,7 @@ def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> Ye
 def _check_earlier(where: str, content: bytes, name: str, year: YearOfSeries, problems: Problems) -> None:
     """An earlier release is of the same plan, and of another year, unless it is an erratum."""
     try:
-        said = read_leniently(content).part(SeriesPart) if content else None
+        said: Any = read_leniently(content).parts.get("series") if content else None
     except Unexpected as error:
         problems.add(where, "the file release.json of a release", str(error))
         return

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.accounting.years import MOST_YEARS, Horizon
 from synthrelease.published.parts import ExactText, Part
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.years import Horizon
+
+MOST_YEARS = 100
+"""`accounting.years.MOST_YEARS`, which a reader need not load."""
 
 
 class EarlierPart(Part):
@@ -82,6 +87,8 @@ class YearsPart(Part):
     @property
     def horizon(self) -> Horizon:
         """The plan."""
+        from synthrelease.accounting.years import Horizon
+
         return Horizon(
             first=self.first,
             epsilons=tuple(map(Fraction, self.epsilons_exact)),
