@@ -116,7 +116,7 @@ def test_effects_are_what_noise_takes_from_the_slack(spec: ReleaseSpec, public: 
     def drawing(size: float) -> np.ndarray:
         return rng.normal(0, size, (4, 500, 3))
 
-    asked = effects_of([tried(drawing(2)), tried(drawing(2) + drawing(1) * [6, 0, 2])], np.array([0.25]))
+    asked = effects_of([tried(drawing(2)), tried(drawing(2) + drawing(1) * [6, 0, 2])], np.array([[0.25**2]]))
     assert asked is not None
     assert asked.aspects == (0, 2)  # the one in between asks nothing
     assert asked.slacks == pytest.approx([50, 90], abs=0.4)
