@@ -166,10 +166,10 @@ class Purse:
         """Expected, in all cells of tables that share it by their weights."""
         return self.kind.of_table(self.cost).mean_size * tables.weight**self._power * tables.cells
 
-    def sharing(self, cells: Iterable[int]) -> _Sharing:
-        """Of tables with so many cells each."""
-        weighted = [(each, float(weight_of(each))) for each in cells]
-        noisy = sum(each / weight**self._power for each, weight in weighted)
+    def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
+        """Of tables, each with its cells and its weight."""
+        weighted = [(cells, float(weight)) for cells, weight in tables]
+        noisy = sum(cells / weight**self._power for cells, weight in weighted)
         return _Sharing(weight=sum(weight for _, weight in weighted), cells=noisy)
 
     @property
@@ -194,14 +194,21 @@ class _Sharing:
         return _Sharing(weight=self.weight + other.weight, cells=self.cells + other.cells)
 
 
-def weight_of(cells: int) -> Fraction:
-    """Of a table in a budget: the root of its cells, to two digits.
+def weight_of(columns: Columns, sizes: Sequence[int]) -> Fraction:
+    """Of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count (D - 1) / 2 times.
 
-    In equal shares a table of two cells, as of a column that is nearly always the same, costs as much as one of a thousand,
-    each of which gets its noise. With Laplace noise the root makes the sum of the noise of all cells least. With Gaussian noise
-    the power 2/3 would; but what a single column is off by, all its pairs are, and the root kept as much of them or more.
+    In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
+    the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
+    single column is off by, all its D - 1 pairs are, each of which has two columns. Where most columns are nearly always the
+    same, that is most of what a release is off by.
+
+    Parameters
+    ----------
+    sizes : bins of each of the D columns.
     """
-    return Fraction(f"{math.sqrt(cells):.1e}")
+    cells = math.prod(sizes[column] for column in columns)
+    counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
+    return Fraction(f"{math.sqrt(counted):.1e}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -322,11 +329,10 @@ class _Search:
         The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes.
         """
         chosen, kind = {columns: self.exact.get(columns) for columns in self.tables()}, self.purse.kind
-        one = self.purse.cost / sum(weight_of(values.size) for values in chosen.values())
+        weights = {columns: weight_of(columns, self.sizes) for columns in chosen}
+        one = self.purse.cost / sum(weights.values())
         tables = tuple(
-            NoisyMarginal(
-                columns=columns, values=values, cost=one * weight_of(values.size), cells=np.ones_like(values), kind=kind
-            )
+            NoisyMarginal(columns=columns, values=values, cost=one * weights[columns], cells=np.ones_like(values), kind=kind)
             for columns, values in chosen.items()
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
@@ -427,7 +433,7 @@ class _Search:
         return self._sharing([*self.chosen, *alone])
 
     def _sharing(self, tables: Sequence[Columns]) -> _Sharing:
-        return self.purse.sharing(self._cells([columns]) for columns in tables)
+        return self.purse.sharing((self._cells([columns]), weight_of(columns, self.sizes)) for columns in tables)
 
     def _cells(self, tables: Iterable[Columns]) -> int:
         return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)

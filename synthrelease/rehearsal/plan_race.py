@@ -34,7 +34,7 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 """Epsilons of a whole release that are tried."""
 _FARTHER = (*_TOTALS, Fraction(8), Fraction(12))
 """At which it is asked what would be kept."""
-_TOLD = 1.3
+TOLD = 1.3
 """Distance of independent columns over that of another sample, from which on it can be told what is kept."""
 _BETTER = 0.05
 """A generator that publishes no tables has to keep so much more to be drafted."""
@@ -255,7 +255,7 @@ class PlanRace:
     def terms(self, told: TellingTables) -> tuple[str, ...]:
         """The tables, each with its weight in the budget, as a configuration names them."""
         names, sizes = self._table.layout.columns, self._table.layout.sizes
-        weights = [weight_of(math.prod(sizes[column] for column in columns)) for columns in told.tables]
+        weights = [weight_of(columns, sizes) for columns in told.tables]
         tables = [":".join(names[column] for column in columns) for columns in told.tables]
         return tuple(f"{decimal_text(weight)} {table}" for weight, table in zip(weights, tables, strict=True))
 
@@ -292,7 +292,7 @@ class _Yardstick:
     @property
     def tells(self) -> bool:
         """Whether the two are far enough apart to tell what a fit keeps."""
-        return self.independent > _TOLD * self.sample
+        return self.independent > TOLD * self.sample
 
     def kept(self, distance: float) -> float:
         return 1 - (distance - self.sample) / (self.independent - self.sample)

@@ -166,14 +166,14 @@ def test_a_purse_is_shared_by_the_root_of_cells_and_squares_leave_less_noise() -
     gaussian = Purse(kind=RoundedGaussian, cost=Fraction(1, 20))
     assert gaussian.noise(Fraction(1, 5)).scale == pytest.approx((5 * 20) ** 0.5)  # squared change 2 = 2 (rho / 5) variance
     assert pure(2).noise(Fraction(1, 5)).scale == 5.0
-    assert [float(weight_of(cells)) for cells in (2, 100, 1271)] == [1.4, 10, 36]
-    cells = [2, 20, 400]
+    sizes = (2, 20, 20, 31, 41)
+    assert [float(weight_of(columns, sizes)) for columns in ((0, 2), (1, 2), (3, 4), (0,))] == [6.3, 20, 36, 2]
+    tables = [(cells, weight_of(columns, sizes)) for cells, columns in ((4, (0,)), (40, (0, 1)), (400, (1, 2)))]
     for purse in (gaussian, pure(2)):
-        whole = sum(map(weight_of, cells))
-        slow = sum(each * purse.noise(weight_of(each) / whole).mean_size for each in cells)  # table by table
-        assert purse.rows_of_noise(purse.sharing(cells)) == pytest.approx(slow)
-        equal = sum(each * purse.noise(Fraction(1, 3)).mean_size for each in cells)
-        assert slow < 0.95 * equal
+        whole = sum(weight for _, weight in tables)
+        slow = sum(cells * purse.noise(weight / whole).mean_size for cells, weight in tables)  # table by table
+        assert purse.rows_of_noise(purse.sharing(tables)) == pytest.approx(slow)
+        assert slow < 0.95 * sum(cells * purse.noise(Fraction(1, 3)).mean_size for cells, _ in tables)
     told = telling_tables(table, Plausibility(layout=table.layout, masks=()), gaussian).tables
     assert {(0, 2), (1, 3)} <= set(told)
     assert {(column,) for column in range(5)} <= set(told)  # squares add up: a table of its own costs a column little
