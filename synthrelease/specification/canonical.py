@@ -17,6 +17,7 @@ from typing import Any
 
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
+from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
@@ -92,8 +93,16 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[st
     if PRIOR not in table:
         return dict(table)
     named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
-    found = [f"{BY_DIGEST}{priors[name]}" if name in priors else name for name in named]
+    found = [_by_digest(name, priors) for name in named]
     return {**table, PRIOR: found if isinstance(table[PRIOR], list) else found[0]}
+
+
+def _by_digest(named: Any, priors: Mapping[str, str]) -> Any:
+    """A file, or an earlier release, by its content."""
+    if isinstance(named, Mapping):
+        name = f"{RELEASED}{named.get('release', '')}"
+        return {**named, "release": f"{BY_DIGEST}{priors[name]}"} if name in priors else dict(named)
+    return f"{BY_DIGEST}{priors[named]}" if named in priors else named
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
