@@ -173,9 +173,18 @@ def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) ->
         "of": len(spec.schema.columns),
         "wanted": wanted,
         "public": strips.public is not None,
-        "left_out": [(each.source, each.because) for each in guesses.left_out],
+        "left_out": _not_released(spec, strips.public, guesses),
+        "readable": strips.public.columns if strips.public is not None else {},
         "key": spec.unit.key,
     }
+
+
+def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
+    """The columns of the public file that no released column is read from, and why a draft leaves them out."""
+    read = {source for column in spec.schema.columns for source in column.sources}
+    because = {each.source: each.because for each in guesses.left_out}
+    names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
+    return [(name, because.get(name, "the configuration does not name it")) for name in names if name not in read]
 
 
 def _kind(column: Column) -> str:
