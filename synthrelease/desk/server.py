@@ -171,7 +171,15 @@ class Desk:
 
     def _asked_first(self, texts: BothTexts, spec: ReleaseSpec, which: str) -> Response:
         found = actions.would_leave_out(self.files.path, spec, which)
-        shown = {"name": "columns", "screens": SCREENS, "told": "", "place": "", "difference": "", "last": "", "typed": {}}
+        shown: dict[str, Any] = {
+            "name": "columns",
+            "screens": SCREENS,
+            "told": "",
+            "place": "",
+            "difference": "",
+            "last": "",
+            "typed": {},
+        }
         shown |= {"file": self.files.path.name, "announced": self.opened.announced, "refresh": 0}
         page = self._pages.get_template("leaving.html")
         return HTMLResponse(page.render(shown | {"seen": texts.seen, "title": spec.title, "which": which, "found": found}))
