@@ -24,11 +24,12 @@ from synthrelease.desk.rehearsals import Rehearsals, Rehearsed
 from synthrelease.domain.schema import Column
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.ledger.entries import Statement
 from synthrelease.rehearsal.expected_noise import cheapest_for, expected_answers, measured_tables, off_by_column
 from synthrelease.specification.persons import QUESTION, guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.shortlist import narrowed
 
 PASSING = (2, 3, 5, 10)
 """Of how many rounds one is accepted, where the chance of ending with nothing is told."""
@@ -97,8 +98,7 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
     if not found["open"]:
         found["digest"] = commitment(spec).digest
     rehearsed = rehearsals.found(spec)
-    shortlist = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
-    listed = f" --shortlist {shortlist.parent.name}/shortlist.toml" if shortlist is not None and shortlist.is_file() else ""
+    listed, refused = _shortlist(spec, rehearsed)
     card = spec.card
     own = {name: getattr(card, name) for name in CARD_TEXTS} | {
         name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
@@ -109,6 +109,7 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
         "epsilon": decimal_text(spec.plan.total.epsilon),
         "delta": f"{float(spec.plan.total.delta):g}",
         "command": f"synthrelease release {path.name} --data PRIVATE --out FOLDER --ledger LEDGER{listed}",
+        "refused": refused,
         "warnings": rehearsed.document["words"]["warnings"] if rehearsed is not None and rehearsed.stands else [],
         "rehearsed": rehearsed,
         "gaps": [each for each in fields if each[0] in missing],
@@ -118,6 +119,18 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
         "lists": {f"card:{name}" for name in CARD_LISTS},
         "signed": (*card.signed_by, "", "")[:2],
     }
+
+
+def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
+    """The option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
+    path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
+    if path is None or not path.is_file():
+        return "", ""
+    try:
+        narrowed(spec, path)
+    except SpecError as error:
+        return "", "\n".join(f"Expected {each.expected}; found {each.found}." for each in error.problems)
+    return f" --shortlist {path.parent.name}/{path.name}", ""
 
 
 LABELS = {

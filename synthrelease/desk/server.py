@@ -202,7 +202,7 @@ def _statement(ledger: Path | None) -> screens.Account:
     if ledger is None:
         return screens.Account()
     try:
-        return screens.Account(statement=Ledger(path=ledger).statement())
+        return screens.Account(statement=Ledger(path=ledger.absolute()).statement())
     except SynthreleaseError as error:
         return screens.Account(why=str(error))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import os
 from pathlib import Path
 
 import pytest
@@ -178,7 +179,7 @@ def test_noise_beyond_the_smallest_bin_is_red_and_an_accuracy_has_its_epsilon(co
 def test_the_ledger_shows_what_is_left_and_when_it_is_not_enough(tmp_path: Path) -> None:
     path = tmp_path / "coins.ledger"
     open_ledger(path, "coins", 30)
-    coins = Coins(tmp_path, ledger=path)
+    coins = Coins(tmp_path, ledger=Path(os.path.relpath(path)))
     cost = load_spec(coins.config).plan.total.epsilon
     page = coins.browser.get("/budget").text
     assert "coins: 0 of 30 is spent" in page

@@ -25,7 +25,7 @@ from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import write_report
 from synthrelease.specification.spec import load_spec
 from tests.desk.opened import ORIGIN
-from tests.helpers.tiny import MEASURED, write_config, write_data
+from tests.helpers.tiny import MEASURED, NOT_PROMISED, write_config, write_data
 
 pytestmark = pytest.mark.slow
 ASKED = """
@@ -40,7 +40,7 @@ given = "face == 'head'"
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with both files, a public file and its rehearsal."""
     folder = tmp_path_factory.mktemp("rehearsed")
-    config = write_config(folder, {**MEASURED, "[budget]": ASKED})
+    config = write_config(folder, {**MEASURED, **NOT_PROMISED, "[budget]": ASKED})
     spec, out = load_spec(config), Rehearsals(config, None).folder(load_spec(config))
     found = rehearse(spec, write_data(folder), out, goal=RaceGoal(target=0.1, keep=2), workers=Workers(jobs=1), seed=1)
     write_report(found, out, 0.05)
@@ -112,6 +112,16 @@ def test_words_leave_a_rehearsal_as_it_is_and_the_command_names_its_shortlist(wi
     assert f"--shortlist {name}/shortlist.toml" in window.page("signoff")
     assert window.post("questions", "threshold:0", value="0.5").status_code == 303
     assert "--shortlist" not in window.page("signoff")
+
+
+def test_a_shortlist_that_release_would_refuse_is_told_and_not_in_the_command(window: Window) -> None:
+    acceptance = window.config.parent / "acceptance.toml"
+    assert "would refuse the shortlist" not in window.page("signoff")
+    text = acceptance.read_text(encoding="utf-8").replace('[not_promised]\ndependence = true\nwhy = "It is a toy"\n', "")
+    acceptance.write_text(text, encoding="utf-8")
+    page = window.page("signoff")
+    assert "would refuse the shortlist" in page
+    assert "--shortlist" not in page
 
 
 def test_the_cheaper_plan_is_adopted_once_and_undone(window: Window) -> None:
