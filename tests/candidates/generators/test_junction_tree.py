@@ -28,7 +28,7 @@ def domains(draw: st.DrawFn) -> Drawn:
 @settings(max_examples=150, deadline=None)
 @given(domains())
 def test_a_tree_is_the_maximum_spanning_tree_of_a_library_walked_depth_first(drawn: Drawn) -> None:
-    """networkx breaks ties as we do: the tree decides in which order a model draws its columns, so releases stay as they were."""
+    """networkx breaks ties as we do: the tree decides in which order a model draws its columns."""
     import networkx as nx
 
     tree = JunctionTree.of(*drawn)
