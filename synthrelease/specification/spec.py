@@ -358,8 +358,8 @@ class _SpecBuilder:
         for name, table in self.release.columns.items():
             try:
                 every = [rule for rule, _ in rules]
-                bins, edges_of = listed.get(name), alike.get(name, (name,))
-                columns.append(build_column(name, table, self.release.input, every, bins, name in own_values, edges_of))
+                grouped, edges_of = listed.get(name), alike.get(name, (name,))
+                columns.append(build_column(name, table, self.release.input, every, grouped, name in own_values, edges_of))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
@@ -382,7 +382,7 @@ class _SpecBuilder:
     def _alike(self, own_values: Collection[str]) -> dict[str, tuple[str, ...]]:
         """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
         are the same ones."""
-        found = {}
+        found = dict[str, tuple[str, ...]]()
         for name in own_values if self.linked else ():
             slots = self.linked.slots_of(name, self.release.columns) if self.linked else ()
             found |= dict.fromkeys(slots, slots) if slots != (name,) else {}
