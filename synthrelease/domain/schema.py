@@ -104,7 +104,7 @@ class Column:
     source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
     minus : a column of the file with a date from which the days to that of `source` are counted; None where there is none.
     dates : how dates are written, where dates are read.
-    bounds : public (lowest, highest) value of a numeric column.
+    bounds : public (lowest, highest) value of a numeric column; and `bounds_by`, who said so.
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     step : of the grid on which the own values of rows are counted, each as the number of its atom, which is within half a step
         of it; None where no criterion computes with them, and atoms are as wide as bins and rules allow.
@@ -142,6 +142,7 @@ class Column:
     minus: str | None = None
     dates: DateFormat | None = None
     step: float | None = None
+    bounds_by: str = ""
 
     @property
     def unlisted(self) -> int | None:
