@@ -17,6 +17,7 @@ from synthrelease.cli.planning import check
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.cli.releasing import release as release_command
 from synthrelease.cli.releasing import run
+from synthrelease.cli.series import five_years, step
 from synthrelease.cli.terminal import Jobs
 from synthrelease.cli.terminal import out as terminal
 
@@ -31,6 +32,7 @@ class Shipped(StrEnum):
 
     births = "births"
     labour = "labour"
+    years = "years"
 
 
 def demo(
@@ -40,7 +42,8 @@ def demo(
         typer.Option(
             "--release",
             help="births: six columns, one command. labour: a survey of twenty columns with codes, gaps and weights, and every "
-            "command from rehearse to bound (a few minutes; DIR/release has the released files).",
+            "command from rehearse to bound (a few minutes; DIR/release has the released files). years: five years of "
+            "births, each from the release before, and what changed (a few minutes).",
         ),
     ] = Shipped.births,
     jobs: Jobs = 1,
@@ -49,8 +52,8 @@ def demo(
     from synthrelease.publish import ReleaseRequest
     from synthrelease.resources import resource
 
-    if release is Shipped.labour:
-        _every_command(out, jobs)
+    if release is not Shipped.births:
+        (_every_command if release is Shipped.labour else five_years)(out, jobs)
         return
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
     run(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True))
@@ -68,21 +71,21 @@ def _every_command(folder: Path, jobs: int) -> None:
     _simulate(resource("public_data/simulate_labour.py"), survey)
     terminal.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {ROWS} rows.")
 
-    _step(f"rehearse {config} --data {public} --out {trial} --keep 1 --copies 0 --minutes {REHEARSED_MINUTES:g}")
+    step(f"rehearse {config} --data {public} --out {trial} --keep 1 --copies 0 --minutes {REHEARSED_MINUTES:g}")
     _unless_complete(lambda: rehearse(config, str(public), trial, jobs=jobs, keep=1, copies=0, minutes=REHEARSED_MINUTES))
-    _step(f'ledger open {ledger} --dataset "Labour force survey" --limit 3')
+    step(f'ledger open {ledger} --dataset "Labour force survey" --limit 3')
     open_new(ledger, "Labour force survey", "3")
-    _step(f"check {config} --data {survey}")
+    step(f"check {config} --data {survey}")
     check(config, str(survey))
     shortlist = trial / "shortlist.toml"
     found = shortlist if shortlist.is_file() else None  # on a slow machine the minutes may end before anything is known
     from_found = "" if found is None else f" --shortlist {found}"
-    _step(f"release {config} --data {survey} --out {released} --ledger {ledger}{from_found}")
+    step(f"release {config} --data {survey} --out {released} --ledger {ledger}{from_found}")
     release_command(config, str(survey), released, jobs=jobs, ledger=ledger, shortlist=found)
-    _step(f"verify {released}")
+    step(f"verify {released}")
     verify(released)
     for query, given in QUERIES:
-        _step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
+        step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
         bound(released, query, given=given)
 
 
@@ -91,10 +94,6 @@ def _simulate(script: Path, path: Path) -> None:
     module = runpy.run_path(str(script))
     facts = module["read_facts"]()
     module["write_gzip_csv"](module["simulate"](facts, ROWS, SEED, facts["year"] + YEARS_LATER), path)
-
-
-def _step(command: str) -> None:
-    terminal.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
 
 
 def _unless_complete(command: Callable[[], None]) -> None:
