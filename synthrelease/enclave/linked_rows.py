@@ -13,6 +13,7 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
@@ -55,7 +56,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     states = [[state_of(file) for file in each.files()] for each in sources]
     roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-    members = roots if source.members is None else reading.rows(sources[1], of_roots=False, of_members=True)
+    members = roots if source.members is None else _of_members_file(reading, sources[1])
     if [[state_of(file) for file in each.files()] for each in sources] != states:
         raise InputError(CHANGED)
     if not len(roots.marks) and not len(members.marks):
@@ -87,6 +88,11 @@ def check_members_named(schema: Schema, source: Source) -> None:
         )
     if not source.members.is_there():
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
+    if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
+        raise InputError(
+            f"{source.members}: expected another file of members, found that of the roots once more, in which a root would "
+            "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
+        )
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
@@ -194,24 +200,41 @@ class _Reading:
         return found
 
 
+def _of_members_file(reading: _Reading, source: Source) -> _Rows:
+    """The rows of the file of members, which is named beside whatever is wrong with it."""
+    problem = ""
+    try:
+        return reading.rows(source, of_roots=False, of_members=True)
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"in the file of members, {source}: {problem}")
+
+
 def _read_alike(one: Column, other: Column) -> bool:
-    """Whether two columns of slots give every text the same bin."""
-    return one.sources == other.sources and one.part == other.part and one.edges == other.edges and one.atoms == other.atoms
+    """Whether two columns of slots give every text the same bin: all that they are but for their names."""
+    return replace(one, name="", description="", alternatives={}) == replace(other, name="", description="", alternatives={})
 
 
 def _others(texts: Texts, text: str) -> np.ndarray:
-    """(n_rows,) 0 for rows that hold this text, 1 for others."""
-    same = [found is not None and found.strip() == text for found in texts.texts]
+    """(n_rows,) 0 for rows that hold this text, 1 for others. Whole numbers are compared as keys are."""
+    wanted = _without_zeros(text.strip())
+    same = [found is not None and _without_zeros(found.strip()) == wanted for found in texts.texts]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _plain_keys(texts: Texts) -> Texts:
-    """Keys as they are compared: a whole number is the same key with and without a fraction of zeros, 206.0 and 206."""
+    """Keys as they are compared: a whole number is one key however programs write it, as 100000, 100000.0 or 1e+05."""
     plain = [None if text is None else _without_zeros(text.strip()) for text in texts.texts]
     return Texts(texts=plain, codes=texts.codes, typed=texts.typed)
 
 
+_SHORTENED = re.compile(r"(-?[1-9])(?:\.(\d+))?e\+(\d\d)", re.ASCII)
+"""How R writes 100000 and 12000000 into a file of texts: 1e+05, 1.2e+07."""
+
+
 def _without_zeros(text: str) -> str:
+    if (found := _SHORTENED.fullmatch(text)) and len(digits := found[2] or "") <= int(found[3]):
+        return found[1] + digits.ljust(int(found[3]), "0")
     whole, point, rest = text.partition(".")
     return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text
 

@@ -117,6 +117,7 @@ def _numeric_column(
         minus=table.minus,
         dates=dates,
         bounds=bounds,
+        bounds_by=table.bounds_by or "",
         edges=tuple(sorted(inner)),
         step=grid.step if own_values else None,
         values={},

@@ -22,6 +22,7 @@ from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.scored_sums import own_values_of
+from synthrelease.resources import file_digest
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
@@ -42,8 +43,12 @@ from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
+from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
+
+DOCUMENT = "release.json"
+"""The file of a release that says what it is."""
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:
@@ -125,6 +130,11 @@ def _labels_of(table: ColumnTable) -> tuple[str, ...]:
     return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
 
 
+def _digest_of(name: str, path: Path) -> str:
+    """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
+    return file_digest(path / DOCUMENT) if name.startswith(RELEASED) else Source.of(path).digest()
+
+
 def _texts_of(column: Column) -> list[tuple[str, str]]:
     """Each text of the file that stands for a category, with that category."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
@@ -166,9 +176,9 @@ class _SpecBuilder:
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
-        digests = {name: Source.of(path).digest() for name, path in priors.items()}
         self.problems.found += of_criteria
         self.problems.stop()
+        digests = {name: _digest_of(name, path) for name, path in priors.items()}
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
             schema=schema,
@@ -398,7 +408,13 @@ class _SpecBuilder:
         """The public tables that generators start from: they must be there; they are read when a release begins."""
         found: dict[str, Path] = {}
         for name in dict.fromkeys(generator.prior_file for generator in space.generators):
-            if name is None or name.startswith(BY_DIGEST):
+            if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
+                continue
+            if name.startswith(RELEASED):
+                folder = self.configuration.file_of("generators").parent / name.removeprefix(RELEASED)
+                found[name] = folder
+                if not (folder / DOCUMENT).is_file():
+                    self.problems.add("generators", "the folder of a release as prior", f"no file {folder / DOCUMENT}")
                 continue
             path = self.configuration.file_of("generators").parent / name
             if path.is_file() or path.is_dir():
