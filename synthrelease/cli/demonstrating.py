@@ -19,6 +19,7 @@ from synthrelease.cli.planning import check
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.cli.releasing import release as release_command
 from synthrelease.cli.releasing import run
+from synthrelease.cli.series import five_years, step
 from synthrelease.cli.terminal import NOTHING_RELEASED, Jobs
 from synthrelease.cli.terminal import out as terminal
 
@@ -43,6 +44,7 @@ class Shipped(StrEnum):
     births = "births"
     labour = "labour"
     visits = "visits"
+    years = "years"
 
 
 def demo(
@@ -53,7 +55,8 @@ def demo(
             "--release",
             help="births: six columns, one command. labour: a survey of twenty columns with codes, gaps and weights, and every "
             "command from rehearse to bound (a few minutes). visits: patients with their hospital stays, two tables, "
-            "and every command from rehearse to estimate (a minute). DIR/release has the released files.",
+            "and every command from rehearse to estimate (a minute). DIR/release has the released files. years: five years of "
+            "births, each from the release before, and what changed (a few minutes).",
         ),
     ] = Shipped.births,
     jobs: Jobs = 1,
@@ -66,7 +69,7 @@ def demo(
     if release is not Shipped.births:
         check_free(out)
         out.mkdir()
-        (_labour if release is Shipped.labour else _visits)(out, jobs)
+        {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years}[release](out, jobs)
         return
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
     _until_released(lambda: run(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True)))
@@ -108,7 +111,7 @@ def _labour(folder: Path, jobs: int) -> None:
         jobs,
     )
     for query, given in QUERIES:
-        _step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
+        step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
         bound(released, query, given=given)
 
 
@@ -137,7 +140,7 @@ def _visits(folder: Path, jobs: int) -> None:
         jobs,
     )
     for question in QUESTIONS:
-        _step(f'estimate {released} "{question}"')
+        step(f'estimate {released} "{question}"')
         estimate(released, question)
 
 
@@ -161,28 +164,24 @@ def _released(shown: _Shown, folder: Path, jobs: int) -> Path:
     of_public_words, words = (f" --members {each}" if each else "" for each in (of_public, of_private))
     members = None if of_private is None else str(of_private)
 
-    _step(f"rehearse {config} --data {public}{of_public_words} --out {trial} --keep 1 --copies 0 --minutes {shown.minutes:g}")
+    step(f"rehearse {config} --data {public}{of_public_words} --out {trial} --keep 1 --copies 0 --minutes {shown.minutes:g}")
     rehearsed = None if of_public is None else str(of_public)
     _unless_complete(
         lambda: rehearse(config, str(public), trial, members=rehearsed, jobs=jobs, keep=1, copies=0, minutes=shown.minutes)
     )
     with_delta = f" --delta-limit {shown.delta_limit}" if shown.delta_limit != "0" else ""
-    _step(f'ledger open {ledger} --dataset "{shown.dataset}" --limit {shown.limit}{with_delta}')
+    step(f'ledger open {ledger} --dataset "{shown.dataset}" --limit {shown.limit}{with_delta}')
     open_new(ledger, shown.dataset, shown.limit, shown.delta_limit)
-    _step(f"check {config} --data {private}{words}")
+    step(f"check {config} --data {private}{words}")
     check(config, str(private), members=members)
     shortlist = trial / "shortlist.toml"
     found = shortlist if shortlist.is_file() else None  # on a slow machine the minutes may end before anything is known
     from_found = "" if found is None else f" --shortlist {found}"
-    _step(f"release {config} --data {private}{words} --out {released} --ledger {ledger}{from_found}")
+    step(f"release {config} --data {private}{words} --out {released} --ledger {ledger}{from_found}")
     release_command(config, str(private), released, members=members, jobs=jobs, ledger=ledger, shortlist=found)
-    _step(f"verify {released}")
+    step(f"verify {released}")
     verify(released)
     return released
-
-
-def _step(command: str) -> None:
-    terminal.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
 
 
 def _unless_complete(command: Callable[[], None]) -> None:

@@ -44,8 +44,8 @@ def rehearse(
     ] = 0.05,
     copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
     quasi_identifiers: QuasiIdentifiers = None,
-    backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
-    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
+    backend: Annotated[str, typer.Option(help="loky (this machine) or dask.")] = "loky",
+    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler.")] = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Write the proposed budget and rounds into CONFIG; its comments stay.")
     ] = False,

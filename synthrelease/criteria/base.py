@@ -76,6 +76,7 @@ class Setting:
             },
             criteria=self.criteria,
             counts=counts,
+            linked=self.schema.linked,
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:

@@ -123,13 +123,14 @@ class DeskFiles:
                 if "acceptance" in texts.file.inherited:
                     raise OutputError(_INHERITED.format(what="acceptance file", base=texts.file.base))
                 after = changed(texts.acceptance_path, texts.acceptance, edits)
-                loaded_changed(self.path, texts.configuration, after)
+                spec = loaded_changed(self.path, texts.configuration, after)
                 replace_files({texts.acceptance_path: (texts.acceptance, after)})
             else:
                 after = changed(self.path, texts.configuration, self._overriding(texts, edits))
-                loaded_changed(self.path, after, texts.acceptance)
+                spec = loaded_changed(self.path, after, texts.acceptance)
                 replace_files({self.path: (texts.configuration, after)})
-            self._before = (self.texts().seen, texts)
+            seen = self.texts().seen
+            self._before, self._loaded = (seen, texts), (seen, spec)
 
     def undo(self, seen: str) -> None:
         """Write the text from before the last edit of this desk, if nothing was changed since."""

@@ -24,11 +24,12 @@ from synthrelease.desk.rehearsals import Rehearsals, Rehearsed
 from synthrelease.domain.schema import Column
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.errors import InputError, SynthreleaseError
+from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.ledger.entries import Statement
 from synthrelease.rehearsal.expected_noise import cheapest_for, expected_answers, measured_tables, off_by_column
 from synthrelease.specification.persons import QUESTION, guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.shortlist import narrowed
 
 PASSING = (2, 3, 5, 10)
 """Of how many rounds one is accepted, where the chance of ending with nothing is told."""
@@ -97,8 +98,7 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
     if not found["open"]:
         found["digest"] = commitment(spec).digest
     rehearsed = rehearsals.found(spec)
-    shortlist = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
-    listed = f" --shortlist {shortlist.parent.name}/shortlist.toml" if shortlist is not None and shortlist.is_file() else ""
+    listed, refused = _shortlist(spec, rehearsed)
     card = spec.card
     own = {name: getattr(card, name) for name in CARD_TEXTS} | {
         name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
@@ -109,14 +109,52 @@ def signoff(spec: ReleaseSpec, path: Path, texts: BothTexts, rehearsals: Rehears
         "epsilon": decimal_text(spec.plan.total.epsilon),
         "delta": f"{float(spec.plan.total.delta):g}",
         "command": f"synthrelease release {path.name} --data PRIVATE --out FOLDER --ledger LEDGER{listed}",
+        "refused": refused,
         "warnings": rehearsed.document["words"]["warnings"] if rehearsed is not None and rehearsed.stands else [],
         "rehearsed": rehearsed,
         "gaps": [each for each in fields if each[0] in missing],
         "stated": [each for each in fields if each[0] not in missing],
         "others": [each for each in unstated if each.replace("card.", "card:", 1) not in dict(fields)],
+        "labels": LABELS,
         "lists": {f"card:{name}" for name in CARD_LISTS},
         "signed": (*card.signed_by, "", "")[:2],
     }
+
+
+def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
+    """The option that names the shortlist of a rehearsal of these files, and why `release` would refuse it."""
+    path = None if rehearsed is None or not rehearsed.stands else rehearsed.folder / "shortlist.toml"
+    if path is None or not path.is_file():
+        return "", ""
+    try:
+        narrowed(spec, path)
+    except SpecError as error:
+        return "", "\n".join(f"Expected {each.expected}; found {each.found}." for each in error.problems)
+    return f" --shortlist {path.parent.name}/{path.name}", ""
+
+
+LABELS = {
+    "description": "What one row is, and where the data come from",
+    "card:contact": "How to reach the publisher",
+    "card:licence": "Licence, such as CC-BY-4.0",
+    "card:licence_url": "Where the licence can be read",
+    "card:region": "Whom or what place the data are about",
+    "card:url": "Where the release can be had",
+    "card:version": "Version of this release",
+    "card:justification": "How epsilon, thresholds and bins were chosen",
+    "card:tuning": "What was done with data before the release",
+    "card:access": "Who can reach the private data",
+    "card:organisation": "Who publishes",
+    "card:source": "Where the original records come from",
+    "card:purpose": "Why the data are released",
+    "card:funding": "With whose means",
+    "card:ethics": "Review and consent",
+    "card:maintenance": "Updates and errata",
+    "card:feedback": "What readers should tell the publisher",
+    "card:uses": "What the data are meant for, one a line",
+    "card:unsuitable": "What the data are not fit for, one a line",
+    "card:registry_authors": "Who answers for the entry in registries, one a line",
+}
 
 
 def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) -> dict[str, Any]:
@@ -138,6 +176,7 @@ def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) ->
                 "strip": picture,
                 "frequent": _frequent(strips.texts(column)),
                 "because": guesses.because.get(column.source, ""),
+                "doubtful": guesses.doubtful.get(column.source, ""),
                 "date": column.source in guesses.dates,
                 "stand_ins": _stand_ins(column),
             }
@@ -147,9 +186,18 @@ def columns(spec: ReleaseSpec, strips: Strips, guesses: Guesses, wanted: str) ->
         "of": len(spec.schema.columns),
         "wanted": wanted,
         "public": strips.public is not None,
-        "left_out": [(each.source, each.because) for each in guesses.left_out],
+        "left_out": _not_released(spec, strips.public, guesses),
+        "readable": strips.public.columns if strips.public is not None else {},
         "key": spec.unit.key,
     }
+
+
+def _not_released(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> list[tuple[str, str]]:
+    """The columns of the public file that no released column is read from, and why a draft leaves them out."""
+    read = {source for column in spec.schema.columns for source in column.sources}
+    because = {each.source: each.because for each in guesses.left_out}
+    names = dict.fromkeys([*(public.columns if public is not None else ()), *because])
+    return [(name, because.get(name, "the configuration does not name it")) for name in names if name not in read]
 
 
 def _kind(column: Column) -> str:

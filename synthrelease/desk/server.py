@@ -88,8 +88,7 @@ class Desk:
         except (SynthreleaseError, OSError) as error:
             why = error.strerror if isinstance(error, OSError) else str(error)
             return HTMLResponse(self._pages.get_template("unreadable.html").render(shown | {"why": why}), max(status, 409))
-        shown |= {"seen": texts.seen, "title": spec.title, "last": self.files.last_change(texts), "typed": asked}
-        shown |= {"file": self.files.path.name, "announced": self.opened.announced, "refresh": 0}
+        shown |= self._around(texts, spec) | {"last": self.files.last_change(texts), "typed": asked}
         opened = self.opened
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
             "people": lambda: screens.people(spec, opened.public, opened.guesses),
@@ -170,11 +169,15 @@ class Desk:
         return None
 
     def _asked_first(self, texts: BothTexts, spec: ReleaseSpec, which: str) -> Response:
-        found = actions.would_leave_out(self.files.path, spec, which)
-        shown = {"name": "columns", "screens": SCREENS, "told": "", "place": "", "difference": "", "last": "", "typed": {}}
-        shown |= {"file": self.files.path.name, "announced": self.opened.announced, "refresh": 0}
-        page = self._pages.get_template("leaving.html")
-        return HTMLResponse(page.render(shown | {"seen": texts.seen, "title": spec.title, "which": which, "found": found}))
+        shown: dict[str, Any] = {"name": "columns", "screens": SCREENS, "told": "", "difference": "", "last": ""}
+        shown |= self._around(texts, spec) | {"which": which}
+        shown["found"] = actions.would_leave_out(self.files.path, spec, which)
+        return HTMLResponse(self._pages.get_template("leaving.html").render(shown))
+
+    def _around(self, texts: BothTexts, spec: ReleaseSpec) -> dict[str, Any]:
+        """What stands around every screen."""
+        title, file = spec.title, self.files.path.name
+        return {"seen": texts.seen, "title": title, "file": file, "announced": self.opened.announced, "refresh": 0}
 
     def card(self, name: str = "README.html") -> Response:
         """The card of the published folder, under a policy of its own."""
@@ -199,7 +202,7 @@ def _statement(ledger: Path | None) -> screens.Account:
     if ledger is None:
         return screens.Account()
     try:
-        return screens.Account(statement=Ledger(path=ledger).statement())
+        return screens.Account(statement=Ledger(path=ledger.absolute()).statement())
     except SynthreleaseError as error:
         return screens.Account(why=str(error))
 

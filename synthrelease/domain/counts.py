@@ -122,10 +122,14 @@ class Counts:
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
         """The same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
+        if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
+            return self._over(layout)
         return Counts.of_words(layout, layout.pack_mapped(maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
         """The sub-table of some columns, in the order given."""
+        if tuple(columns) == tuple(range(len(self.layout.sizes))):
+            return self._over(self.layout)
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
@@ -149,6 +153,11 @@ class Counts:
         """The same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
         other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
+
+    def _over(self, layout: Layout) -> Counts:
+        """The same cells over a layout of the same shape; nothing is held twice."""
+        bins = self.bins
+        return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
         """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""

@@ -7,7 +7,7 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -19,8 +19,8 @@ from synthrelease.linked import Linked
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
 
-_UNPACKED = 2**14
-"""Rows at a time, which stay close to the processor while all columns are taken from them."""
+_FEW_ROWS = 2**14
+"""Rows at a time, which stay close to the processor while all columns are put into their words, or taken from them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,10 +222,12 @@ class Layout:
 
     def word(self, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
         """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
-        codes = np.zeros(len(digits[0]), dtype=np.int64)
-        for column in columns:
-            codes *= self.sizes[column]
-            codes += digits[column]
+        codes, columns = np.zeros(len(digits[0]), dtype=np.int64), tuple(columns)
+        for rows in _few_rows(len(codes)):
+            some = codes[rows]
+            for column in columns:
+                some *= self.sizes[column]
+                some += digits[column][rows]
         return codes
 
     def pack(self, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
@@ -246,8 +248,7 @@ class Layout:
         """For every column, (n_rows,) the bins of the rows with these words, in the smallest unsigned type that holds them."""
         n_rows = len(words[0])
         bins = tuple(np.empty(n_rows, dtype=np.min_scalar_type(max(size - 1, 0))) for size in self.sizes)
-        for start in range(0, n_rows, _UNPACKED):
-            rows = slice(start, start + _UNPACKED)
+        for rows in _few_rows(n_rows):
             for word, columns in zip(words, self.words, strict=True):
                 left = word[rows]
                 for column in reversed(columns):
@@ -270,6 +271,10 @@ class Layout:
         return Layout(
             columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns), numbers=numbers
         )
+
+
+def _few_rows(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,12 +24,14 @@ class Guesses:
 
     Attributes
     ----------
-    because : by the name of the column in the file, why it is what it was taken for; and what speaks against it.
+    because : by the name of the column in the file, why it is what it was taken for.
+    doubtful : of some of them what speaks against it.
     left_out : columns of the file that a draft leaves out, with the reason.
     dates : columns of the file that hold dates.
     """
 
     because: Mapping[str, str] = field(default_factory=dict)
+    doubtful: Mapping[str, str] = field(default_factory=dict)
     left_out: tuple[LeftOut, ...] = ()
     dates: frozenset[str] = frozenset()
 
@@ -37,8 +39,11 @@ class Guesses:
     def of(cls, file: PublicFile) -> Guesses:
         """Reads the file once more."""
         columns, left_out, dates = drafted_columns(file, {})
-        found = {each.source: f"{each.remark}. Doubtful: {each.doubt}" if each.doubt else each.remark for each in columns}
-        return cls(because=found, left_out=tuple(each for each in left_out if each.source), dates=frozenset(dates))
+        because = {each.source: each.remark for each in columns}
+        doubtful = {each.source: each.doubt.partition(". If not")[0] for each in columns if each.doubt}
+        return cls(
+            because=because, doubtful=doubtful, left_out=tuple(each for each in left_out if each.source), dates=frozenset(dates)
+        )
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:

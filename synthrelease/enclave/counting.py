@@ -36,6 +36,7 @@ class CountedRows:
     problems : (column, kind) of values that must not occur; the cells are then of no use.
     unread : columns with texts that are no number, or no date, and count as missing values.
     unmatched : whether there are members, and none of them has a root.
+    divided : whether rows of one key lie in several files of which each is read by itself.
     """
 
     cells: Counts
@@ -43,6 +44,7 @@ class CountedRows:
     problems: frozenset[tuple[int, int]]
     unread: frozenset[int] = frozenset()
     unmatched: bool = False
+    divided: bool = False
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:

@@ -14,7 +14,7 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -23,7 +23,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.files import state_of
-from synthrelease.enclave.first_rows import WORDS, date_format, marker, order_of
+from synthrelease.enclave.first_rows import WORDS, date_format, different, marker, order_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
@@ -36,13 +36,14 @@ NO_BIN = -1
 """Of a row that the rules of a column leave out."""
 
 
-def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
+def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:
     """The wide records of all keys; `n_rows` is the number of keys.
 
     Parameters
     ----------
     source : of the roots, with that of their members; of members that carry the columns of their root, where it has none.
     schema : of the wide record.
+    piece : of a table of many files, where this is one of them.
 
     Raises
     ------
@@ -51,7 +52,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     linked = schema.linked
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
-    reading = _Reading(schema, linked, policy)
+    reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
     check_members_named(schema, source)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     states = [[state_of(file) for file in each.files()] for each in sources]
@@ -59,7 +60,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     members = roots if source.members is None else _of_members_file(reading, sources[1])
     if [[state_of(file) for file in each.files()] for each in sources] != states:
         raise InputError(CHANGED)
-    if not len(roots.marks) and not len(members.marks):
+    if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
@@ -68,6 +69,8 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     kept, of_columns = _roots(keys, of_roots, roots, one_file)
     wide = dict(zip(reading.root_names, of_columns, strict=True))
     kept &= _members(keys, of_members, members, reading, wide)
+    if piece is not None:
+        kept &= ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
     layout = schema.layout
     return CountedRows(
         cells=Counts.of(layout, [wide[name][kept] for name in layout.columns]),
@@ -76,6 +79,43 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
         unread=frozenset(reading.unread),
         unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
     )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Piece:
+    """What somebody who reads one file of many has to know. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    secret : with which marks of keys are made, the same for all files of one reading.
+    left_out : (n, 2) marks of the keys that are in other files, too.
+    """
+
+    secret: bytes
+    left_out: np.ndarray
+
+
+def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np.ndarray) -> np.ndarray:
+    """(n_keys,) whether the mark of a key is listed. Of rows the numbers of their keys, and their marks."""
+    marks = np.zeros((keys, 2), dtype=np.uint64)
+    for numbers, of_rows in rows:
+        marks[numbers] = of_rows
+    _, known, own = _numbered(listed, marks)
+    found: np.ndarray = np.isin(own, known)
+    return found
+
+
+def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
+    """(n_keys, 2) the mark of each key of both files, once."""
+    if schema.linked is None:
+        raise ValueError("a schema without members has no keys")
+    mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
+    found = [np.zeros((0, 2), dtype=np.uint64)]
+    for each in [source] if source.members is None else [replace(source, members=None), source.members]:
+        for _, columns in batches(each, schema, policy, [key], only=True):
+            marks, has_key = mark(_plain_keys(columns[key]))
+            found.append(different(marks[has_key]))
+    return different(np.concatenate(found))
 
 
 def check_members_named(schema: Schema, source: Source) -> None:
@@ -139,7 +179,7 @@ class _Reading:
     problems, unread : of all rows so far, as in `CountedRows`.
     """
 
-    def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
+    def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
         self.schema, self.linked, self._policy = schema, linked, policy
         self.root_names = [name for name in linked.of_roots(schema.names) if name != linked.size]
         columns, self.places = list[Column](), list[list[int]]()
@@ -154,7 +194,7 @@ class _Reading:
                 self.places[-1].append(alike)
         self._of_members = Schema(columns=tuple(columns))
         self._of_roots = Schema(columns=tuple(schema[name] for name in self.root_names))
-        self._mark = marker(frozenset(policy.missing_values))
+        self._mark = marker(frozenset(policy.missing_values), secret)
         self.problems, self.unread = set[tuple[int, int]](), set[int]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:

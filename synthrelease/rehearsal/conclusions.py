@@ -57,7 +57,10 @@ def _concluded(asked: IntendedQueryTable, columns: BinnedColumns, original: Coun
 
     def answer(table: Counts) -> float | None:
         found = [_answer(kind, column, part, columns, table, original.total) for part in (first, second) if part is not None]
-        return None if None in found else float(np.subtract(*found)) if len(found) == 2 else found[0]
+        known = [value for value in found if value is not None]
+        if len(known) < len(found):
+            return None
+        return known[0] - known[1] if len(known) == 2 else known[0]
 
     unit = columns.by_name[column].unit if kind == "mean" else kind
     return Conclusion(question=words, unit=unit, public=answer(original), candidates=tuple(map(answer, candidates)))
@@ -80,8 +83,8 @@ def _read(asked: IntendedQueryTable, columns: BinnedColumns) -> tuple[str, str, 
     if read.kind not in ("share", "mean") or read.by or read.slots:
         raise InputError("a rehearsal answers shares and means of all rows or of two groups; `estimate` answers this one")
     met = read.met if read.kind == "share" else every
-    first, *second = [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
-    return read.kind, read.column, first, second[0] if second else None
+    parts: list[Asked] = [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
+    return read.kind, read.column, parts[0], parts[1] if len(parts) == 2 else None
 
 
 def _answer(kind: str, column: str, part: Asked, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:

@@ -1,6 +1,6 @@
 """The rows of an earlier release of the same series, on the atomic bins of this one: a public table for its generators.
 
-A released folder is public, and what is made of it is post-processing (theory 1.11, releases that build on releases). What is
+A released folder is public, and what is made of it is post-processing (theory 11.14, releases that build on releases). What is
 checked here keeps the stated sum honest and the table usable: the release is one of those whose loss is added up, it protects
 the same neighbours, and each of its bins lies in one bin of this release, whatever that is called now.
 """

@@ -42,7 +42,7 @@ SWEEPS = {sweep.name: sweep for sweep in sweeps()}
 
 
 def test_the_whole_enumeration_has_more_than_ten_million_triples() -> None:
-    sizes = {name: sweep.world.layout.n_cells for name, sweep in SWEEPS.items()}
+    sizes = {name: len(sweep.world.cells) for name, sweep in SWEEPS.items() if sweep.linked is None}
     assert sum(triples(cells, MOST_RECORDS) for cells in sizes.values()) > 10**7
 
 

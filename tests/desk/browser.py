@@ -56,8 +56,8 @@ class Browser:
         scheme = "dark" if dark else "light"
         self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
 
-    def without_scripts(self) -> None:
-        self.devtools("Emulation.setScriptExecutionDisabled", value=True)
+    def without_scripts(self, *, on: bool) -> None:
+        self.devtools("Emulation.setScriptExecutionDisabled", value=on)
 
     def run(self, script: str) -> Any:
         """The value of a script of the test; the page's own policy does not hold for it."""

@@ -29,6 +29,10 @@ _FINEST = 10**6
 """The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
 
 
+_WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
+"""Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MeasuredPart:
     """One term of a setting.
@@ -187,10 +191,10 @@ class Divisible:
             low /= 2
         if low < Fraction(1, 1000 * _FINEST):
             return Fraction(0)
-        high = 2 * low
+        high = low * _WIDER
         while costs(high) <= self.total:
-            low, high = high, 2 * high
-        while high > low * Fraction(1001, 1000):
+            low, high = high, high * _WIDER
+        while high > low * _NEAR_ENOUGH:
             middle = (low + high) / 2
             low, high = (middle, high) if costs(middle) <= self.total else (low, middle)
         return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
