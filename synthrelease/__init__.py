@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from synthrelease.bounds import Bound, bound
     from synthrelease.errors import SynthreleaseError
     from synthrelease.estimates import Estimate, estimate
+    from synthrelease.estimates.trends import trend
     from synthrelease.published import PublishedRelease, load
 
 __version__ = "0.1.0"
@@ -26,6 +27,7 @@ __all__ = [
     "plan",
     "rehearse",
     "release",
+    "trend",
 ]
 
 _MODULES = {
@@ -39,6 +41,7 @@ _MODULES = {
     "plan": "synthrelease.api",
     "rehearse": "synthrelease.api",
     "release": "synthrelease.api",
+    "trend": "synthrelease.estimates.trends",
 }
 
 

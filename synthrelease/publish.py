@@ -23,6 +23,7 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import TOGETHER
+from synthrelease.enclave.linked_pieces import check_pieces
 from synthrelease.enclave.linked_rows import check_members_named, tables_to_read
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.opening import check_opens
@@ -31,14 +32,16 @@ from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import CalledPublic, check_not_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import (
+    BudgetError,
     InputError,
     InternalError,
     Interrupted,
     SynthreleaseError,
     failure_of,
 )
-from synthrelease.ledger.account import ledger_beside, place_beside, reserve_for_release
+from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
+from synthrelease.ledger.years import check_year
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory
@@ -48,6 +51,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
 from synthrelease.splitting import KnownSplit, piece_to_read
+from synthrelease.toml.released_prior import RELEASED
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -218,6 +222,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     spec.check_can_fail()
     documents = preview(spec)
     spec.plan.check_limit(spec.limit)
+    check_year_known(spec, request)
     check_delta(spec.plan.total.delta, 1)
     check_rows(spec, spec.rows.stated or 1)
     check_memory(spec, request.jobs)
@@ -228,7 +233,11 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
     check_members_named(spec.schema, data)
-    public = [CalledPublic.of(f"the prior {name!r}", path) for name, path in spec.priors.items()]
+    released = [path for name, path in spec.priors.items() if name.startswith(RELEASED)]
+    for path in released:
+        check_released(path)
+    files = {name: path for name, path in spec.priors.items() if path not in released}
+    public = [CalledPublic.of(f"the prior {name!r}", path) for name, path in files.items()]
     tables = []
     rehearsed = None if request.shortlist is None else rehearsed_on(request.shortlist)
     if rehearsed is not None:
@@ -240,6 +249,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
             f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
             "was spent."
         )
+    if request.address is not None and spec.schema.linked is not None:
+        check_pieces(data)
     if request.address is not None and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, data):
@@ -256,6 +267,32 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
+
+
+def check_released(folder: Path) -> None:
+    """Raises InputError for an earlier release that does not pass `verify`: a forger chose what this one starts from."""
+    from synthrelease.verification.verify import verify_bundle
+
+    report = verify_bundle(folder)
+    problems = [problem for check in report.checks for problem in check.problems]
+    if problems or not report.passed:
+        raise InputError(
+            f"the prior {folder}: expected a release that passes `synthrelease verify`, found one that does not: "
+            f"{problems[0] if problems else 'a check was not made'}. Nothing was spent."
+        )
+
+
+def check_year_known(spec: ReleaseSpec, request: ReleaseRequest) -> None:
+    """Raises BudgetError where a release of a plan over years is not the next one that its ledger knows."""
+    if spec.year is None or request.nobodys:
+        return
+    if request.ledger is None:
+        raise BudgetError(
+            "Refused: a release of a plan over years is charged to the ledger that has the plan and knows the years that are "
+            "done: name it (--ledger FILE; `synthrelease ledger years` notes the plan). Nothing was spent."
+        )
+    statement = load_ledger(request.ledger, dataset=request.dataset, expect_head=request.expect_head).statement()
+    check_year(request.ledger, statement, spec.year, spec.plan.total.epsilon, spec.plan.total.delta)
 
 
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
@@ -282,6 +319,7 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         domain=spec.exact_domain,
         piece=None if piece is None else piece.rule.piece,
         split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register),
+        year=spec.year,
     )
     listener.reserved(ledger, statement)
 

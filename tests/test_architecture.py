@@ -344,10 +344,12 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
     }
     banned = pickles | connections | {"subprocess", "webbrowser", "xmlrpc", "imaplib", "poplib", "pty"}
     found = {path: banned & {name.split(".")[0] for name in imported(tree)} for path, tree in TREES.items()}
-    # the desk listens on the loopback address, in a process that opens no private file; of urllib it has the parser of forms
+    # the desk listens on the loopback address, in a process that opens no private file; of urllib it has the parser of forms;
+    # the one program that it starts is `synthrelease rehearse`, on the public file
     assert {path: names for path, names in found.items() if names} == {
         "cli/desking.py": {"socket", "webbrowser"},
         "desk/guard.py": {"urllib"},
+        "desk/rehearsals.py": {"subprocess"},
         "desk/server.py": {"urllib"},
     }
     assert {name for path in ("desk/guard.py", "desk/server.py") for name in imported(TREES[path]) if "urllib" in name} <= {
@@ -573,7 +575,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 11_300
+MOST_LINES = 11_760
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 

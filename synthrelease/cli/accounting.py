@@ -16,6 +16,7 @@ from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
     from synthrelease.accounting.ledger_pieces import Split
+    from synthrelease.accounting.years import Horizon
     from synthrelease.ledger.entries import Statement
 
 app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The privacy budget of a dataset across releases.")
@@ -69,6 +70,29 @@ def split(
     terminal.print(f"For your logbook: {statement.logbook_line()}")
 
 
+@app.command("years", cls=QuietCommand)
+def plan_years(
+    file: File,
+    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with a plan, [series] years.")],
+    expect_head: Head | None = None,
+) -> None:
+    """Note what is promised to a person over all years of a register, once and for ever, before the first one. Costs nothing.
+
+    The ledger then takes one release of each year, none beyond the plan, and limits what a person pays for all of them.
+    """
+    from synthrelease.errors import Problem, SpecError
+    from synthrelease.ledger.account import load_ledger
+    from synthrelease.specification.spec import load_spec
+
+    spec = load_spec(config)
+    spec.check_unit_answered()
+    if spec.year is None:
+        raise SpecError([Problem(file=spec.path, path="series.years", expected="a plan over years", found="none")])
+    statement = load_ledger(file, expect_head=expect_head).plan_years(spec.year.horizon)
+    _print_years(statement, spec.year.horizon)
+    terminal.print(f"For your logbook: {statement.logbook_line()}")
+
+
 @app.command(cls=QuietCommand)
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
@@ -77,21 +101,42 @@ def show(file: File, expect_head: Head | None = None) -> None:
     statement = load_ledger(file, expect_head=expect_head).statement()
     noted = ["domain"] if statement.domain else []
     pieces = ["piece"] if statement.split else []
-    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, title=statement.dataset)
+    years = ["year"] if statement.horizon else []
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, *years, title=statement.dataset)
     for entry in statement.entries:
         cells = [str(entry.number), entry.started, entry.what, decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
-        piece = "" if entry.split else "all" if entry.piece is None else str(entry.piece)
-        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces])
+        notes = entry.notes
+        piece = "" if notes.split else "all" if notes.piece is None else str(notes.piece)
+        year = "" if notes.year is None else f"{notes.year}{', second' if notes.again else ''}"
+        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces], *[year for _ in years])
     terminal.print(table)
     if statement.domain:
         terminal.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
     if statement.split:
         _print_pieces(statement, statement.split)
+    if statement.horizon:
+        _print_years(statement, statement.horizon)
     left = statement.epsilon_limit - statement.epsilon
     terminal.print(
         f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
         f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
         f"For your logbook: {statement.logbook_line()}"
+    )
+
+
+def _print_years(statement: Statement, plan: Horizon) -> None:
+    """What is promised, which years are done and which are left."""
+    notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
+    done = {note.year for note in notes}
+    left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
+    promise, second = plan.promise, sum(note.again for note in notes)
+    persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
+    terminal.print(
+        f"A plan over the years {plan.years[0]} to {plan.years[-1]} promises a person epsilon "
+        f"{decimal_text(promise.epsilon if promise else Fraction(0))} at most, with so many records: {persons}. "
+        f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(left) or 'none'}. "
+        f"Second releases of a year left: {plan.fallbacks - second}"
+        f"{f' (epsilon {decimal_text(plan.fallback_epsilon)})' if plan.fallbacks else ''}."
     )
 
 

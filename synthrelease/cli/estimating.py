@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict
-from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Literal
 
 import typer
 
@@ -14,12 +13,20 @@ from synthrelease.errors import InputError
 
 
 def estimate(
-    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
-    question: Annotated[
-        str, typer.Argument(metavar="QUESTION", help='For example "mean income by sex where age >= 30".', show_default=False)
+    asked: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR... QUESTION",
+            help='The folder of a release, or those of several years in their order; then the question, for example "mean '
+            'income by sex where age >= 30".',
+            show_default=False,
+        ),
     ],
     confidence: Annotated[float, typer.Option(help="Of each interval by itself.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+    weights: Annotated[
+        Literal["rows", "precision"], typer.Option(help="Of several years in their level: their rows, or their precision.")
+    ] = "rows",
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
 ) -> None:
     """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
@@ -32,12 +39,22 @@ def estimate(
     Each number comes with an interval that holds that of the file (of its rows that the rules keep), and one that holds that of
     a population of which they are a simple random sample (docs/estimates.md). Where no noisy table holds the columns,
     `synthrelease bound` answers.
+
+    Of several releases: the number in each, its change from each to the next and from the first to the last, with intervals,
+    and the level of all of them.
     """
     from synthrelease.estimates import estimate as ask
+    from synthrelease.estimates.trends import trend
 
     if as_json and as_csv:
         raise InputError("expected --json or --csv, found both.")
-    found = ask(folder, question, confidence=confidence)
+    *folders, question = asked
+    if not folders:
+        raise InputError("expected the folder of a release and a question, found one of them.")
+    if len(folders) == 1:
+        found = ask(folders[0], question, confidence=confidence)
+    else:
+        found = trend(folders, question, confidence=confidence, weights=weights)
     if as_json:
         print(json.dumps(asdict(found), indent=2, allow_nan=False))
     elif as_csv:

@@ -116,20 +116,24 @@ def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
     return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
 
 
-def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> AcceptanceDraft:
+def draft_acceptance(
+    columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair], members: Sequence[str] = ()
+) -> AcceptanceDraft:
     """Criteria for these columns, with first guesses of their thresholds.
 
     Parameters
     ----------
     table : the public rows in the drafted bins; the private file is taken to have about as many.
     pairs : how they hang together (`ties`).
+    members : the columns of a member, where rows are roots that may have several.
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
     partners = _partners(columns, table, pairs)
     facts = [_facts(column, partners[column.name]) for column in columns]
     strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
-    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table), strongest=strongest)
+    unique = once_only(table)
+    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
     grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}

@@ -263,7 +263,8 @@ class _Drafting:
         gaps = {column.name for column in self.wide if column.keeps_missing}
         pairs = ties(self.wide, table)
         race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
-        first, figures, rows = draft_acceptance(self.wide, table, pairs), _FIGURES, None
+        members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)

@@ -110,7 +110,7 @@ def configuration_text(
         "",
     ]
     for column in columns:
-        lines += [*_column(name, column), ""]
+        lines += [*column_lines(name, column), ""]
     lines += _left_out(left_out)
     lines += [] if members is None else ["", *_members(name, members)]
     if gaps:
@@ -366,11 +366,12 @@ def _members(release: str, members: MembersDraft) -> list[str]:
         "",
     ]
     for column in members.columns:
-        lines += [*_column(release, column, "members.columns"), ""]
+        lines += [*column_lines(release, column, "members.columns"), ""]
     return [*lines, *_left_out(members.left_out)]
 
 
-def _column(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
+def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
+    """The lines of a column in a configuration."""
     lines = [
         f"[{table}.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
         *(_comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),

@@ -115,7 +115,7 @@ def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
 ) -> tuple[_Interval, _Interval]:
     """For the file and for a population; NaN where one of the groups is told nothing of."""
-    of_file, of_population = zip(_intervals(first, level, scale), _intervals(second, level, scale), strict=True)
+    of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     found = [
         _less(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
@@ -128,7 +128,7 @@ def _both(
     return found[0], found[1]
 
 
-def _intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[_Interval]:
+def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[_Interval]:
     """For the file and for a population. On its own scale a number has the interval that is not cut off at what is possible.
 
     An estimate that is cut off is no longer in the middle of its noise: differences of such ones miss in one direction.
@@ -179,6 +179,9 @@ def _correlation(first: Ratio, second: Ratio) -> float:
 
 
 def _covariance(first: Ratio, second: Ratio) -> float:
+    """0 for two releases: neither has a noise or a drawing of the other."""
+    if first.noises is not second.noises:
+        return 0.0
     of_quotients = [(ratio.weights[:1] - ratio.quotient * ratio.weights[1:]) / ratio.denominator for ratio in (first, second)]
     of_noise = float(first.noises.covariance(of_quotients[0], of_quotients[1])[0, 0])
     return of_noise - (math.sqrt(_drawing(first) * _drawing(second)) if first.clustered else 0.0)

@@ -82,6 +82,7 @@ class Estimate:
     binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
     approximate : what is not exact, one sentence each.
     of : "rows"; or "members", which are counted in place of rows.
+    releases : of several releases their names: terms are then the number of each, and contrasts its changes; empty for one.
     """
 
     question: str
@@ -95,6 +96,13 @@ class Estimate:
     approximate: tuple[str, ...]
     contrasts: tuple[Term, ...] = ()
     of: str = "rows"
+    releases: tuple[str, ...] = ()
+
+    @staticmethod
+    def within_noise(term: Term) -> bool:
+        """Whether a change or difference may be none as far as noise and drawing tell: by bin numbers where it has these."""
+        low, high = (term.low, term.high) if term.binned_low is None else (term.binned_low, term.binned_high)
+        return low is None or high is None or low <= 0 <= high
 
     def __str__(self) -> str:
         return explained(self)
@@ -160,16 +168,17 @@ def _table(rows: list[list[str]]) -> list[str]:
 
 def _header_of_two(found: Estimate) -> list[str]:
     own = ["the file's own values", "population's own values"]
+    heading = "change" if found.releases else "against each other"
     if found.kind != "mean" or not found.binned:
-        return ["against each other", "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""]
-    return ["against each other", f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""]
+        return [heading, "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""]
+    return [heading, f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""]
 
 
 def _line_of_two(found: Estimate, term: Term) -> list[str]:
     """A contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
     if term.low is None and term.binned_low is None:
         return [term.name, CANNOT_BE_TOLD, *[""] * (len(_header_of_two(found)) - 2)]
-    of_shares = term.name == "risk difference"
+    of_shares = term.name == "risk difference" or (found.kind == "share" and bool(found.releases))
     points = 2 if of_shares else 0
     if found.kind == "share" and not of_shares:
         width = (term.high or 0.0) - (term.low or 0.0)
@@ -185,7 +194,10 @@ def _line_of_two(found: Estimate, term: Term) -> list[str]:
 
     binned = [between(term.binned_low, term.binned_high)] if found.kind == "mean" and found.binned else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
-    return [term.name, value(term.estimate), *binned, *own, "percentage points" if of_shares else term.unit]
+    unit = "percentage points" if of_shares else term.unit
+    if found.releases and found.within_noise(term):
+        unit = f"{unit} (within noise)".strip()
+    return [term.name, value(term.estimate), *binned, *own, unit]
 
 
 def _header(found: Estimate) -> list[str]:

@@ -19,6 +19,10 @@ A register may be split into pieces, once and for ever (`Ledger.split`). A relea
 what was spent is what the dearest piece paid (theory 11.12, pieces for ever). The ledger notes digests of the secret key and of
 the set of record numbers: `enclave.record_numbers` compares them.
 
+A register that is released year after year may have a plan over years, noted before the first one (`Ledger.plan_years`). Then
+every release is one of its years, none twice, and what was spent, and is limited, is what a person paid (theory 11.13, a
+promise over years).
+
 What cannot be noticed from the files alone:
 
 - a ledger and its head file both replaced by older copies, or copied and both used: two copies do not know each other;
@@ -42,6 +46,7 @@ from pathlib import Path
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.accounting.plan import Plan
+from synthrelease.accounting.years import Horizon, YearOfSeries
 from synthrelease.errors import BudgetError
 from synthrelease.ledger.entries import (
     FORMAT,
@@ -53,10 +58,12 @@ from synthrelease.ledger.entries import (
     printable,
     shown,
     summed,
-    to_text,
 )
+from synthrelease.ledger.notes import Notes
+from synthrelease.ledger.rationals import to_text
 from synthrelease.ledger.storage import cause, connected, create, read_head, refusal, restore, settle, write_head
 from synthrelease.ledger.tables import MARK, TABLES, read_entries
+from synthrelease.ledger.years import check_plan, check_year
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,7 +93,14 @@ class Ledger:
             return self._accepted(read_entries(self.path, database), head)
 
     def reserve(
-        self, charge: Charge, what: str, domain: str | None = None, *, piece: int | None = None, split: Split | None = None
+        self,
+        charge: Charge,
+        what: str,
+        domain: str | None = None,
+        *,
+        piece: int | None = None,
+        split: Split | None = None,
+        year: YearOfSeries | None = None,
     ) -> Statement:
         """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
 
@@ -96,6 +110,7 @@ class Ledger:
             None where the number of rows is protected: such releases may differ in their domains.
         piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
             counts for every piece.
+        year : which year of which plan the release is; None for one that is in no plan.
 
         Returns
         -------
@@ -121,10 +136,16 @@ class Ledger:
             database.execute("BEGIN IMMEDIATE")
             before = self._accepted(read_entries(self.path, database), read_head(self.path))
             self._check_piece(before, piece, split)
-            self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
-            self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
+            check_year(self.path, before, year, epsilon, delta)
+            notes = Notes(piece=piece) if year is None else Notes(year=year.year, again=year.again)
+            after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
+            if year is None:
+                self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
+                self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
+            else:  # of a person, who may have records in several years
+                self._check_limit("epsilon", before.epsilon, after.epsilon - before.epsilon, before.epsilon_limit, None)
+                self._check_limit("delta", before.delta, after.delta - before.delta, before.delta_limit, None)
             self._check_domain(before, domain)
-            after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, piece=piece)
             return self._written(database, after)
 
     def split(self, split: Split) -> Statement:
@@ -140,7 +161,25 @@ class Ledger:
             before = self._accepted(read_entries(self.path, database), read_head(self.path))
             check_unsplit(self.path, before)
             what = f"split of the register into {split.pieces} pieces"
-            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), split=split)
+            notes = Notes(split=split)
+            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), notes=notes)
+            return self._written(database, after)
+
+    def plan_years(self, horizon: Horizon) -> Statement:
+        """Note a plan over years, once and for ever, before the first of them. Costs nothing.
+
+        Raises
+        ------
+        BudgetError : when there is a plan or any other entry, or a limit is below what is promised: nothing was written.
+        LedgerError : when the ledger cannot be relied on, or the entry not be confirmed.
+        """
+        with connected(self.path, writable=True) as database:
+            database.execute("BEGIN IMMEDIATE")
+            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+            check_plan(self.path, before, horizon)
+            what = f"plan over the years {horizon.years[0]} to {horizon.years[-1]}"
+            notes = Notes(horizon=horizon)
+            after = before.with_charge(started=_now(), what=what, epsilon=Fraction(0), delta=Fraction(0), notes=notes)
             return self._written(database, after)
 
     def _written(self, database: sqlite3.Connection, after: Statement) -> Statement:
@@ -216,7 +255,9 @@ class Ledger:
 
 
 def check_unsplit(path: Path, found: Statement) -> None:
-    """Raises BudgetError where a register cannot be split, because it is already."""
+    """Raises BudgetError where a register cannot be split, because it is already, or has a plan over years."""
+    if found.horizon is not None:
+        raise BudgetError(f"Refused: {path} has a plan over years, which counts records and not pieces of a register.")
     if found.split is not None:
         raise BudgetError(
             f"Refused: the register of {path} is split into {found.split.pieces} pieces already (key {found.split.key[:16]}). "
@@ -299,10 +340,13 @@ def reserve_for_release(
     domain: str | None = None,
     piece: int | None = None,
     split: Split | None = None,
+    year: YearOfSeries | None = None,
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(plan.total, printable(title, 200) or "a release without a title", domain, piece=piece, split=split)
+    return ledger.reserve(
+        plan.total, printable(title, 200) or "a release without a title", domain, piece=piece, split=split, year=year
+    )
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:

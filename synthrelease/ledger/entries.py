@@ -1,8 +1,8 @@
 """The entries of a ledger as values, with their sums and their chain of hashes. `ledger.storage` keeps them in files.
 
 The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-An entry also notes the domain of a charge whose number of rows is published exactly, how a register is split, and which piece
-a charge is for.
+An entry also notes the domain of a charge whose number of rows is published exactly, and what `ledger.notes` has: how a
+register is split, the plan over years, and which piece and which year a charge is for.
 Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 """
 
@@ -13,24 +13,23 @@ import json
 import re
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from typing import Any
 
 from synthrelease.accounting.charges import decimal_text, exact
-from synthrelease.accounting.ledger_pieces import MOST_PIECES, Spent, Split
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.ledger_pieces import Spent, Split
+from synthrelease.accounting.years import Horizon, over_years
 from synthrelease.errors import BudgetError
+from synthrelease.ledger.notes import NONE, Notes
+from synthrelease.ledger.rationals import from_text, to_text
 
 FORMAT = 3
-_RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
 _DOMAIN = re.compile(r"[0-9a-f]{64}")
-_PIECE = re.compile(r"[1-9][0-9]{0,3}")
-_SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
 
 Row = tuple[int | str, ...]
-"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""), the piece that it is for or how the
-register is split (or ""), and the hash."""
+"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""), the text of its notes, and the hash."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,9 +44,7 @@ class Head:
 class Entry:
     """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
 
-    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None. `piece` is
-    the piece of the register that the release reads, None for all rows. An entry with a `split` says how the register is split;
-    it costs nothing.
+    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None.
     """
 
     number: int
@@ -57,8 +54,7 @@ class Entry:
     delta: Fraction
     hash: str
     domain: str | None = None
-    piece: int | None = None
-    split: Split | None = None
+    notes: Notes = NONE
 
     @classmethod
     def after(
@@ -70,13 +66,11 @@ class Entry:
         epsilon: Fraction,
         delta: Fraction,
         domain: str | None = None,
-        piece: int | None = None,
-        split: Split | None = None,
+        notes: Notes = NONE,
     ) -> Entry:
         """The entry that follows the one whose head this is."""
         number = head.number + 1
-        noted = [domain or "", pieces_text(piece, split)]
-        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted])
+        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text])
         return cls(
             number=number,
             started=started,
@@ -85,8 +79,7 @@ class Entry:
             delta=delta,
             hash=digest,
             domain=domain,
-            piece=piece,
-            split=split,
+            notes=notes,
         )
 
     @property
@@ -96,7 +89,7 @@ class Entry:
 
     def row(self) -> Row:
         """The entry as it is stored."""
-        noted = (self.domain or "", pieces_text(self.piece, self.split))
+        noted = (self.domain or "", self.notes.text)
         return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
 
 
@@ -112,27 +105,49 @@ class Statement:
     @property
     def epsilons(self) -> Spent:
         """Epsilon charged so far, by piece."""
-        return Spent.of((entry.piece, entry.epsilon) for entry in self.entries)
+        return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
 
     @property
     def deltas(self) -> Spent:
         """Delta charged so far, by piece."""
-        return Spent.of((entry.piece, entry.delta) for entry in self.entries)
+        return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
 
     @property
     def epsilon(self) -> Fraction:
-        """Epsilon charged so far: of the piece that paid most, with what all rows paid. Without pieces the sum."""
-        return self.epsilons.most
+        """Epsilon charged so far: of the piece that paid most, with what all rows paid. Without pieces the sum.
+
+        With a plan over years that of a person, who has as many records in the dearest years as the plan allows.
+        """
+        return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
 
     @property
     def delta(self) -> Fraction:
         """Delta charged so far, in the same way."""
-        return self.deltas.most
+        return self.deltas.most if self.horizon is None else self.of_a_person.delta
+
+    @property
+    def of_a_person(self) -> Loss:
+        """With a plan over years, what a person paid at most so far; delta is 1 where that promises nothing."""
+        plan = self.horizon
+        if plan is None:
+            return Loss(self.epsilon, self.delta)
+        paid = {year: [Fraction(0), Fraction(0)] for year in plan.years}
+        for entry in self.entries:
+            if entry.notes.year is not None:
+                paid[entry.notes.year][0] += entry.epsilon
+                paid[entry.notes.year][1] += entry.delta
+        losses = [Loss(*both) for both in paid.values()]
+        return over_years(losses, plan.in_year, plan.in_all) or Loss(self.epsilons.most * plan.in_all, Fraction(1))
+
+    @property
+    def horizon(self) -> Horizon | None:
+        """The plan over years; None where there is none."""
+        return next((entry.notes.horizon for entry in self.entries if entry.notes.horizon is not None), None)
 
     @property
     def split(self) -> Split | None:
         """How the register is split; None where it is not."""
-        return next((entry.split for entry in self.entries if entry.split is not None), None)
+        return next((entry.notes.split for entry in self.entries if entry.notes.split is not None), None)
 
     @property
     def domain(self) -> str | None:
@@ -161,12 +176,10 @@ class Statement:
         epsilon: Fraction,
         delta: Fraction,
         domain: str | None = None,
-        piece: int | None = None,
-        split: Split | None = None,
+        notes: Notes = NONE,
     ) -> Statement:
         """The ledger with one more entry at its end."""
-        noted: dict[str, Any] = {"domain": domain, "piece": piece, "split": split}
-        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, **noted)
+        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
         return replace(self, entries=(*self.entries, entry))
 
     def logbook_line(self) -> str:
@@ -183,33 +196,6 @@ class Statement:
         return _digest(["synthrelease ledger", FORMAT, *account])
 
 
-def pieces_text(piece: int | None, split: Split | None) -> str:
-    """What a row holds of pieces: the number of one, how the register is split, or nothing."""
-    if split is not None:
-        return f"split {split.pieces} {split.key} {split.register}"
-    return "" if piece is None else str(piece)
-
-
-def pieces_of(text: object, before: Split | None) -> tuple[int | None, Split | None]:
-    """The piece and the split that a row holds.
-
-    Parameters
-    ----------
-    before : how the register was split by then.
-
-    Raises
-    ------
-    ValueError : for a text that is neither, a second split, and a piece that there is not.
-    """
-    if text == "":
-        return None, None
-    if isinstance(text, str) and before is None and (match := _SPLIT.fullmatch(text)) and 2 <= int(match[1]) <= MOST_PIECES:
-        return None, Split(pieces=int(match[1]), key=match[2], register=match[3])
-    if isinstance(text, str) and before is not None and _PIECE.fullmatch(text) and int(text) <= before.pieces:
-        return int(text), None
-    raise ValueError("expected a piece, or a split, or nothing")
-
-
 def domain_of(text: object) -> str | None:
     """The domain that a row holds. Raises ValueError for a text that is none."""
     if text == "":
@@ -221,22 +207,6 @@ def domain_of(text: object) -> str | None:
 
 def _digest(fields: list[str | int]) -> str:
     return hashlib.sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
-
-
-def to_text(value: Fraction) -> str:
-    """A rational as "numerator/denominator" in lowest terms."""
-    return f"{value.numerator}/{value.denominator}"
-
-
-def from_text(text: object) -> Fraction:
-    """The rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
-    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
-    if match is None:
-        raise ValueError("expected numerator/denominator")
-    value = Fraction(int(match[1]), int(match[2]))
-    if to_text(value) != text:
-        raise ValueError("expected lowest terms")
-    return value
 
 
 def amount(name: str, number: str | int | float | Fraction) -> Fraction:

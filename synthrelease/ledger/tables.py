@@ -7,7 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from synthrelease.errors import BudgetError
-from synthrelease.ledger.entries import FORMAT, Entry, Statement, domain_of, from_text, line, pieces_of, summed
+from synthrelease.ledger.entries import FORMAT, Entry, Statement, domain_of, line, summed
+from synthrelease.ledger.notes import Notes, notes_of
+from synthrelease.ledger.rationals import from_text
 from synthrelease.ledger.storage import refusal, restore
 
 MARK = 0x53724C31
@@ -35,7 +37,8 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
         raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
     dataset, epsilon_limit, delta_limit = accounts[0]
     entries: list[Entry] = []
-    number, split = 0, None
+    fixed: list[Notes] = []
+    number = 0
     try:
         account = Statement(
             dataset=line("name", dataset, 100),
@@ -45,8 +48,6 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
         head = account.head
         for row in database.execute("SELECT * FROM charges ORDER BY number"):
             number += 1
-            piece, found = pieces_of(row[6], split)
-            split = split or found
             entries.append(
                 Entry.after(
                     head,
@@ -55,11 +56,12 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
                     epsilon=from_text(row[3]),
                     delta=from_text(row[4]),
                     domain=domain_of(row[5]),
-                    piece=piece,
-                    split=found,
+                    notes=notes_of(row[6], fixed),
                 )
             )
             head = entries[-1].head
+            if entries[-1].notes.once:
+                fixed.append(entries[-1].notes)
             if row != entries[-1].row():
                 raise ValueError
         return summed(replace(account, entries=tuple(entries)))

@@ -18,8 +18,10 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import PrivateTable
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.releasing.released_rows import released_rows
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.released_prior import RELEASED
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,7 +59,12 @@ class Attempt:
 
 def read_priors(spec: ReleaseSpec) -> dict[str, Counts]:
     """The public tables that generators start from. Raises InputError when one does not fit the specification."""
-    return {name: read_public(path, spec.schema, spec.input, spec.raw, spec.unit) for name, path in spec.priors.items()}
+    return {
+        name: released_rows(path, spec, spec.prior_digests[name])
+        if name.startswith(RELEASED)
+        else read_public(path, spec.schema, spec.input, spec.raw, spec.unit)
+        for name, path in spec.priors.items()
+    }
 
 
 @one_thread
@@ -102,6 +109,7 @@ def generate(
         plausibility=spec.synthetic.merge(transformation),
         prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
         ordered=transformation.ordered,
+        linked=transformation.linked,
     )
     shared = prepared.measured
     if shared is not None:

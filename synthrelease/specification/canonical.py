@@ -11,11 +11,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
+from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
@@ -28,8 +30,8 @@ WORDS = (
     "intended_queries",
 )
 """Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
-PATHS = ("extends",)
-"""Settings that name another file of the steward."""
+PATHS = ("extends", "override")
+"""Settings that name another file of the steward, or what is changed in it."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
@@ -91,8 +93,16 @@ def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[st
     if PRIOR not in table:
         return dict(table)
     named = table[PRIOR] if isinstance(table[PRIOR], list) else [table[PRIOR]]
-    found = [f"{BY_DIGEST}{priors[name]}" if name in priors else name for name in named]
+    found = [_by_digest(name, priors) for name in named]
     return {**table, PRIOR: found if isinstance(table[PRIOR], list) else found[0]}
+
+
+def _by_digest(named: Any, priors: Mapping[str, str]) -> Any:
+    """A file, or an earlier release, by its content."""
+    if isinstance(named, Mapping):
+        name = f"{RELEASED}{named.get('release', '')}"
+        return {**named, "release": f"{BY_DIGEST}{priors[name]}"} if name in priors else dict(named)
+    return f"{BY_DIGEST}{priors[named]}" if named in priors else named
 
 
 def _sorted(table: Mapping[str, Any]) -> dict[str, Any]:
@@ -106,6 +116,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Decimal):
         if value == value.to_integral_value() and abs(value) < 2**53:
             return int(value)

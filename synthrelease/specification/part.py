@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.years import YearOfSeries
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.toml.fields import SpecTable
@@ -48,8 +49,16 @@ class Building(Generic[Table, Value]):
     def check_columns(self, table: Table, release: ReleaseFile, problems: Problems) -> None:
         """Add a problem for what does not go with the columns of the configuration, before a record is made of them."""
 
-    def check_new(self, value: Value, problems: Problems) -> None:
-        """Add a problem for what a new release must not say."""
+    def check_new(self, value: Value, total: Loss, problems: Problems) -> None:
+        """Add a problem for what a new release, which costs `total`, must not say."""
+
+    def earlier(self, value: Value) -> tuple[bytes, ...]:
+        """The files release.json of the releases before this one that it names."""
+        return ()
+
+    def year(self, value: Value) -> YearOfSeries | None:
+        """Which year of a plan over years the release is; None where there is none."""
+        return None
 
     def most_rows(self, value: Value) -> int | None:
         """How many rows the private file has at most, where the table says so."""

@@ -11,12 +11,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
+from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
+from synthrelease.accounting.years import YearOfSeries
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
@@ -229,12 +231,24 @@ class ReleaseSpec:
             if n_file > most:
                 raise InputError(f"expected a file of at most {most} rows, as [{name}] states, found {n_file}.")
 
+    @property
+    def earlier(self) -> tuple[bytes, ...]:
+        """The files release.json of the releases before this one that an option names."""
+        hooks = buildings()
+        return tuple(content for name, value in self.parts.items() for content in hooks[name].earlier(value))
+
+    @property
+    def year(self) -> YearOfSeries | None:
+        """Which year of a plan over years the release is; None where it is in none."""
+        hooks = buildings()
+        return next((year for name, value in self.parts.items() if (year := hooks[name].year(value)) is not None), None)
+
     def check_new(self) -> None:
         """Raises SpecError for what a release that spends must not say, as an erratum does."""
         problems = Problems(ConfigurationFile(path=Path(self.path), tables={}, inherited=frozenset(), base=None))
         hooks = buildings()
         for name, value in self.parts.items():
-            hooks[name].check_new(value, problems)
+            hooks[name].check_new(value, Loss(self.plan.total.epsilon, self.plan.total.delta), problems)
         problems.stop()
 
     def check_can_fail(self) -> None:

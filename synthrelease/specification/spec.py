@@ -21,7 +21,9 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.linked import in_slots
 from synthrelease.measurements.scored_sums import own_values_of
+from synthrelease.resources import file_digest
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle
 from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
@@ -42,8 +44,12 @@ from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
+from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.toml.validation import validated
+
+DOCUMENT = "release.json"
+"""The file of a release that says what it is."""
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:
@@ -125,6 +131,11 @@ def _labels_of(table: ColumnTable) -> tuple[str, ...]:
     return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
 
 
+def _digest_of(name: str, path: Path) -> str:
+    """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
+    return file_digest(path / DOCUMENT) if name.startswith(RELEASED) else Source.of(path).digest()
+
+
 def _texts_of(column: Column) -> list[tuple[str, str]]:
     """Each text of the file that stands for a category, with that category."""
     return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
@@ -148,11 +159,12 @@ class _SpecBuilder:
             hooks[name].check_columns(table, release, self.problems)
         self.problems.stop()
         self.written, self.release, self.linked = release, release.wide(), release.linked
+        self.groups = in_slots(acceptance.groups, self.linked, self.release.columns)
 
     def build(self) -> ReleaseSpec:
         rules = self._rules()
         self._known_columns("transformations", self.release.transformations, self.file)
-        self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
+        self._known_columns("groups", self.groups, self.acceptance_file)
         for language in self.release.card.languages:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
@@ -166,9 +178,9 @@ class _SpecBuilder:
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
         space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
         priors = self._priors(space)
-        digests = {name: Source.of(path).digest() for name, path in priors.items()}
         self.problems.found += of_criteria
         self.problems.stop()
+        digests = {name: _digest_of(name, path) for name, path in priors.items()}
         criteria = [criterion for criterion in parsed if criterion is not None]
         setting = Setting(
             schema=schema,
@@ -340,11 +352,14 @@ class _SpecBuilder:
         self, rules: list[tuple[Rule, tuple[str, ...]]], own_values: Collection[str]
     ) -> tuple[Schema, dict[str, Binning]]:
         columns: list[Column] = []
-        listed = {name: bins for name, bins in self.acceptance.groups.items() if not isinstance(bins, str)}
+        listed = {name: bins for name, bins in self.groups.items() if not isinstance(bins, str)}
+        alike = {} if self.linked is None else self._alike(own_values)
+        own_values = {*own_values, *alike}
         for name, table in self.release.columns.items():
             try:
                 every = [rule for rule, _ in rules]
-                columns.append(build_column(name, table, self.release.input, every, listed.get(name), name in own_values))
+                grouped, edges_of = listed.get(name), alike.get(name, (name,))
+                columns.append(build_column(name, table, self.release.input, every, grouped, name in own_values, edges_of))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
@@ -353,7 +368,7 @@ class _SpecBuilder:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns), linked=self.linked)
         groups: dict[str, Binning] = {}
-        for name, bins in self.acceptance.groups.items():
+        for name, bins in self.groups.items():
             if not isinstance(bins, str):
                 groups[name] = group_binning(schema[name], bins)
             elif found := schema[name].alternatives.get(bins):
@@ -363,6 +378,15 @@ class _SpecBuilder:
                 expected = f"bins, or the name of an alternative of the column ({listing(known)})"
                 self.problems.add(f"groups.{name}", expected, repr(bins), closest(bins, known), self.acceptance_file)
         return schema, groups
+
+    def _alike(self, own_values: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
+        are the same ones."""
+        found = dict[str, tuple[str, ...]]()
+        for name in own_values if self.linked else ():
+            slots = self.linked.slots_of(name, self.release.columns) if self.linked else ()
+            found |= dict.fromkeys(slots, slots) if slots != (name,) else {}
+        return found
 
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
@@ -398,7 +422,13 @@ class _SpecBuilder:
         """The public tables that generators start from: they must be there; they are read when a release begins."""
         found: dict[str, Path] = {}
         for name in dict.fromkeys(generator.prior_file for generator in space.generators):
-            if name is None or name.startswith(BY_DIGEST):
+            if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
+                continue
+            if name.startswith(RELEASED):
+                folder = self.configuration.file_of("generators").parent / name.removeprefix(RELEASED)
+                found[name] = folder
+                if not (folder / DOCUMENT).is_file():
+                    self.problems.add("generators", "the folder of a release as prior", f"no file {folder / DOCUMENT}")
                 continue
             path = self.configuration.file_of("generators").parent / name
             if path.is_file() or path.is_dir():

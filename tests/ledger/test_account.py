@@ -27,7 +27,8 @@ from synthrelease.errors import BudgetError, OutputError
 from synthrelease.ledger import account as module
 from synthrelease.ledger import storage as ledger_files
 from synthrelease.ledger.account import Ledger, ledger_beside, load_ledger, open_ledger, renew_head, reserve_for_release
-from synthrelease.ledger.entries import FORMAT, Entry, Head, Statement, from_text, shown
+from synthrelease.ledger.entries import FORMAT, Entry, Head, Statement, shown
+from synthrelease.ledger.rationals import from_text
 from synthrelease.ledger.storage import LedgerError, head_path
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,8 @@ from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.cli.accounting import show
 from synthrelease.errors import BudgetError
 from synthrelease.ledger.account import Ledger, load_ledger, open_ledger
-from synthrelease.ledger.entries import Statement, pieces_of, pieces_text
+from synthrelease.ledger.entries import Statement
+from synthrelease.ledger.notes import Notes, notes_of
 from synthrelease.ledger.storage import LedgerError
 from tests.ledger.test_account import edited
 
@@ -50,7 +51,7 @@ def test_what_was_spent_is_that_of_the_dearest_piece_and_each_has_the_limit(ledg
     found = read(ledger, 2, 5)
     assert (found.epsilon, found.delta, found.epsilons.most_renumbered) == (10, Fraction(1, 20), 19)
     assert load_ledger(ledger.path).statement() == found
-    assert [entry.piece for entry in found.entries] == [None, None, 1, 2, 2]
+    assert [entry.notes.piece for entry in found.entries] == [None, None, 1, 2, 2]
 
 
 def test_a_register_is_split_once(ledger: Ledger) -> None:
@@ -77,19 +78,20 @@ def test_a_piece_that_there_is_not_is_refused(ledger: Ledger, piece: int | None,
         unsplit.reserve(cost(1), "a run", piece=1, split=SPLIT)
 
 
-@pytest.mark.parametrize("text", ["0", "4", "01", "split 3", pieces_text(None, SPLIT), "split 1 x y", 2])
+@pytest.mark.parametrize("text", ["0", "4", "01", "split 3", Notes(split=SPLIT).text, "split 1 x y", 2])
 def test_what_only_a_forger_writes_of_pieces_is_refused_although_the_hashes_are_right(ledger: Ledger, text: object) -> None:
     """Another piece, a second split, a piece before there is a split."""
-    with pytest.raises(ValueError, match="expected a piece"):
-        pieces_of(text, SPLIT)
-    with pytest.raises(ValueError, match="expected a piece"):
-        pieces_of("1", None)
-    assert pieces_of("", SPLIT) == (None, None)
-    assert pieces_of("3", SPLIT) == (3, None)
-    assert pieces_of(pieces_text(None, SPLIT), None) == (None, SPLIT)
+    split = [Notes(split=SPLIT)]
+    with pytest.raises(ValueError, match="expected (a piece|one split)"):
+        notes_of(text, split)
+    with pytest.raises(ValueError, match="expected one split"):
+        notes_of("1", [])
+    assert notes_of("", split) == Notes()
+    assert notes_of("3", split) == Notes(piece=3)
+    assert notes_of(Notes(split=SPLIT).text, []) == Notes(split=SPLIT)
     for most in (1, 1001):
         with pytest.raises(ValueError, match="expected a piece"):
-            pieces_of(pieces_text(None, replace(SPLIT, pieces=most)), None)
+            notes_of(Notes(split=replace(SPLIT, pieces=most)).text, [])
 
 
 @pytest.mark.parametrize(("number", "column"), [(2, "split 2 " + "1a" * 32 + " " + "2b" * 32), (3, "2"), (3, "")])

@@ -97,7 +97,7 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
     """Each release alone nearly spends the limit."""
     statement = load_ledger(years / "coins.ledger").statement()
     assert (statement.epsilon, statement.epsilons.most_renumbered) == (EPSILON, 2 * EPSILON)
-    assert [entry.piece for entry in statement.entries] == [None, 1, 2]
+    assert [entry.notes.piece for entry in statement.entries] == [None, 1, 2]
     assert f"epsilon {float(EPSILON)} of 20" in said["show"]
     assert "piece 1: epsilon 17.4305912, left 2.56941; piece 2: epsilon 17.4305912, left 2.56941." in said["show"]
     assert "two pieces change: epsilon 34.8611824" in said["show"]

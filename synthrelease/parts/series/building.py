@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
 
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.years import Horizon, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
+from synthrelease.published.document import read_leniently
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.reading import beside, regular_file
@@ -21,6 +27,7 @@ class Series:
     earlier: tuple[bytes, ...] = ()
     corrected: bytes | None = None
     reason: str = ""
+    year: YearOfSeries | None = None
 
 
 class SeriesBuilding(Building[SeriesTable, Series]):
@@ -39,13 +46,98 @@ class SeriesBuilding(Building[SeriesTable, Series]):
         if len(set(earlier)) != len(earlier):
             problems.add("series.earlier", "each release once", "one that is named twice")
         corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
-        return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason)
+        year = None if table.years is None else _planned(table, around, problems)
+        if year is not None:
+            for place, content_of in enumerate(earlier):
+                _check_earlier(f"series.earlier[{place}]", content_of, table.name, year, problems)
+        return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
-    def check_new(self, value: Series, problems: Problems) -> None:
-        """An erratum is no new release."""
+    def year(self, value: Series) -> YearOfSeries | None:
+        """Of its plan."""
+        return value.year
+
+    def plan_text(self, value: Series, total: Loss, rows: int) -> str:
+        """What is promised over all years, and what a refused public table may cost."""
+        return "" if value.year is None else promise_text(value.year)
+
+    def earlier(self, value: Series) -> tuple[bytes, ...]:
+        """All that it names."""
+        return value.earlier
+
+    def check_new(self, value: Series, total: Loss, problems: Problems) -> None:
+        """An erratum is no new release, and a release of a plan costs no more than planned."""
+        year = value.year
+        if year is not None:
+            most = Loss(year.horizon.most(year.year, year.again), year.horizon.delta)
+            for name, planned, cost in zip(Loss._fields, most, total, strict=True):
+                if not cost <= planned:
+                    expected = f"a release of {year.year} that costs {name} = {_shown(planned)} at most, as planned"
+                    problems.add(f"series.{name}", expected, _shown(cost))
         if value.corrected is not None:
             expected = "none: an erratum spends nothing, and `synthrelease card --bundle` writes it"
             problems.add("series.corrects", expected, "one")
+
+
+def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> YearOfSeries:
+    """The plan with the records of a person, which [unit] and `records` say."""
+    unit, count = around.release.unit, table.years or 1
+    if around.release.split is not None:
+        problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
+    in_all = min(table.records or unit.records * count, unit.records * count)
+    horizon = Horizon(
+        first=table.first or 0,
+        epsilons=table.epsilons,
+        delta=table.delta,
+        in_year=min(unit.records, in_all),
+        in_all=in_all,
+        fallbacks=table.fallbacks,
+        fallback_epsilon=table.fallback_epsilon or Fraction(0),
+    )
+    if horizon.promise is None:
+        problems.add("series.delta", "a delta that adds up to less than 1 for a person", _shown(table.delta))
+    return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
+
+
+def _check_earlier(where: str, content: bytes, name: str, year: YearOfSeries, problems: Problems) -> None:
+    """An earlier release is of the same plan, and of another year, unless it is an erratum."""
+    try:
+        said: Any = read_leniently(content).parts.get("series") if content else None
+    except Unexpected as error:
+        problems.add(where, "the file release.json of a release", str(error))
+        return
+    if not content:
+        return
+    if said is None or said.years is None or said.name != name or said.years.horizon != year.horizon:
+        problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
+    elif said.years.year == year.year:
+        problems.add(where, f"a release of another year than {year.year}", "one of this year")
+
+
+def promise_text(year: YearOfSeries) -> str:
+    """What is promised to a person over all years, in words."""
+    plan = year.horizon
+    promise, years = plan.promise or Loss(Fraction(0), Fraction(0)), plan.years
+    persons = (
+        "each record is in one year and of somebody else"
+        if plan.in_all == 1
+        else f"a person has at most {plan.in_year} records in a year and {plan.in_all} in all years"
+    )
+    delta = f", delta = {_shown(promise.delta)}" if promise.delta else ""
+    second = (
+        f" That has room for {plan.fallbacks} second release{'s' if plan.fallbacks > 1 else ''} at epsilon = "
+        f"{_shown(plan.fallback_epsilon)}, in years whose first one released nothing."
+        if plan.fallbacks
+        else " A year whose release ends with nothing has no second one."
+    )
+    return (
+        f"Years: {year.year} is year {year.year - plan.first + 1} of {len(years)} ({years[0]} to {years[-1]}"
+        f"{', a second release' if year.again else ''}). Over all of them a person is promised epsilon = "
+        f"{_shown(promise.epsilon)}{delta}, where {persons}.{second}"
+    )
+
+
+def _shown(value: Fraction) -> str:
+    return decimal_text(value)
 
 
 BUILDING = SeriesBuilding()

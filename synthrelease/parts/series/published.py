@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
-from typing import ClassVar
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from synthrelease.published.parts import ExactText, Part
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.years import Horizon
+
+MOST_YEARS = 100
+"""`accounting.years.MOST_YEARS`, which a reader need not load."""
 
 
 class EarlierPart(Part):
@@ -17,6 +26,8 @@ class EarlierPart(Part):
     person_epsilon_exact, person_delta_exact : what it cost for a person; null where it promised a person nothing.
     corrects : the digest of the release that it replaced, if it is an erratum, which spent nothing.
     changed : what is otherwise in this release, in bins and rules, one sentence each.
+    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced a release that released
+        nothing (absent where it did not).
     """
 
     title: str
@@ -29,6 +40,12 @@ class EarlierPart(Part):
     person_delta_exact: ExactText | None
     corrects: str | None
     changed: list[str]
+    year: int | None = None
+    again: Literal[True] | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name not in ("year", "again") or value is not None}
 
 
 class CorrectedPart(Part):
@@ -39,6 +56,50 @@ class CorrectedPart(Part):
     reason: str
 
 
+class YearsPart(Part):
+    """A plan over years, made before the first of them, and which of them this release is (theory 11.13, a promise over years).
+
+    Attributes
+    ----------
+    first : the first year; there are as many as `epsilons_exact` has numbers.
+    year, again : of this release, and whether it replaces one of this year that released nothing.
+    records_in_year, records_in_all : how many records a person has at most in the file of a year, and in those of all years.
+    epsilons_exact, delta_exact : the most that the release of each year costs a record.
+    fallbacks, fallback_epsilon_exact : how many years may have a second release, and what it may cost a record.
+    promised_epsilon_exact, promised_delta_exact : to a person, for all years together.
+    paid_epsilon_exact, paid_delta_exact : by a person at most so far, for all years up to this one.
+    """
+
+    first: int
+    year: int
+    again: bool
+    records_in_year: Annotated[int, Field(ge=1)]
+    records_in_all: Annotated[int, Field(ge=1)]
+    epsilons_exact: Annotated[list[ExactText], Field(min_length=1, max_length=MOST_YEARS)]
+    delta_exact: ExactText
+    fallbacks: Annotated[int, Field(ge=0)]
+    fallback_epsilon_exact: ExactText
+    promised_epsilon_exact: ExactText
+    promised_delta_exact: ExactText
+    paid_epsilon_exact: ExactText
+    paid_delta_exact: ExactText
+
+    @property
+    def horizon(self) -> Horizon:
+        """The plan."""
+        from synthrelease.accounting.years import Horizon
+
+        return Horizon(
+            first=self.first,
+            epsilons=tuple(map(Fraction, self.epsilons_exact)),
+            delta=Fraction(self.delta_exact),
+            in_year=self.records_in_year,
+            in_all=self.records_in_all,
+            fallbacks=self.fallbacks,
+            fallback_epsilon=Fraction(self.fallback_epsilon_exact),
+        )
+
+
 class SeriesPart(Part):
     """All releases from records of the same persons.
 
@@ -46,6 +107,7 @@ class SeriesPart(Part):
     ----------
     total_epsilon_exact, total_delta_exact : for a person who is in all of them, this one included (theory 1.1, sequential
         composition); null where one of them promises a person nothing. An erratum and what it corrects count once.
+    years : the plan over years; absent without one.
     """
 
     names_others: ClassVar[bool] = True
@@ -55,6 +117,11 @@ class SeriesPart(Part):
     corrects: CorrectedPart | None
     total_epsilon_exact: ExactText | None
     total_delta_exact: ExactText | None
+    years: YearsPart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "years" or value is not None}
 
     @property
     def several_releases(self) -> bool:

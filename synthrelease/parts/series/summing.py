@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.years import YearOfSeries, over_years
 from synthrelease.errors import InputError, Unexpected
-from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
+from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
@@ -46,7 +48,59 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
         person_delta_exact=person.delta_exact,
         corrects=None if said is None or said.corrects is None else said.corrects.digest,
         changed=list(changes(old, document)),
+        year=None if said is None or said.years is None else said.years.year,
+        again=True if said is not None and said.years is not None and said.years.again else None,
     )
+
+
+def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
+    """The plan over years, with what a person paid so far at most."""
+    plan, promise = asked.horizon, asked.horizon.promise
+    paid = paid_so_far(asked, earlier, document)
+    return YearsPart(
+        first=plan.first,
+        year=asked.year,
+        again=asked.again,
+        records_in_year=plan.in_year,
+        records_in_all=plan.in_all,
+        epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
+        delta_exact=str(plan.delta),
+        fallbacks=plan.fallbacks,
+        fallback_epsilon_exact=str(plan.fallback_epsilon),
+        promised_epsilon_exact=str(promise.epsilon if promise else 0),
+        promised_delta_exact=str(promise.delta if promise else 1),
+        paid_epsilon_exact=str(paid.epsilon),
+        paid_delta_exact=str(paid.delta),
+    )
+
+
+def paid_so_far(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> Loss:
+    """What a person paid at most for the years up to this one.
+
+    A year of which no release is named counts as planned: its release may have released nothing, and that was paid for as well.
+    So does the first release of a year that has a second one. An erratum counts as the release that it corrects.
+    """
+    plan, own = asked.horizon, document.guarantee.guarantee()
+    corrected = {one.digest: one.corrects for one in earlier if one.corrects is not None}
+    spent = {
+        _origin(one.digest, corrected): (
+            one.year,
+            bool(one.again),
+            Loss(Fraction(one.epsilon_exact), Fraction(one.delta_exact)),
+        )
+        for one in earlier
+    }
+    named = [*spent.values(), (asked.year, asked.again, Loss(own.epsilon, own.delta))]
+    paid = []
+    for year in range(plan.first, asked.year + 1):
+        releases = [(again, loss) for of, again, loss in named if of == year]
+        losses = [loss for _, loss in releases]
+        if all(again for again, _ in releases):
+            losses.append(Loss(plan.most(year, again=False), plan.delta))
+        paid.append(
+            Loss(sum((loss.epsilon for loss in losses), Fraction(0)), sum((loss.delta for loss in losses), Fraction(0)))
+        )
+    return over_years(paid, plan.in_year, plan.in_all) or Loss(Fraction(0), Fraction(1))
 
 
 def total(earlier: Sequence[EarlierPart], corrects: CorrectedPart | None, person: PersonPart) -> tuple[str | None, str | None]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 
+from synthrelease.accounting.years import YearOfSeries
 from synthrelease.errors import InputError
-from synthrelease.parts.series.published import SeriesPart
-from synthrelease.parts.series.summing import earlier_part, read, total
+from synthrelease.parts.series.published import SeriesPart, YearsPart
+from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.specification.canonical import BY_DIGEST, PRIOR
 from synthrelease.verification.part import KnownFiles, Verifying
 
 
@@ -28,13 +31,21 @@ class SeriesVerifying(Verifying[object, SeriesPart]):
         of_all = (
             "nothing is promised to a person" if part.total_epsilon_exact is None else f"epsilon {part.total_epsilon_exact}"
         )
-        return f"{part.name}: {of_all} for a person in all; {looked}"
+        plan = part.years
+        promised = (
+            "" if plan is None else f"; epsilon {plan.promised_epsilon_exact} promised over {len(plan.epsilons_exact)} years"
+        )
+        return f"{part.name}: {of_all} for a person in all{promised}; {looked}"
 
     def problems(self, document: ReleaseDocument, part: SeriesPart, known: KnownFiles) -> Iterator[str]:
         """Of the sum, and of each release that was given."""
         sums = total(part.earlier, part.corrects, document.guarantee.person)
         if sums != (part.total_epsilon_exact, part.total_delta_exact):
             yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"
+        if part.years is not None:
+            yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
+        if unlisted := sorted(set(_released_priors(document)) - {one.digest for one in part.earlier}):
+            yield f"release.json: configuration: expected a public table that series names, found {unlisted[0][:16]}..."
         listed = {one.digest: one for one in part.earlier}
         for folder, files in known.earlier:
             content = files.get("release.json", b"")
@@ -54,6 +65,33 @@ class SeriesVerifying(Verifying[object, SeriesPart]):
                 wrong = [name for name in type(expected).model_fields if getattr(stated, name) != getattr(expected, name)]
                 found = f"{', '.join(wrong)} of {folder}: expected what follows from it, found something else"
                 yield f"release.json: series: {found}"
+
+
+def _not_planned(document: ReleaseDocument, part: SeriesPart, plan: YearsPart) -> Iterator[str]:
+    """What does not follow from the plan over years and from the releases that are named."""
+    horizon, own = plan.horizon, document.guarantee
+    if plan.year not in horizon.years:
+        yield f"expected a year of the plan, {horizon.years[0]} to {horizon.years[-1]}, found {plan.year}"
+        return
+    if any(one.year == plan.year and one.corrects is None for one in part.earlier if one.year is not None):
+        yield f"expected one release of {plan.year}, found an earlier one"
+    if any(one.year is None for one in part.earlier):
+        yield "expected the year of every earlier release, found one without"
+        return
+    most = horizon.most(plan.year, plan.again)
+    if not (Fraction(own.epsilon_exact) <= most and Fraction(own.delta_exact) <= horizon.delta):
+        yield f"expected a release of {plan.year} that costs epsilon {most} at most, as planned, found {own.epsilon_exact}"
+    if plan.records_in_year != min(own.person.records, plan.records_in_all):
+        yield f"expected {own.person.records} records of a person in a year, as guaranteed, found {plan.records_in_year}"
+    if plan != years_part(YearOfSeries(horizon=horizon, year=plan.year, again=plan.again), part.earlier, document):
+        yield "expected what is promised, and paid so far, to follow from the plan and the named releases, found others"
+
+
+def _released_priors(document: ReleaseDocument) -> Iterator[str]:
+    """The digests of the earlier releases that the generator started from."""
+    prior = document.configuration.get("generator", {}).get(PRIOR)
+    if isinstance(prior, dict) and isinstance(prior.get("release"), str):
+        yield prior["release"].removeprefix(BY_DIGEST)
 
 
 def _not_corrected(document: ReleaseDocument, table: ReleasedTable, old: ReleaseDocument, files: Files) -> Iterator[str]:

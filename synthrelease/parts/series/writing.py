@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from synthrelease.accounting.years import YearOfSeries
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
-from synthrelease.parts.series.building import Series
-from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
-from synthrelease.parts.series.summing import earlier_part, read, total
+from synthrelease.parts.series.building import Series, promise_text
+from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
+from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.toml.bundle import BundleTable
@@ -30,7 +31,12 @@ class SeriesWriting(Writing[Series, SeriesPart]):
             corrects = CorrectedPart(digest=sha256(value.corrected), version=old.card.version, reason=value.reason)
         epsilon, delta = total(earlier, corrects, document.guarantee.person)
         return SeriesPart(
-            name=value.name, earlier=earlier, corrects=corrects, total_epsilon_exact=epsilon, total_delta_exact=delta
+            name=value.name,
+            earlier=earlier,
+            corrects=corrects,
+            total_epsilon_exact=epsilon,
+            total_delta_exact=delta,
+            years=None if value.year is None else years_part(value.year, earlier, document),
         )
 
     def rewritten(self, value: Series, document: ReleaseDocument, before: bytes) -> SeriesPart:
@@ -65,6 +71,8 @@ def _sentences(part: SeriesPart) -> list[str]:
             f"It is an erratum: it replaces version {part.corrects.version} (release.json with the SHA-256 checksum "
             f"{part.corrects.digest}). {part.corrects.reason} Rows and figures are the same, so it spent nothing."
         )
+    if part.years is not None:
+        found += _of_the_plan(part.years)
     if not part.earlier:
         return found
     if part.total_epsilon_exact is None:
@@ -77,6 +85,18 @@ def _sentences(part: SeriesPart) -> list[str]:
             "replaces count once. Other publications from the same records add to this."
         )
     return found
+
+
+def _of_the_plan(part: YearsPart) -> list[str]:
+    """Which year this is, what was promised before the first one, and what of it is paid."""
+    plan, left = part.horizon, part.horizon.years[-1] - part.year
+    text = promise_text(YearOfSeries(horizon=plan, year=part.year, again=part.again)).removeprefix("Years: ")
+    delta = "" if part.paid_delta_exact == "0" else f" and delta {part.paid_delta_exact}"
+    return [
+        f"{text} This was fixed before the first year.",
+        f"For the years up to this one a person pays epsilon {exact_epsilon(part.paid_epsilon_exact)}{delta} at most; "
+        + (f"years of the plan that follow: {left}." if left else "this is the last year of the plan."),
+    ]
 
 
 def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:

@@ -27,6 +27,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
+from synthrelease.toml.released_prior import ReleasedPrior
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace
@@ -70,7 +71,8 @@ class AdaptiveGenerator(Generator):
         prior.
         Example: `tables = "all 2-way + 3 age:region"`.
     prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong
-        one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
+        one costs accuracy, never privacy. An earlier release of the same series is named by its folder, as
+        `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [50, 300]`.
     clique_cells : cells that the model ties together, at most; more takes more time and memory.
@@ -78,7 +80,7 @@ class AdaptiveGenerator(Generator):
     """
 
     tables: Formula = "all 2-way + all 3-way"
-    prior: str | None = None
+    prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=50.0, gt=0, le=1e12)
     clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
 
@@ -100,7 +102,7 @@ class AdaptiveGenerator(Generator):
 
     @property
     def prior_file(self) -> str | None:
-        return self.prior
+        return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def weights(self, layout: Layout) -> dict[Columns, int]:
         """Every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""

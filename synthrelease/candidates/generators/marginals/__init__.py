@@ -31,6 +31,7 @@ from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
+from synthrelease.toml.released_prior import ReleasedPrior
 
 
 class MarginalsGenerator(MeasuringGenerator):
@@ -46,7 +47,8 @@ class MarginalsGenerator(MeasuringGenerator):
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
-        it that matches the measurements. A wrong one costs accuracy, never privacy. Example: `prior = "../public.csv"`.
+        it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
+        named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [100, 1000]`.
     """
@@ -54,7 +56,7 @@ class MarginalsGenerator(MeasuringGenerator):
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
-    prior: str | None = None
+    prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
 
     @field_validator("only_measured")
@@ -113,7 +115,7 @@ class MarginalsGenerator(MeasuringGenerator):
 
     @property
     def prior_file(self) -> str | None:
-        return self.prior
+        return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         unknown = list(unknown_columns(self.terms, layout))

@@ -1,0 +1,171 @@
+"""Five years of a simulated register, again and again: a series whose later years start from the release before, and five
+releases without it at the same total.
+
+    python -m tests.benchmarks.years run FOLDER --series 20 [--rows 160000]     releases; what is known so far is in FOLDER
+    python -m tests.benchmarks.years report FOLDER                              the tables, from what is there
+
+Each series is a register of its own (`public_data/simulate_years.py`, another seed) with noise of the operating system.
+"Series": 2019 by `configs/births-years-first.toml` (epsilon 0.85), later years by `births-years.toml` (0.5) from the last
+release that there is; 2.85 in all. "Alone": every year by the first plan with less for its tables and its test, 0.57; 2.85.
+"""
+
+from __future__ import annotations
+
+import argparse
+import pickle
+import runpy
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+
+from synthrelease.bundle import write_bundle
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.schema import Transformation
+from synthrelease.enclave.ingest import read_public
+from synthrelease.published import PublishedRelease, load
+from synthrelease.releasing.release import release
+from synthrelease.resources import resource
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+
+YEARS = (2019, 2020, 2021, 2022, 2023)
+ALONE = {"generation = 0.59": "generation = 0.33", "limit = 0.85": "limit = 0.57", "test_epsilon = 0.22": "test_epsilon = 0.2"}
+"""What is less in a plan of 0.57 than in that of 0.85."""
+
+SHARES = {
+    "preterm": ("gestation_week", lambda label: label in ("<29", "29-31", "32-33", "34-36")),
+    "mothers of 35 and more": ("mother_age", lambda label: label in ("35-39", "40-42", "43-44", ">44")),
+    "first births": ("parity", lambda label: label == "1"),
+    "below 2,500 grams": ("birth_weight", lambda label: label == "<1500" or (label[0] in "12" and int(label[:4]) < 2500)),
+}
+PAIRS = {
+    "preterm of mothers of 35 and more": ("preterm", "mothers of 35 and more"),
+    "below 2,500 grams of preterm": ("below 2,500 grams", "preterm"),
+}
+"""A share among those of another one: no later year measures these two columns together."""
+QUESTIONS = {
+    "preterm": "share gestation_week < 37",
+    "mothers of 35 and more": "share mother_age >= 35",
+    "first births": "share parity == 1",
+    "below 2,500 grams": "share birth_weight < 2500",
+}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Year:
+    """One year by one plan: what was released, if anything, without its rows; and shares, of the file and of these rows."""
+
+    series: int
+    year: int
+    plan: str
+    epsilon: float
+    truth: dict[str, float]
+    rows: dict[str, float] | None
+    published: PublishedRelease | None
+    seconds: float
+
+
+def shares(table: Counts, transformation: Transformation) -> dict[str, float]:
+    """All shares of a table on released bins."""
+    meets = {}
+    for name, (column, test) in SHARES.items():
+        place = transformation.layout.index(column)
+        holds = np.array([test(label) for label in transformation.binnings[place].labels])
+        meets[name] = holds[table.digits(place)]
+    found = {name: float(table.counts[mask].sum() / table.total) for name, mask in meets.items()}
+    for name, (one, among) in PAIRS.items():
+        both = meets[one] & meets[among]
+        found[name] = float(table.counts[both].sum() / table.counts[meets[among]].sum())
+    return found
+
+
+def specification(folder: Path, year: int, plan: str, before: Path | None) -> ReleaseSpec:
+    """The plan of a year, its paths made whole."""
+    first = before is None
+    text = resource(f"configs/births-years{'-first' if first else ''}.toml").read_text(encoding="utf-8")
+    text = text.replace('"births.toml"', f'"{resource("configs/births.toml")}"')
+    text = text.replace('"../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
+    if before is not None:
+        text = text.replace('"births-2019', f'"{before}')
+    for old, new in ALONE.items() if plan == "alone" else ():
+        text = text.replace(old, new)
+    path = folder / f"{plan}-{year}.toml"
+    path.write_text(text, encoding="utf-8")
+    return load_spec(path)
+
+
+def one_series(number: int, rows: int, out: Path) -> None:
+    """Five years by both plans; each is kept as soon as it is there."""
+    simulate = runpy.run_path(str(resource("public_data/simulate_years.py")))
+    facts, changes = simulate["read_facts"]()
+    with TemporaryDirectory() as name:
+        folder, before = Path(name), None
+        for year in YEARS:
+            data = folder / f"births-{year}.csv"
+            simulate["simulate"](facts, changes, year, rows, number).to_csv(data, index=False)
+            truth: dict[str, float] = {}
+            for plan in ("series", "alone"):
+                started = time.process_time()
+                spec = specification(folder, year, plan, before if plan == "series" else None)
+                found = release(spec, data)
+                seconds = time.process_time() - started
+                (transformation,) = spec.space.transformations
+                if not truth:
+                    kept = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
+                    truth = shares(kept.merge(transformation.layout, transformation.maps), transformation)
+                published = None
+                if found is not None:
+                    released = write_bundle(found, folder / f"{plan}-{year}")
+                    published = load(released)
+                    published = replace(published, codes=published.codes[:0])
+                    before = released if plan == "series" else before
+                made = Year(
+                    series=number,
+                    year=year,
+                    plan=plan,
+                    epsilon=float(spec.plan.total.epsilon),
+                    truth=truth,
+                    rows=None if found is None else shares(found.candidate.counts, transformation),
+                    published=published,
+                    seconds=seconds,
+                )
+                with (out / f"{number}-{plan}-{year}.pickle").open("wb") as file:
+                    pickle.dump(made, file)
+
+
+def main() -> None:
+    """Run, or report."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("what", choices=("run", "report"))
+    parser.add_argument("folder", type=Path)
+    parser.add_argument("--series", type=int, default=20)
+    parser.add_argument("--first", type=int, default=1)
+    parser.add_argument("--rows", type=int, default=160_000)
+    arguments = parser.parse_args()
+    arguments.folder.mkdir(exist_ok=True)
+    if arguments.what == "run":
+        for number in range(arguments.first, arguments.first + arguments.series):
+            one_series(number, arguments.rows, arguments.folder)
+    else:
+        report(arguments.folder)
+
+
+def read(folder: Path) -> list[Year]:
+    """All that is there, of series that are complete."""
+    found: list[Year] = []
+    for path in sorted(folder.glob("*.pickle")):
+        with path.open("rb") as file:
+            found.append(pickle.load(file))  # noqa: S301
+    return found
+
+
+def report(folder: Path) -> None:
+    sys.stdout.write(f"{len(read(folder))}\n")
+
+
+if __name__ == "__main__":
+    main()
