@@ -504,12 +504,14 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
     }  # releasing/attempt.py: public priors
 
 
+DEMONSTRATIONS = ("cli/demonstrating.py", "cli/series.py")
+
+
 def test_generic_code_knows_no_dataset() -> None:
-    """The demonstration apart, which names the releases that come with the program."""
+    """Demonstrations apart, which name the releases that come with the program."""
     words = ("birth", "parity", "gestation", "mother", "labour", "occupation")
-    code = {path: code_without_texts(PACKAGE / path) for path in TREES if path != "cli/demonstrating.py"}
+    code = {path: code_without_texts(PACKAGE / path) for path in TREES if path not in DEMONSTRATIONS}
     found = {(path, word) for path in code for word in words if word in code[path]}
-    found -= {one for one in found if one[0] == "cli/series.py"}  # it shows births, as its facts do
     assert found == {("drafting/columns.py", "birth")}  # in names of columns, to tell weights of bodies from survey weights
 
 
