@@ -6,6 +6,7 @@ CORE := $(VENV)/.core-installed
 QUICK := $(VENV)/.quick-installed
 TEST := $(VENV)/.test-installed
 DOCS := $(VENV)/.docs-installed
+DIST := $(VENV)/.dist-installed
 WORKERS ?= 2
 
 # Python compiles once what hundreds of processes of the tests load
@@ -13,9 +14,10 @@ export PYTHONDONTWRITEBYTECODE :=
 
 HOURS ?= 2
 TO ?= wheelhouse
+INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse hostile fuzz kills mutations clean
+.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -69,6 +71,10 @@ wheelhouse: $(CORE)
 test-wheelhouse: $(TEST)
 	SYNTHRELEASE_WHEELHOUSE="$(abspath $(TO))" $(BIN)/pytest -m wheelhouse
 
+# Wheel and source archive of the last commit, built twice to the same bytes and tried alone, with an SBOM and checksums
+dist: $(DIST)
+	$(BIN)/python requirements/dist.py $(INTO)
+
 # 10,000 hostile files; releases and ledgers killed at random; mistakes in the code that the tests must notice
 hostile: $(TEST)
 	$(BIN)/python -m tests.whole.hostile
@@ -110,6 +116,10 @@ $(TEST): $(CORE) requirements/test.txt requirements/docs.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	@touch $@
+
+$(DIST): $(VENV)/.created requirements/dist.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dist.txt
 	@touch $@
 
 $(DOCS): $(CORE) requirements/docs.txt

@@ -8,10 +8,10 @@ works with roots and their members: a record is a root with all of them, and rep
 from __future__ import annotations
 
 import re
-from collections.abc import Container, Iterable, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal
+from typing import Literal, TypeVar
 
 import numpy as np
 
@@ -19,6 +19,8 @@ NAME_OR_TEXT = re.compile(r"'[^']*'|\"[^\"]*\"|(?:first\.|other\.)?[^\W\d]\w*(?:
 """In a condition: a text in quotes, or a name, with a level behind a point; `first.` or `other.` before another member's."""
 
 FIRST, OTHER = "first.", "other."
+
+Stated = TypeVar("Stated")
 
 ABSENT = "absent"
 """The label of a slot that no member fills, where a column of members has no bin of missing values."""
@@ -113,9 +115,29 @@ class Linked:
         """The names of all columns of slots."""
         return frozenset(name for slot in self.slots for name in slot)
 
+    def slots_of(self, name: str, known: Container[str]) -> tuple[str, ...]:
+        """The columns of the wide record that a name is about: those of all slots, where it is that of a column of members.
+
+        Parameters
+        ----------
+        known : the columns of the wide record, which are about themselves.
+        """
+        plain = name.removeprefix(FIRST).removeprefix(OTHER)
+        if name in known or plain not in self.names:
+            return (name,)
+        return tuple(slot[self.names.index(plain)] for slot in self.slots)
+
     def of_roots(self, names: Iterable[str]) -> list[str]:
         """Those of these columns that are of roots, the size among them."""
         return [name for name in names if name not in self.of_members]
+
+
+def in_slots(stated: Mapping[str, Stated], linked: Linked | None, known: Container[str]) -> dict[str, Stated]:
+    """What is stated of columns by name; of a column of members for each slot that nothing is stated of by itself."""
+    if linked is None:
+        return dict(stated)
+    found = {slot: value for name, value in stated.items() for slot in linked.slots_of(name, known)}
+    return found | {name: value for name, value in stated.items() if name in known}
 
 
 def in_slot(text: str, names: Container[str], place: int, other: int | None = None) -> str:

@@ -23,6 +23,7 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import TOGETHER
+from synthrelease.enclave.linked_pieces import check_pieces
 from synthrelease.enclave.linked_rows import check_members_named, tables_to_read
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.opening import check_opens
@@ -248,6 +249,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
             f"{data}: expected a folder, a pattern or an object store whose files a cluster counts, found one table. Nothing "
             "was spent."
         )
+    if request.address is not None and spec.schema.linked is not None:
+        check_pieces(data)
     if request.address is not None and spec.unit.key is not None:
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, data):

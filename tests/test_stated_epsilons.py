@@ -75,6 +75,7 @@ STATED: list[tuple[str, str]] = [
     ("docs/baselines.md", f"epsilon = {up(total(BIRTHS), 7)}"),
     ("docs/theory.md", f"price {up(part(BIRTHS, 'selection'), 7)}: with .05 and .43 spent once, outside the loop, "
      f"{up(total(BIRTHS), 2)} in all, where 2ε comes to {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
+    ("docs/linked.md", f"to `estimate`, at epsilon {up(total('visits'), 2)} ("),
     ("docs/labour.md", f"Epsilon is {up(total('labour'), 2)} in all, pure: "
      f"{float(part('labour', 'generation')):g} for the tables, "
      f"{up(part('labour', 'selection'), 3)} for the tests of {float(a_round('labour')):g}"),

@@ -13,6 +13,7 @@ from synthrelease.audit.model_sensitivity import enumerate_models
 from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS, enumerate_numbers
 from synthrelease.audit.power import measure_power, unit_faults
 from synthrelease.audit.running import Effort, Progress, audit_cases, side_by_side
+from synthrelease.audit.scope import Scope
 from synthrelease.audit.selection_law import LawCheck, check_laws
 from synthrelease.audit.sensitivity import Enumeration, enumerate_sweep
 from synthrelease.audit.summary import AuditResult
@@ -23,6 +24,8 @@ Part = Literal["sensitivity", "selection", "losses", "cases", "power"]
 PARTS: tuple[Part, ...] = ("sensitivity", "selection", "losses", "cases", "power")
 USUAL: tuple[Part, ...] = ("sensitivity", "selection", "losses", "cases")
 """Without the power, which takes longer than the rest and says the same on every machine."""
+OF_A_RELEASE: tuple[Part, ...] = ("sensitivity", "selection", "losses")
+"""What tells the kinds apart that a release used."""
 
 LAW_SIZES = ((40, 2), (24, 3))
 """(parts of a probability, outputs) of the finite rounds."""
@@ -33,7 +36,7 @@ def run_audit(
     parts: Collection[Part] = USUAL,
     effort: Effort = Effort(),  # noqa: B008 (frozen)
     jobs: int = 1,
-    only: str | None = None,
+    scope: Scope = Scope(),  # noqa: B008 (frozen)
     most_records: int = MOST_RECORDS,
     progress: Progress = lambda phase, done, total: None,
 ) -> AuditResult:
@@ -42,42 +45,47 @@ def run_audit(
     Parameters
     ----------
     effort : of the cases.
-    only : a text that the family or the name of a case, or the name of an enumeration, must contain.
+    scope : which of them; of the cases those with its text alone.
     most_records : records of the largest tables that are enumerated.
 
     Raises
     ------
-    InputError : when nothing of the parts has `only` in its name.
+    InputError : when nothing of the parts is in the scope.
     """
-    wanted = (only or "").lower()
-    cases = [case for case in all_cases() if wanted in f"{case.family} {case.name}".lower()]
-    losses = [case for case in (*loss_cases(), *faulty_losses()) if wanted in str(case).lower()] if "losses" in parts else []
+    cases = [case for case in all_cases() if scope.named(case.family, case.name)] if "cases" in parts else []
+    losses = []
+    if "losses" in parts:
+        of_generators = [case for case in (*loss_cases(), *faulty_losses()) if scope.has_generator(case.generator)]
+        losses = [case for case in of_generators if scope.named(str(case))]
     result = AuditResult(
-        sensitivities=tuple(_sensitivities(wanted, most_records, jobs, progress)) if "sensitivity" in parts else (),
-        laws=tuple(_laws(progress)) if "selection" in parts and not wanted else (),
+        sensitivities=tuple(_sensitivities(scope, most_records, jobs, progress)) if "sensitivity" in parts else (),
+        laws=tuple(_laws(progress)) if "selection" in parts and not scope.text else (),
         losses=tuple(audit_losses(losses, progress)),
-        findings=tuple(audit_cases(cases, effort=effort, jobs=jobs, progress=progress)) if "cases" in parts else (),
+        findings=tuple(audit_cases(cases, effort=effort, jobs=jobs, progress=progress)),
         power=tuple(
             measure_power(fault, len(all_cases()), jobs=jobs, progress=progress)
             for fault in unit_faults()
-            if "power" in parts and wanted in f"{fault.family} {fault.name}".lower()
+            if "power" in parts and scope.named(fault.family, fault.name)
         ),
     )
     if result == AuditResult():
-        raise InputError(f"--only {only}: expected a part of the name of a case or an enumeration, found none that has it.")
+        raise InputError(
+            f"--only {scope.text}: expected a part of the name of a case or an enumeration, found none that has it."
+        )
     return result
 
 
-def _sensitivities(wanted: str, most_records: int, jobs: int, progress: Progress) -> list[Enumeration]:
-    chosen = [sweep for sweep in sweeps() if wanted in f"{sweep.kind} {sweep.name}".lower()]
+def _sensitivities(scope: Scope, most_records: int, jobs: int, progress: Progress) -> list[Enumeration]:
+    chosen = [sweep for sweep in sweeps() if scope.has_kind(sweep.kind) and scope.named(sweep.kind, sweep.name)]
     found: list[Enumeration] = []
     for part in side_by_side(enumerate_sweep, [(sweep, most_records) for sweep in chosen], jobs):
         found.append(part)
         progress("enumerating sensitivities", len(found), len(chosen))
     order = [sweep.name for sweep in chosen]
     found.sort(key=lambda part: order.index(part.name))
-    numbers = [enumerate_numbers(most_records)] if wanted in NUMBER_OF_ROWS else []
-    return [*found, *enumerate_models(most_records, wanted), *numbers]
+    numbers = [enumerate_numbers(most_records)] if scope.has_kind(NUMBER_OF_ROWS) and scope.named(NUMBER_OF_ROWS) else []
+    models = enumerate_models(most_records, lambda kind, name: scope.has_kind(kind) and scope.named(name))
+    return [*found, *models, *numbers]
 
 
 def _laws(progress: Progress) -> list[LawCheck]:

@@ -167,6 +167,12 @@ class ResizedPairs:
     apart: np.ndarray
     of_file: np.ndarray
 
+    @classmethod
+    def none(cls) -> ResizedPairs:
+        """No files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing)
+
     def touched(self, worse: np.ndarray) -> int:
         """How many pairs of files lead to one of these pairs of tables (k,), numbered as in `apart`."""
         return len(np.unique(self.of_file[np.isin(self.apart, worse)])) if len(worse) else 0

@@ -54,21 +54,26 @@ class MeasuredModel:
     measured: Callable[[int], Measured]
     tight: bool
 
+    @property
+    def kind(self) -> str:
+        """What the name begins with."""
+        return self.name.partition(":")[0]
+
     @classmethod
     def of(cls, name: str, highs: Mapping[str, int], measured: Callable[[int], Measured], *, tight: bool) -> MeasuredModel:
         shape = " x ".join(str(size) for size in World(highs).layout.sizes)
         return cls(name=f"{name}, {shape}", highs=highs, measured=measured, tight=tight)
 
 
-def enumerate_models(most_records: int, wanted: str = "") -> Iterator[Enumeration]:
+def enumerate_models(most_records: int, wanted: Callable[[str, str], bool] = lambda kind, name: True) -> Iterator[Enumeration]:
     """Score, joint tables and moments, over every pair of neighbours of worlds of at most six cells.
 
     Parameters
     ----------
-    wanted : what the name of an enumeration must contain, whatever the case; the others cost no time.
+    wanted : whether an enumeration of this kind and name is asked for; the others cost no time.
     """
     for model in _models():
-        if wanted.lower() in model.name.lower():
+        if wanted(model.kind, model.name):
             yield _enumerated(model, most_records)
 
 
@@ -126,7 +131,7 @@ def _enumerated(model: MeasuredModel, most_records: int) -> Enumeration:
         largest = max(largest, Fraction(int(changes.max()), mechanism.sensitivity))
     return Enumeration(
         name=model.name,
-        kind=model.name.split(":")[0],
+        kind=model.kind,
         tight=model.tight,
         most_records=most_records,
         cells=world.layout.n_cells,

@@ -22,7 +22,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.audit.exact_figures import exact_figures, least_slack
-from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
+from synthrelease.audit.left_out_rows import ResizedPairs, pair_numbers, resized_pairs
 from synthrelease.audit.sweep import Sweep
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.candidate import Candidate
@@ -101,6 +101,7 @@ def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
     """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
+    most_records = min(most_records, sweep.most or most_records)
     parts = [_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)]
     return Enumeration(
         name=sweep.name,
@@ -124,7 +125,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
     tables = world.dense(codes)
     first, second = neighbour_pairs(tables)
     bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the last one's index
-    resized = resized_pairs(bins, n, n_file)
+    resized = resized_pairs(bins, n, n_file) if sweep.linked is None else ResizedPairs.none()
     scorer = CodeFigures(sweep, world)
     privates = [scorer.behind_the_door(table) for table in codes]
     violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
@@ -151,7 +152,7 @@ def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
         kind=sweep.kind,
         tight=sweep.tight,
         most_records=n,
-        cells=world.layout.n_cells,
+        cells=len(world.cells),
         figures=len(tables) ** 2,
         triples=len(first) * len(tables),
         violations=violations,

@@ -6,10 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
+from synthrelease.audit.exact_members import figures_of_members
 from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.linked import Linked, slot_name
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}
@@ -46,6 +48,8 @@ class Sweep:
     reference : (criterion, world, tables, synthetic) -> figures of all private tables against one synthetic table, from their
         definition in whole numbers. None where `exact_figures` has them.
     furthest : a triple that moves the figure furthest, of which the statistical audit draws.
+    linked : of the `World`.
+    most : how many records its tables have at most, where the world is larger than most.
     """
 
     name: str
@@ -59,10 +63,12 @@ class Sweep:
     joint: bool = False
     reference: Callable[..., ExactFigures] | None = None
     furthest: Neighbours | None = None
+    linked: Linked | None = None
+    most: int | None = None
 
     @property
     def world(self) -> World:
-        return World(self.highs, self.groups, self.missing)
+        return World(self.highs, self.groups, self.missing, self.linked)
 
     @property
     def kind(self) -> str:
@@ -74,6 +80,45 @@ class Sweep:
         if not self.joint:
             return self.criteria[-1:]
         return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Households:
+    """A world of roots with up to `most` members: their columns, as `highs` of a sweep have them.
+
+    Attributes
+    ----------
+    members, roots : columns of whole numbers from 0 to the one that is given.
+    lacking : columns of members of which a member may lack a value.
+    """
+
+    members: Mapping[str, int]
+    most: int
+    least: int = 0
+    roots: Mapping[str, int] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
+
+    def sweep(self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True) -> Sweep:
+        """A `Sweep` of a criterion of members: every replaced root."""
+        places = range(1, self.most + 1)
+        in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
+        return Sweep(
+            name=f"{kind.replace('_', ' ')} of {name}, roots of {self.least} to {self.most}",
+            highs={**self.roots, "n": self.most - self.least, **in_slots},
+            criteria=(criterion(kind, of=of, **settings),),
+            missing=tuple(in_slots),
+            tight=tight,
+            reference=figures_of_members,
+            linked=Linked(
+                key="k",
+                size="n",
+                names=tuple(self.members),
+                slots=tuple(tuple(slot_name(one, place) for one in self.members) for place in places),
+                whole=frozenset(self.members) - set(self.lacking),
+                least=self.least,
+            ),
+            most=2,
+        )
 
 
 def criterion(kind: str, **fields: object) -> Criterion:

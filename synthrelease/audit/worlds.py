@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from fractions import Fraction
+from functools import cached_property
 from itertools import combinations_with_replacement
 from typing import Literal
 
@@ -19,6 +20,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
+from synthrelease.linked import Linked
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.columns import ColumnTable, InputTable
@@ -37,20 +39,48 @@ class World:
 
     Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
     values, the last column varying fastest.
+
+    Parameters
+    ----------
+    linked : how columns are those of a root and its members; then records are those of such roots alone.
     """
 
-    def __init__(self, highs: Mapping[str, int], groups: Mapping[str, list[str]] | None = None, missing: Collection[str] = ()):
-        groups, self.missing = groups or {}, frozenset(missing)
+    def __init__(
+        self,
+        highs: Mapping[str, int],
+        groups: Mapping[str, list[str]] | None = None,
+        missing: Collection[str] = (),
+        linked: Linked | None = None,
+    ):
+        groups, self.missing, self.linked = groups or {}, frozenset(missing), linked
         self.schema = Schema(
             columns=tuple(
                 integer_column(name, 0, high, groups.get(name), missing=name in self.missing) for name, high in highs.items()
-            )
+            ),
+            linked=linked,
         )
         self.transformation = Transformation(
             schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
         )
         self.layout = self.transformation.layout
         self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """The cells that a record can be in."""
+        every = range(self.layout.n_cells)
+        return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
+
+    def _fits(self, linked: Linked, cell: int) -> bool:
+        """Whether just the slots that the number of members fills have values, in columns where every member has one."""
+        bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
+        last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
+        number = int(bins[linked.size]) + linked.least
+        return all(
+            (bins[name] < last[name] or plain not in linked.whole) if place < number else bins[name] == last[name]
+            for place, slot in enumerate(linked.slots)
+            for name, plain in zip(slot, linked.names, strict=True)
+        )
 
     def setting(self, *criteria: Criterion) -> Setting:
         return Setting(
@@ -86,11 +116,11 @@ class World:
 
     def all_tables(self, n: int) -> list[tuple[int, ...]]:
         """Every multiset of n cells."""
-        return list(combinations_with_replacement(range(self.layout.n_cells), n))
+        return list(combinations_with_replacement(self.cells, n))
 
     def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
         """Every table that differs in one replaced record."""
         for place in range(len(table)):
-            for cell in range(self.layout.n_cells):
+            for cell in self.cells:
                 if cell != table[place]:
                     yield tuple(sorted((*table[:place], cell, *table[place + 1 :])))

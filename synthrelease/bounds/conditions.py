@@ -9,8 +9,9 @@ neither a condition nor its negation counts a row whose value is missing; `is mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -30,7 +31,7 @@ from synthrelease.domain.rules import (
     parse_rule,
 )
 from synthrelease.errors import InputError, cut, listing
-from synthrelease.published import PublishedRelease
+from synthrelease.linked import Linked
 
 LONGEST = 20_000
 """Characters of a question."""
@@ -43,6 +44,19 @@ _COMPARE: dict[str, Callable[[float, float], bool]] = {
     "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
     "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
 }  # fmt: skip
+
+
+class AskedOf(Protocol):
+    """What a question is read over; a `PublishedRelease` is one."""
+
+    @property
+    def schema(self) -> tuple[PublishedColumn, ...]: ...
+
+    @property
+    def by_name(self) -> Mapping[str, PublishedColumn]: ...
+
+    @property
+    def linked(self) -> Linked | None: ...
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,7 +77,7 @@ class Condition:
         return _evaluate(self.rule, columns, _of_labels)[0]
 
 
-def parse_condition(text: str, release: PublishedRelease) -> Condition:
+def parse_condition(text: str, release: AskedOf) -> Condition:
     """Read a condition over the released bins; categories are the labels of the released table.
 
     Raises

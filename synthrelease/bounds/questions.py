@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from synthrelease.bounds.conditions import Condition, in_one_line, parse_condition
+from synthrelease.bounds.conditions import AskedOf, Condition, in_one_line, parse_condition
 from synthrelease.bounds.values import check_numbers
 from synthrelease.domain.questions import Kind, QuestionWords, split_question
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.linked import NAME_OR_TEXT, in_slot
-from synthrelease.published import PublishedRelease
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +51,7 @@ class Question:
         return named.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
 
 
-def parse_question(text: str, release: PublishedRelease) -> Question:
+def parse_question(text: str, release: AskedOf) -> Question:
     """Read a question.
 
     Where it names a column of members, it is about members: the same is asked of the member of each slot.
@@ -106,7 +105,7 @@ def _columns(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",")) if text else ()
 
 
-def _of_rows(words: QuestionWords, release: PublishedRelease) -> Question:
+def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
     kind, text, head, by = words.kind, words.text, words.head, words.by
     where = parse_condition(words.where, release)
     if by and by not in release.by_name:
@@ -128,7 +127,7 @@ def _of_rows(words: QuestionWords, release: PublishedRelease) -> Question:
     return Question(kind=kind, text=text, column=head, met=met, where=where, by=by, on=on, groups=groups)
 
 
-def _check_order(release: PublishedRelease, name: str) -> None:
+def _check_order(release: AskedOf, name: str) -> None:
     """Raises InputError for a column that is not there, or whose bins have no order."""
     if name not in release.by_name:
         raise _unknown(name, release, "a column of the release")
@@ -136,7 +135,7 @@ def _check_order(release: PublishedRelease, name: str) -> None:
         raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have none.")
 
 
-def _unknown(name: str, release: PublishedRelease, expected: str) -> InputError:
+def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
     hint = closest(name, release.by_name)
     return InputError(
         f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."

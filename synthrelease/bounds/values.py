@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from synthrelease.bounds.conditions import AskedOf
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
-from synthrelease.published import PublishedRelease
 
 
 def numbers_of(column: PublishedColumn) -> np.ndarray:
@@ -34,7 +34,7 @@ def tells_values(column: PublishedColumn) -> bool:
     return bool((low == numbers).all() and (high == numbers).all())
 
 
-def check_numbers(release: PublishedRelease, name: str) -> None:
+def check_numbers(release: AskedOf, name: str) -> None:
     """Raises InputError for a column that is not there, or that has a bin of values without a number."""
     if name not in release.by_name:
         hint = closest(name, release.by_name)

@@ -30,4 +30,5 @@ def public_facts(document: ReleaseDocument, counts: Counts | None = None, raw: P
         criteria={name: criterion for name, criterion in read.items() if criterion is not None},
         counts=counts,
         raw=raw,
+        linked=document.linked,
     )

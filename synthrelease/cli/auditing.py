@@ -43,6 +43,12 @@ def audit(
         list[AuditPart] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")
     ] = None,
     only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            "--release", metavar="DIR", help="Only what a published release rests on: its generator, criteria and selection."
+        ),
+    ] = None,
     records: Annotated[int, typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated.")] = 5,
     against: Annotated[
         str | None,
@@ -53,11 +59,14 @@ def audit(
 ) -> None:
     """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws and losses, draw from mechanisms.
 
-    Reads no file, and spends nothing. There is no seed: the machine's own entropy is part of what is audited.
+    Reads no file but release.json of a release that is named; spends nothing. There is no seed: the machine's own entropy is
+    part of what is audited.
     """
-    from synthrelease.audit.audit import USUAL, run_audit
+    from synthrelease.audit.audit import OF_A_RELEASE, USUAL, run_audit
     from synthrelease.audit.running import Effort
+    from synthrelease.audit.scope import Scope
     from synthrelease.errors import InputError, OutputError
+    from synthrelease.published.folder import document_of
 
     if hours is not None and draws is not None:
         raise InputError("--hours and --draws: expected one of them, found both.")
@@ -65,16 +74,22 @@ def audit(
         found = "one" if out.exists() else f"no folder {out.parent}"
         raise OutputError(f"{out}: expected a new file in a folder that exists, found {found}.")
     if against is not None:
-        if part or only or hours is not None:
-            raise InputError("--against: expected it with --draws, --out or nothing else, found --part, --only or --hours.")
+        if part or only or release or hours is not None:
+            found = "--part, --only, --release or --hours"
+            raise InputError(f"--against: expected it with --draws, --out or nothing else, found {found}.")
         _compare_laws(against, draws, out)
         return
+    wanted = [each.value for each in part or ()]
+    if release is not None and (only or hours is not None or draws is not None or set(wanted) - set(OF_A_RELEASE)):
+        expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
+        raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")
+    scope = Scope(text=only or "") if release is None else Scope.of(document_of(release / "release.json"))
     with progress_bars() as progress:
         result = run_audit(
-            parts=[each.value for each in part] if part else USUAL,
+            parts=wanted or (USUAL if release is None else OF_A_RELEASE),
             effort=Effort(draws=draws, hours=hours),
             jobs=jobs,
-            only=only,
+            scope=scope,
             most_records=records,
             progress=progress,
         )

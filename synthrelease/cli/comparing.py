@@ -41,7 +41,7 @@ def compare(
         list[str] | None,
         typer.Option(
             metavar="NAME",
-            help="swapping, sequential, dami, independent, imputation or post-stratification; repeat it. All without it.",
+            help="swapping, sequential, dami, independent, imputation, post-stratification, members; repeat it. All without.",
         ),
     ] = None,
     out: Annotated[
@@ -64,7 +64,7 @@ def compare(
     nothing private, spends nothing.
     """
     from synthrelease.enclave.source import Source
-    from synthrelease.rehearsal.compared import METHODS, WantedMethods
+    from synthrelease.rehearsal.compared import METHODS, OF_MEMBERS, WantedMethods
     from synthrelease.rehearsal.comparing import compare_methods
     from synthrelease.rehearsal.comparison_report import check_comparison_file, write_comparison
     from synthrelease.rehearsal.parallel import Workers
@@ -76,7 +76,8 @@ def compare(
     spec = load_spec(config)
     if shortlist is not None:
         spec = narrowed(spec, shortlist)
-    wanted = WantedMethods.of(spec.schema.names, method or METHODS, given_names(swap), given_names(swap_key), swap_rate)
+    every = METHODS if spec.schema.linked is None else (*METHODS, OF_MEMBERS)
+    wanted = WantedMethods.of(spec.schema.names, method or every, given_names(swap), given_names(swap_key), swap_rate)
     with progress_bars() as progress:
         found = compare_methods(
             spec,
@@ -96,7 +97,13 @@ def compare(
 
 
 def _print_comparison(found: MethodComparison) -> None:
-    from synthrelease.rehearsal.comparison_report import answer_rows, comparison_rows, comparison_words, configuration_words
+    from synthrelease.rehearsal.comparison_report import (
+        answer_rows,
+        comparison_rows,
+        comparison_words,
+        configuration_words,
+        member_rows,
+    )
 
     terminal.print(f"{configuration_words(found)}. Public data: nothing here protects anybody.", highlight=False)
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(found.spec.criteria) + 1)))
@@ -112,6 +119,12 @@ def _print_comparison(found: MethodComparison) -> None:
     terminal.print("\nFigures as shares of the thresholds, without noise; above 1 a threshold is missed:", highlight=False)
     for number, criterion in enumerate(found.spec.criteria, start=1):
         terminal.print(f"  {number}  {criterion.name}, at most {criterion.threshold:g}", highlight=False)
+    if told := member_rows(found):
+        terminal.print("\nHow far off pairs of columns are, on average (0: the same; of two members: who belongs together):")
+        table = Table(*told[0], box=None, padding=(0, 2, 0, 2))
+        for member_row in told[1:]:
+            table.add_row(*(_shown(cell, False) for cell in member_row))
+        terminal.print(table)
     for question, answers in answer_rows(found).items():
         terminal.print(f"\nOne number, how far off (median): {question}", highlight=False)
         table = Table("method", "epsilon", "error", box=None, padding=(0, 2, 0, 2))

@@ -14,6 +14,7 @@ from synthrelease.errors import InputError
 def desk(
     config: Config,
     data: Annotated[str | None, typer.Option("--data", metavar="PUBLIC", help="A public file, for the pictures.")] = None,
+    ledger: Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Of the dataset: what it has left.")] = None,
     release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="A published folder to look at.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the loopback address; 0 takes a free one.")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
@@ -29,17 +30,21 @@ def desk(
     try:
         import uvicorn
 
-        from synthrelease.desk.server import Desk, application
+        from synthrelease.desk.server import Desk, Opened, application
     except ImportError:
         raise InputError("The desk needs the extra `desk`: pip install 'synthrelease[desk]'.") from None
-    from synthrelease.desk.files import DeskFiles
+    from synthrelease.desk.files import DeskFiles, announced
+    from synthrelease.desk.rehearsals import Rehearsals
+    from synthrelease.drafting.other_kind import Guesses
     from synthrelease.drafting.public_file import read_public_file
 
     files = DeskFiles(Path(config))
     files.spec(files.texts())
+    rehearsals = Rehearsals(files.path, data)
     if release is not None and not (release / "release.json").is_file():
         raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
     public = None if data is None else read_public_file(data)
+    guesses = Guesses() if public is None else Guesses.of(public)
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -49,11 +54,23 @@ def desk(
         listener.close()
         raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Leave --port out.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    guarded = application(Desk(files, public, release), origin)
-    address = f"{origin}/?token={guarded.token}"
-    print(address, flush=True)
-    if not no_open:
-        webbrowser.open_new_tab(address)
-    server = uvicorn.Server(uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off"))
-    print("Stop the desk with Ctrl+C.", file=sys.stderr)
-    server.run(sockets=[listener])
+    with announced(files.path) as told:
+        opened = Opened(
+            files=files,
+            public=public,
+            guesses=guesses,
+            rehearsals=rehearsals,
+            folder=release,
+            ledger=ledger,
+            announced=told,
+        )
+        guarded = application(Desk(opened), origin)
+        address = f"{origin}/?token={guarded.token}"
+        print(address, flush=True)
+        if told:
+            print(told, file=sys.stderr)
+        if not no_open:
+            webbrowser.open_new_tab(address)
+        settings = uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off")
+        print("Stop the desk with Ctrl+C. A rehearsal that it started goes on.", file=sys.stderr)
+        uvicorn.Server(settings).run(sockets=[listener])

@@ -44,8 +44,8 @@ def rehearse(
     ] = 0.05,
     copies: Annotated[int, typer.Option(min=0, help="Synthetic copies for the utility and risk figures; below 2 none.")] = 3,
     quasi_identifiers: QuasiIdentifiers = None,
-    backend: Annotated[str, typer.Option(help="loky (this machine), dask or ray.")] = "loky",
-    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler or Ray cluster.")] = None,
+    backend: Annotated[str, typer.Option(help="loky (this machine) or dask.")] = "loky",
+    address: Annotated[str | None, typer.Option(help="Of the Dask scheduler.")] = None,
     adopt: Annotated[
         bool, typer.Option("--adopt", help="Write the proposed budget and rounds into CONFIG; its comments stay.")
     ] = False,
@@ -261,7 +261,14 @@ def _print_proposal(found: Any) -> None:
 
 def _print_look(found: Any) -> None:
     """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
-    from synthrelease.rehearsal.words import binding, projection_advice, telling_pairs, verdict_words, warnings
+    from synthrelease.rehearsal.words import (
+        binding,
+        conclusion_words,
+        projection_advice,
+        telling_pairs,
+        verdict_words,
+        warnings,
+    )
 
     for title, lines in (
         ("Where the errors are:", [text for text in [binding(found)] if text]),
@@ -271,6 +278,7 @@ def _print_look(found: Any) -> None:
             telling_pairs(found),
         ),
         ("How columns hang together:", verdict_words(found)),
+        ("Intended questions, from released rows alone:", conclusion_words(found)),
         ("Minimum count:", [text for text in [projection_advice(found)] if text]),
     ):
         if lines:

@@ -20,11 +20,8 @@ QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
 
 def five_years(folder: Path, jobs: int) -> None:
     """What a steward does for a series: the promise first, then year after year, then what changed."""
-    from synthrelease.bundle import check_free
     from synthrelease.resources import resource
 
-    check_free(folder)
-    folder.mkdir()
     simulate = runpy.run_path(str(resource("public_data/simulate_years.py")))
     facts, changes = simulate["read_facts"]()
     years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]

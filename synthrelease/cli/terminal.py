@@ -51,7 +51,9 @@ def given_names(given: str | None) -> list[str] | None:
 def cluster_address(backend: str, address: str | None) -> str | None:
     """The address of the cluster that counts; None for this machine. Raises InputError for options that do not fit."""
     if backend not in ("loky", "dask"):
-        raise InputError(f"--backend: expected loky or dask to count private rows, found {backend!r}.")
+        from synthrelease.enclave.cluster import other_cluster
+
+        raise InputError(f"--backend: expected loky or dask to count private rows, found {backend!r}.{other_cluster(backend)}")
     if (backend == "dask") != (address is not None):
         raise InputError(
             "--backend dask and --address: expected both or none, for example --address tls://10.0.0.5:8786, found one."
@@ -154,8 +156,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     if spec.unit.key is not None:
         rows = rows.replace("number of rows of the file", "number of persons of the file")
     out.print(rows, style=style)
-    for line in refusals_in_words(spec):
-        out.print(line)
+    for line in [*refusals_in_words(spec), *said_in_words(spec)]:
+        out.print(line, highlight=False)
     if spec.split is not None:
         out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=spec.split.by))
     if spec.partition is not None:
@@ -183,6 +185,17 @@ def refusals_in_words(spec: Any) -> list[str]:
     return [
         f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
         'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
+    ]
+
+
+def said_in_words(spec: Any) -> list[str]:
+    """Who said limits, agreed to thresholds and signed, as far as the files name them."""
+    limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
+    agreed = [f"{each.name}: {each.agreed.words}" for each in spec.criteria if each.agreed]
+    return [
+        *([f"Limits, and who said them: {'; '.join(limits)}."] if limits else []),
+        *agreed,
+        *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else []),
     ]
 
 

@@ -20,7 +20,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
 from synthrelease.errors import Unexpected
-from synthrelease.toml.fields import Line, Mistake, Reason, SpecTable
+from synthrelease.toml.fields import AgreedTable, Line, Mistake, Reason, SpecTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.drafts import CriterionDraft, FileFacts
@@ -76,6 +76,7 @@ class Setting:
             },
             criteria=self.criteria,
             counts=counts,
+            linked=self.schema.linked,
         )
 
     def possible(self, columns: tuple[str, ...], binnings: tuple[Binning, ...]) -> np.ndarray:
@@ -122,6 +123,7 @@ class Criterion(SpecTable):
         (theory 13.6, criteria that measurements answer). Left out, the figure is asked at `epsilon`.
         Example: `answered_by = "measurements"`.
     reason : why this criterion and this budget, in the steward's words. Example: `reason = "The ministry's first question"`.
+    agreed : who agreed to the threshold, and when. Example: `agreed = { by = "Council of users", on = 2026-11-22 }`.
     """
 
     figure_gets_noise: ClassVar[bool] = True
@@ -152,6 +154,7 @@ class Criterion(SpecTable):
     answered_by: Literal["measurements"] | None = None
     epsilon: Fraction = Field(default=Fraction(0), ge=0, validate_default=True)
     reason: Reason = ""
+    agreed: AgreedTable | None = None
 
     @field_validator("answered_by")
     @classmethod

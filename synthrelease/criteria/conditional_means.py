@@ -29,6 +29,7 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.measured_groups import furthest_mean, sums_of_numbers
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.schema import Layout
@@ -37,7 +38,8 @@ from synthrelease.domain.value_grid import FINEST, in_steps
 from synthrelease.noise_grids import MOST_ROWS, noise_grid
 
 
-class ConditionalMean(Criterion):
+@reads_members
+class ConditionalMean(OfMembers):
     """max over groups v of |resized mean_R(column | v) - mean_S(column | v)|.
 
     mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
@@ -98,6 +100,10 @@ class ConditionalMean(Criterion):
     @property
     def own_values_of(self) -> tuple[str, ...]:
         return (self.column,) if self.values == "own" else ()
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return (self.column, *self.by)
 
     @property
     def worst_figure(self) -> float:

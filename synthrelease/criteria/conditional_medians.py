@@ -25,6 +25,7 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import most_beyond, sums_beyond
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.schema import Layout
@@ -37,7 +38,8 @@ _FINEST = 10_000
 """Quantiles are whole multiples of one over this."""
 
 
-class ConditionalMedian(Criterion):
+@reads_members
+class ConditionalMedian(OfMembers):
     """max over groups g and quantiles q of max(B - q n_g, A - (1 - q) n_g) / n.
 
     t is the bin of the (lower) q-quantile of group g in the candidate; of the n_g private rows of g, B lie more than `within`
@@ -104,6 +106,10 @@ class ConditionalMedian(Criterion):
         if not self.by and not self.overall:
             raise ValueError("there must be a group-by column, or overall = true")
         return self
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return (self.column, *self.by)
 
     @property
     def worst_figure(self) -> float:

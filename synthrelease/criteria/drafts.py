@@ -90,6 +90,7 @@ class FileFacts:
     cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
     unique : share of the rows that occur once in the bins of the draft.
     strongest : pairs of columns that hang together beyond chance, those that hang together most first.
+    members : the columns of a member, where rows are roots that may have several.
     """
 
     columns: tuple[FileColumn, ...]
@@ -97,6 +98,7 @@ class FileFacts:
     cell: float
     unique: float
     strongest: tuple[tuple[str, str], ...] = ()
+    members: tuple[str, ...] = ()
 
     @property
     def outcomes(self) -> tuple[FileColumn, ...]:

@@ -15,6 +15,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.linked import Linked
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +37,7 @@ class PublicFacts:
     criteria : the criteria that can be read, by name.
     counts : the released table; None where only words are asked for.
     raw : the rules for private rows on the released bins; None where they are not asked for.
+    linked : how members stand in the record of their root; None where rows have no members.
     """
 
     n: int
@@ -44,6 +46,7 @@ class PublicFacts:
     criteria: Mapping[str, object]
     counts: Counts | None = None
     raw: Plausibility | None = None
+    linked: Linked | None = None
 
     @cached_property
     def by_name(self) -> dict[str, PublishedColumn]:

@@ -29,6 +29,7 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import furthest_share, shares_of_groups
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, words
 from synthrelease.domain.schema import Layout
@@ -38,7 +39,8 @@ if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
 
 
-class KolmogorovDistance(Criterion):
+@reads_members
+class KolmogorovDistance(OfMembers):
     """max over groups g and bins t of |a_gt - p_gt n_g| / m_g: the error of the share of a group at or below t, in one step.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below; the candidate has m_g rows
@@ -85,6 +87,10 @@ class KolmogorovDistance(Criterion):
         if self.column in self.by:
             raise ValueError("the column that is compared cannot be one to group by")
         return self
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return (self.column, *self.by)
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"

@@ -74,6 +74,17 @@ class MarginalCriterion(Criterion):
         """The terms of `tables`; None for the table of all columns."""
         return tuple(None if text.strip() == ALL_COLUMNS else FormulaTerm.of(text) for text in self.tables)
 
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that it names."""
+        return tuple(dict.fromkeys(name for term in self._named if term for name in term.columns))
+
+    @property
+    def not_by_name(self) -> str:
+        """The setting by which it compares tables that it does not name; empty where there is none."""
+        unnamed = not self.tables or any(term is None or term.ways for term in self._named)
+        return "largest" if self.largest is not None else "tables" if unnamed else ""
+
     def up_to(self, n_columns: int) -> int:
         """Of how many columns all tables are compared; 0 where only named ones are."""
         if self.largest is None:

@@ -31,6 +31,7 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import furthest_share, shares_of_groups
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.schema import Layout
@@ -43,7 +44,8 @@ _MOST_BY = 6
 """Groupings of a draft."""
 
 
-class DifferenceInProportions(Criterion):
+@reads_members
+class DifferenceInProportions(OfMembers):
     """max over groups g of |a_g - p_g n_g| / m_g: the error of the share of a condition within each group, in one step.
 
     Of the n_g private rows of group g (with a value of the column), a_g meet the condition; the candidate has m_g rows there,
@@ -114,6 +116,10 @@ class DifferenceInProportions(Criterion):
         if self.column in self.by:
             raise ValueError("the column of the condition cannot be one to group by")
         return self
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        return (self.column, *self.by)
 
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"

@@ -10,6 +10,7 @@ import math
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
+from itertools import combinations
 from typing import ClassVar, Literal
 
 from pydantic import Field
@@ -21,12 +22,13 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.marginal_tables import MarginalCriterion, furthest
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 
-class TypicalMarginalError(MarginalCriterion):
+class TypicalMarginalError(MarginalCriterion, OfMembers):
     """A figure of the distances of the compared tables: of each, the share of the rows that would have to move to make it
     right.
 
@@ -72,6 +74,7 @@ class TypicalMarginalError(MarginalCriterion):
         )
 
 
+@reads_members
 class MeanMarginalError(TypicalMarginalError):
     """The mean over the compared tables of sum |r - s| / (2n), their total variation distance.
 
@@ -124,6 +127,8 @@ class MeanMarginalError(TypicalMarginalError):
                 ),
                 asks="pairs",
             )
+        if file.members:
+            yield from _of_members(file)
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -147,6 +152,7 @@ class MeanMarginalError(TypicalMarginalError):
         return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
 
 
+@reads_members
 class QuantileMarginalError(TypicalMarginalError):
     """The q-quantile over the compared tables of sum |r - s| / (2n): a share q of the tables is at most so far off.
 
@@ -195,4 +201,31 @@ class QuantileMarginalError(TypicalMarginalError):
         return Query(
             sensitivity=1 / n,
             figure=partial(quantile_distance, candidate=candidate.counts, largest=largest, named=named, place=place, rows=n),
+        )
+
+
+def _of_members(file: FileFacts) -> Iterable[CriterionDraft]:
+    """All members, and who lives with whom: each a mean over tables of two columns."""
+    slots = {f"{name}_" for name in file.members}
+    roots = [each.name for each in file.columns if not any(each.name.startswith(slot) for slot in slots)]
+    pairs = [*combinations(file.members, 2), *((root, member) for root in roots for member in file.members)]
+    drafts = {
+        "members": ("members in pairs of columns", pairs, "the share of members in a wrong cell, on average over their tables"),
+        "pairs": (
+            "members who belong together",
+            [(name, f"other.{name}") for name in file.members],
+            "the share of pairs of members of one root that are in a wrong cell, on average over their tables",
+        ),
+    }
+    for of, (name, tables, remark) in drafts.items():
+        yield CriterionDraft(
+            settings={
+                "name": name,
+                "kind": "mean_marginal_error",
+                "of": of,
+                "tables": [":".join(pair) for pair in tables],
+                "threshold": 0.1,
+                "epsilon": Fraction(1, 100),
+            },
+            remark=remark,
         )

@@ -5,12 +5,13 @@ from __future__ import annotations
 import difflib
 import hashlib
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.desk.locks import locked
 from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
-from synthrelease.drafting.text import toml
 from synthrelease.errors import OutputError, SynthreleaseError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_changed
@@ -35,19 +36,22 @@ class BothTexts:
     Attributes
     ----------
     configuration, acceptance : bytes on disk.
+    others : when files that they name were changed: what is extended, and codelists.
     file : the configuration with what it inherits.
     acceptance_path : where the acceptance file is.
     """
 
     configuration: bytes
     acceptance: bytes
+    others: tuple[tuple[str, int], ...]
     file: ConfigurationFile
     acceptance_path: Path
 
     @property
     def seen(self) -> str:
         """What a page says of the files that it shows, so that a later edit knows them."""
-        return hashlib.sha256(len(self.configuration).to_bytes(8, "big") + self.configuration + self.acceptance).hexdigest()
+        named = repr((len(self.configuration), self.others)).encode()
+        return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
 
 
 class DeskFiles:
@@ -58,6 +62,7 @@ class DeskFiles:
         self._lock = threading.Lock()
         self._kept: dict[str, BothTexts] = {}
         self._before: tuple[str, BothTexts] | None = None
+        self._loaded: tuple[str, ReleaseSpec] | None = None
 
     def texts(self) -> BothTexts:
         """What the files hold now. Raises SpecError or OSError where they cannot be read."""
@@ -65,7 +70,11 @@ class DeskFiles:
         file = read_configuration(self.path, content)
         acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
         found = BothTexts(
-            configuration=content, acceptance=acceptance_path.read_bytes(), file=file, acceptance_path=acceptance_path
+            configuration=content,
+            acceptance=acceptance_path.read_bytes(),
+            others=tuple((str(path), path.stat().st_mtime_ns) for path in _named(file) if path.is_file()),
+            file=file,
+            acceptance_path=acceptance_path,
         )
         self._kept[found.seen] = found
         while len(self._kept) > MOST_KEPT:
@@ -73,7 +82,29 @@ class DeskFiles:
         return found
 
     def spec(self, texts: BothTexts) -> ReleaseSpec:
-        return load_changed(self.path, texts.configuration, texts.acceptance)
+        """The specification, loaded once for as long as nothing changes."""
+        known = self._loaded
+        if known is None or known[0] != texts.seen:
+            self._loaded = known = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
+        return known[1]
+
+    def act(self, seen: str, action: Callable[[], object]) -> None:
+        """Something that writes both files by itself, if both are as the page showed them; where it fails they are as before.
+
+        Raises
+        ------
+        Moved, SynthreleaseError : and nothing was written.
+        """
+        with self._lock:
+            texts = self._as_seen(seen)
+            try:
+                action()
+            except SynthreleaseError:
+                now = self.texts()
+                if now.seen != texts.seen:
+                    replace_files(_contents(now, texts))
+                raise
+            self._before = (self.texts().seen, texts)
 
     def edit(self, seen: str, place: str, edits: Sequence[Edit]) -> None:
         """Change one file, if both are as the page showed them and the change leaves files that can be loaded.
@@ -92,13 +123,14 @@ class DeskFiles:
                 if "acceptance" in texts.file.inherited:
                     raise OutputError(_INHERITED.format(what="acceptance file", base=texts.file.base))
                 after = changed(texts.acceptance_path, texts.acceptance, edits)
-                loaded_changed(self.path, texts.configuration, after)
+                spec = loaded_changed(self.path, texts.configuration, after)
                 replace_files({texts.acceptance_path: (texts.acceptance, after)})
             else:
                 after = changed(self.path, texts.configuration, self._overriding(texts, edits))
-                loaded_changed(self.path, after, texts.acceptance)
+                spec = loaded_changed(self.path, after, texts.acceptance)
                 replace_files({self.path: (texts.configuration, after)})
-            self._before = (self.texts().seen, texts)
+            seen = self.texts().seen
+            self._before, self._loaded = (seen, texts), (seen, spec)
 
     def undo(self, seen: str) -> None:
         """Write the text from before the last edit of this desk, if nothing was changed since."""
@@ -107,12 +139,7 @@ class DeskFiles:
             if self._before is None or self._before[0] != seen:
                 raise OutputError("There is nothing to undo: the files were changed elsewhere, or not at all.")
             old, self._before = self._before[1], None
-            replace_files(
-                {
-                    self.path: (texts.configuration, old.configuration),
-                    texts.acceptance_path: (texts.acceptance, old.acceptance),
-                }
-            )
+            replace_files(_contents(texts, old))
 
     def last_change(self, texts: BothTexts) -> str:
         """The lines of the last edit; empty where the files were changed since."""
@@ -127,20 +154,58 @@ class DeskFiles:
         return texts
 
     def _overriding(self, texts: BothTexts, edits: Sequence[Edit]) -> list[Edit]:
-        """With the other lines of a table that this file takes from the one it extends, because a table overrides whole."""
-        found = list(edits)
-        for name in dict.fromkeys(str(edit.path[0]) for edit in edits):
-            if name not in texts.file.inherited:
-                continue
-            table = texts.file.tables[name]
-            if any(isinstance(value, dict) for value in table.values()):
-                raise OutputError(_INHERITED.format(what=f"table [{name}]", base=texts.file.base))
-            own = {edit.path for edit in edits}
-            found += [Edit(path=(name, key), toml=toml(value)) for key, value in table.items() if (name, key) not in own]
+        """What is in a table of the file that this one extends becomes a line that overrides it here."""
+        found = []
+        for edit in edits:
+            top = str(edit.path[0])
+            if len(edit.path) < 2 or top not in texts.file.inherited or top == "card":
+                found.append(edit)
+            elif edit.toml is None or any(isinstance(step, int) for step in edit.path):
+                raise OutputError(_INHERITED.format(what=f"table [{top}]", base=texts.file.base))
+            else:
+                found.append(Edit(path=("override", *edit.path), toml=edit.toml))
         return found
 
 
+def _named(file: ConfigurationFile) -> list[Path]:
+    """The files that a page depends on beside the two: what is extended, and codelists."""
+    columns = file.tables.get("columns", {})
+    lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
+    beside_ = file.file_of("columns")
+    return [*([file.base] if file.base else []), *(beside(beside_, name) for name in lists if isinstance(name, str))]
+
+
+def _contents(now: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
+    return {
+        now.file.path: (now.configuration, wanted.configuration),
+        now.acceptance_path: (now.acceptance, wanted.acceptance),
+    }
+
+
 _INHERITED = "The {what} stands in {base}, which this file extends. Nothing was written: open that file, or copy it here."
+
+
+@contextmanager
+def announced(path: Path) -> Iterator[str]:
+    """While a desk is open on a configuration, what it says of another one on the same, or of a read-only folder."""
+    mark, told, mine = path.with_name(f".{path.name}.desk"), "", False
+    with ExitStack() as held:
+        try:
+            mine = held.enter_context(locked(mark, make=True)) is not None
+            told = "" if mine else ANOTHER
+        except OutputError:
+            told = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be written."
+        try:
+            yield told
+        finally:
+            if mine:
+                mark.unlink(missing_ok=True)
+
+
+ANOTHER = (
+    "Another desk is open on the same files. Both can write: what one wrote, the other shows as a difference before it writes "
+    "anything itself."
+)
 
 
 def difference(before: BothTexts, after: BothTexts) -> str:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.grouping import EqualRows, dense_sums, places_in, sum_by_code
+from synthrelease.domain.grouping import EqualRows, dense_sums, places_in
 from synthrelease.domain.schema import Layout
 
 DENSE_LIMIT = 2**22
@@ -27,16 +27,16 @@ class Counts:
     counts : (n_cells,) non-negative integers; ones when omitted.
     """
 
-    __slots__ = ("layout", "counts", "_codes", "_bins")
+    __slots__ = ("layout", "counts", "_words", "_bins")
 
     def __init__(self, layout: Layout, codes: np.ndarray, counts: np.ndarray | None = None):
         codes = np.asarray(codes, dtype=np.int64)
         if not layout.has_codes:
             raise ValueError("expected a layout that has codes, found a wider one")
         self.layout = layout
-        self._codes: np.ndarray | None
+        self._words: tuple[np.ndarray, ...] | None
         self._bins: tuple[np.ndarray, ...] | None = None
-        self._codes, self.counts = _collect(codes, _or_ones(counts, len(codes)), layout.n_cells)
+        self._words, self.counts = _collect(layout, [codes], counts)
 
     @classmethod
     def of(cls, layout: Layout, digits: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
@@ -47,21 +47,19 @@ class Counts:
         digits : for every column, (n_rows,) integers from 0 to its size; at least one column.
         counts : (n_rows,) how often each row occurs, at least 0; once when omitted. Repeated rows are added up.
         """
-        if layout.has_codes:
-            return cls(layout, layout.codes(digits), counts)
-        groups = EqualRows.of(layout.pack(digits))
-        sums = groups.sums(_or_ones(counts, len(digits[0])))
-        first, occurs = groups.first, sums != 0
-        if not occurs.all():
-            first, sums = first[occurs], sums[occurs]
-        bins = tuple(_small(column[first], size) for column, size in zip(digits, layout.sizes, strict=True))
-        return cls.known(layout, sums, bins=bins)
+        return cls.of_words(layout, layout.pack(digits), counts)
+
+    @classmethod
+    def of_words(cls, layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
+        """The rows with these words, (n_rows,) int64 each (`Layout.pack`); `counts` as of `of`."""
+        found, sums = _collect(layout, words, counts)
+        return cls.known(layout, sums, words=found)
 
     @classmethod
     def of_sorted(cls, layout: Layout, codes: np.ndarray) -> Counts:
         """The rows with these (n_rows,) codes, which do not decrease."""
         starts = np.flatnonzero(np.diff(codes, prepend=-1))
-        return cls.known(layout, np.diff(starts, append=len(codes)), codes=codes[starts])
+        return cls.known(layout, np.diff(starts, append=len(codes)), words=(codes[starts],))
 
     @classmethod
     def empty(cls, layout: Layout) -> Counts:
@@ -74,12 +72,12 @@ class Counts:
         layout: Layout,
         counts: np.ndarray,
         *,
-        codes: np.ndarray | None = None,
+        words: tuple[np.ndarray, ...] | None = None,
         bins: tuple[np.ndarray, ...] | None = None,
     ) -> Counts:
-        """Different cells, in order, with positive counts."""
+        """Different cells, in order, with positive counts; cells by their words, or by their bins."""
         table = cls.__new__(cls)
-        table.layout, table.counts, table._codes, table._bins = layout, counts, codes, bins
+        table.layout, table.counts, table._words, table._bins = layout, counts, words, bins
         return table
 
     def __repr__(self) -> str:
@@ -97,20 +95,25 @@ class Counts:
     @property
     def codes(self) -> np.ndarray:
         """(n_cells,) int64 codes, increasing. Raises ValueError where the layout has none."""
-        if self._codes is None:
+        if not self.layout.has_codes:
             raise ValueError("expected a table whose layout has codes, found a wider one")
-        return self._codes
+        return self.words[0]
+
+    @property
+    def words(self) -> tuple[np.ndarray, ...]:
+        """(n_cells,) int64 for every word of the layout, in order: the codes alone where it has codes."""
+        return tuple(self.layout.pack(self.bins)) if self._words is None else self._words
 
     @property
     def bins(self) -> tuple[np.ndarray, ...]:
-        """For every column, (n_cells,) the bin of every cell, in the smallest unsigned type: to look up, not to reckon with."""
+        """For every column, (n_cells,) the bin of every cell, in the smallest unsigned type: to look up, not to reckon with.
+
+        A table of many columns is held in one form: from here on its words are made when they are asked for.
+        """
         if self._bins is None:
-            left, bins = self.codes, list[np.ndarray]()
-            for size in reversed(self.layout.sizes):
-                above = left // size
-                bins.append(_small(left - above * size, size))
-                left = above
-            self._bins = tuple(reversed(bins))
+            self._bins = self.layout.unpack(self.words)
+            if len(self.words) > 1:
+                self._words = None
         return self._bins
 
     def digits(self, column: int) -> np.ndarray:
@@ -119,16 +122,14 @@ class Counts:
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> Counts:
         """The same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
-        if layout.has_codes:
-            codes = np.zeros(len(self), dtype=np.int64)
-            for bins, stride, into in zip(self.bins, layout.strides, maps, strict=True):
-                codes += (into * stride)[bins]
-            return Counts(layout, codes, self.counts)
-        merged = [_small(into, size)[bins] for bins, size, into in zip(self.bins, layout.sizes, maps, strict=True)]
-        return Counts.of(layout, merged, self.counts)
+        if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
+            return self._over(layout)
+        return Counts.of_words(layout, layout.pack_mapped(maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
         """The sub-table of some columns, in the order given."""
+        if tuple(columns) == tuple(range(len(self.layout.sizes))):
+            return self._over(self.layout)
         return Counts.of(self.layout.subset(tuple(columns)), [self.bins[column] for column in columns], self.counts)
 
     def marginal(self, columns: Sequence[int]) -> np.ndarray:
@@ -145,24 +146,26 @@ class Counts:
 
     def keep(self, mask: np.ndarray) -> Counts:
         """The rows of the cells where `mask` (n_cells,) is True."""
-        codes = None if self._codes is None else self._codes[mask]
-        bins = None if self._bins is None else tuple(bins[mask] for bins in self._bins)
-        return Counts.known(self.layout, self.counts[mask], codes=codes, bins=bins)
+        words, bins = (None if each is None else tuple(part[mask] for part in each) for each in (self._words, self._bins))
+        return Counts.known(self.layout, self.counts[mask], words=words, bins=bins)
 
     def with_counts(self, counts: np.ndarray) -> Counts:
         """The same cells with other counts, (n_cells,) integers of at least 0; cells of 0 are left out."""
-        other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), codes=self._codes, bins=self._bins)
+        other = Counts.known(self.layout, np.asarray(counts, dtype=np.int64), words=self._words, bins=self._bins)
         return other if other.counts.all() else other.keep(other.counts != 0)
+
+    def _over(self, layout: Layout) -> Counts:
+        """The same cells over a layout of the same shape; nothing is held twice."""
+        bins = self.bins
+        return Counts.known(layout, self.counts, words=self._words, bins=bins)
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
         """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
-        return places_in([self.codes] if self.layout.has_codes else self.layout.pack(self.bins), self.layout.pack(digits))
+        return places_in(self.words, self.layout.pack(digits))
 
     def __add__(self, other: Counts) -> Counts:
-        counts = np.concatenate([self.counts, other.counts])
-        if self.layout.has_codes:
-            return Counts(self.layout, np.concatenate([self.codes, other.codes]), counts)
-        return Counts.of(self.layout, [np.concatenate(both) for both in zip(self.bins, other.bins, strict=True)], counts)
+        words = [np.concatenate(both) for both in zip(self.words, other.words, strict=True)]
+        return Counts.of_words(self.layout, words, np.concatenate([self.counts, other.counts]))
 
     def same_as(self, other: Counts) -> bool:
         """Whether both have the same rows over layouts of the same shape."""
@@ -174,7 +177,7 @@ class Counts:
         Cells go in as their codes, as they always did; those of layouts without codes as the bins of each column in turn.
         """
         found = hashlib.sha256(repr((self.layout.columns, self.layout.sizes)).encode())
-        for array in (*(self.bins if self._codes is None else (self._codes,)), self.counts):
+        for array in (*(self.words if self.layout.has_codes else self.bins), self.counts):
             found.update(array.astype("<i8").tobytes())
         return found.hexdigest()
 
@@ -213,24 +216,21 @@ def check_full_array(layout: Layout) -> None:
         raise ValueError(f"expected a table of at most {DENSE_LIMIT} cells for a full array, found {layout.n_cells}")
 
 
-def _or_ones(counts: np.ndarray | None, length: int) -> np.ndarray:
-    return np.ones(length, dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
-
-
-def _small(bins: np.ndarray, size: int) -> np.ndarray:
-    """Bins of a column in the smallest unsigned type that holds them all."""
-    return bins.astype(np.min_scalar_type(max(size - 1, 0)), copy=False)
-
-
-def _collect(codes: np.ndarray, values: np.ndarray, n_cells: int) -> tuple[np.ndarray, np.ndarray]:
-    """Unique codes, increasing, with the sum of their values; zero sums are left out."""
-    if n_cells <= DENSE_LIMIT:
-        dense = dense_sums(codes, values, n_cells)
-        unique = np.flatnonzero(dense)
-        return unique, dense[unique]
-    unique, sums = sum_by_code(codes, values)
+def _collect(
+    layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None
+) -> tuple[tuple[np.ndarray, ...], np.ndarray]:
+    """The words of different rows, in order, with the sums of their counts (ones where omitted); zero sums are left out."""
+    values = np.ones(len(words[0]), dtype=np.int64) if counts is None else np.asarray(counts, dtype=np.int64)
+    if layout.n_cells <= DENSE_LIMIT:
+        dense = dense_sums(words[0], values, layout.n_cells)
+        codes = np.flatnonzero(dense)
+        return (codes,), dense[codes]
+    groups = EqualRows.of(words)
+    sums, first = groups.sums(values), groups.first
     occurs = sums != 0
-    return unique[occurs], sums[occurs]
+    if not occurs.all():
+        first, sums = first[occurs], sums[occurs]
+    return tuple(word[first] for word in words), sums
 
 
 RARE = 400

@@ -23,13 +23,24 @@ class EqualRows:
 
     @classmethod
     def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
-        """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one."""
-        order = np.argsort(words[0], kind="stable") if len(words) == 1 else np.lexsort(tuple(reversed(words)))
-        new = np.zeros(len(order), dtype=bool)
-        new[:1] = True
-        for word in words:
-            ordered = word[order]
-            new[1:] |= ordered[1:] != ordered[:-1]
+        """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one.
+
+        A word stands for many columns, so the first alone puts nearly all rows in order; by the others those are sorted that it
+        leaves together.
+        """
+        order = np.argsort(words[0], kind="stable")  # linear where whole tables in their order stand one after the other
+        ordered = words[0][order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        if len(words) > 1:
+            tied = ~new
+            tied[:-1] |= ~new[1:]
+            places = np.flatnonzero(tied)
+            rows = order[places]
+            rows = order[places] = rows[np.lexsort([word[rows] for word in reversed(words)])]
+            for word in words[1:]:
+                ordered = word[rows]
+                new[places[1:]] |= ordered[1:] != ordered[:-1]
         return cls(order, np.flatnonzero(new))
 
     @property
@@ -66,12 +77,6 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
         return np.full(len(needles[0]), -1)
     found = np.minimum(np.searchsorted(haystack[0], needles[0]), length - 1)
     return np.where(haystack[0][found] == needles[0], found, -1)
-
-
-def sum_by_code(codes: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The codes that occur, increasing, with the sums of their values, which may be 0."""
-    groups = EqualRows.of([codes])
-    return codes[groups.first], groups.sums(values)
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:

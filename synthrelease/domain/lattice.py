@@ -173,5 +173,7 @@ def difference(left: Counts, right: Counts) -> Lattice:
     layout = left.layout
     if layout.n_cells <= DENSE_LIMIT:
         return Lattice(layout, (left.dense() - right.dense()).reshape(layout.sizes))
-    bins = [np.concatenate(both) for both in zip(left.bins, right.bins, strict=True)]
-    return Lattice(layout, table_of(layout, bins, np.concatenate([left.counts, -right.counts])))
+    words = [np.concatenate(both) for both in zip(left.words, right.words, strict=True)]
+    groups = EqualRows.of(words)
+    values = groups.sums(np.concatenate([left.counts, -right.counts]))
+    return Lattice(layout, Sparse(layout.unpack([word[groups.first] for word in words]), values))

@@ -34,7 +34,7 @@ class BinnedCounts(Counts):
         """Rows on atomic cells as rows on the bins of a transformation."""
         merged = atoms.merge(transformation.layout, transformation.maps)
         table = cls.__new__(cls)
-        table.layout, table.counts, table._codes, table._bins = merged.layout, merged.counts, merged._codes, merged._bins
+        table.layout, table.counts, table._words, table._bins = merged.layout, merged.counts, merged._words, merged._bins
         table.atoms, table.transformation, table._kept = atoms, transformation, {}
         return table
 

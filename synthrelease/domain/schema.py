@@ -7,7 +7,7 @@ any table, private or synthetic, is public (theory 10, statement of the guarante
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -18,6 +18,9 @@ from synthrelease.linked import Linked
 
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
+
+_FEW_ROWS = 2**14
+"""Rows at a time, which stay close to the processor while all columns are put into their words, or taken from them."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -101,7 +104,7 @@ class Column:
     source, part : the column of the file, and "year" or another of `dates.PARTS` where only that part of a date is used.
     minus : a column of the file with a date from which the days to that of `source` are counted; None where there is none.
     dates : how dates are written, where dates are read.
-    bounds : public (lowest, highest) value of a numeric column.
+    bounds : public (lowest, highest) value of a numeric column; and `bounds_by`, who said so.
     edges : inner edges of the atomic bins of a numeric column, increasing; atom i is [edges[i-1], edges[i]).
     step : of the grid on which the own values of rows are counted, each as the number of its atom, which is within half a step
         of it; None where no criterion computes with them, and atoms are as wide as bins and rules allow.
@@ -139,6 +142,7 @@ class Column:
     minus: str | None = None
     dates: DateFormat | None = None
     step: float | None = None
+    bounds_by: str = ""
 
     @property
     def unlisted(self) -> int | None:
@@ -218,15 +222,40 @@ class Layout:
 
     def word(self, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
         """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
-        codes = np.zeros(len(digits[0]), dtype=np.int64)
-        for column in columns:
-            codes *= self.sizes[column]
-            codes += digits[column]
+        codes, columns = np.zeros(len(digits[0]), dtype=np.int64), tuple(columns)
+        for rows in _few_rows(len(codes)):
+            some = codes[rows]
+            for column in columns:
+                some *= self.sizes[column]
+                some += digits[column][rows]
         return codes
 
     def pack(self, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
         """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
         return [self.word(digits, word) for word in self.words]
+
+    def pack_mapped(self, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+        """The words of rows whose bin of column c is `maps[c][digits[c]]`, (n_rows,) int64 each."""
+        words = [np.zeros(len(digits[0]), dtype=np.int64) for _ in self.words]
+        for word, columns in zip(words, self.words, strict=True):
+            stride = 1
+            for column in reversed(columns):
+                word += (maps[column] * stride)[digits[column]]
+                stride *= self.sizes[column]
+        return words
+
+    def unpack(self, words: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+        """For every column, (n_rows,) the bins of the rows with these words, in the smallest unsigned type that holds them."""
+        n_rows = len(words[0])
+        bins = tuple(np.empty(n_rows, dtype=np.min_scalar_type(max(size - 1, 0))) for size in self.sizes)
+        for rows in _few_rows(n_rows):
+            for word, columns in zip(words, self.words, strict=True):
+                left = word[rows]
+                for column in reversed(columns):
+                    above = left // self.sizes[column]
+                    bins[column][rows] = left - above * self.sizes[column]
+                    left = above
+        return bins
 
     def largest(self, columns: Iterable[int] | None = None, most: int = 3) -> str:
         """The columns with the most bins, of these or of all, in words: what to make coarser where a table is too large."""
@@ -242,6 +271,10 @@ class Layout:
         return Layout(
             columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns), numbers=numbers
         )
+
+
+def _few_rows(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -298,6 +331,13 @@ class Transformation:
         return tuple(
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
+
+    @property
+    def linked(self) -> Linked | None:
+        """How roots stand in records with their members, where all slots of a column have the same bins; else None."""
+        linked = self.schema.linked
+        alike = linked and all(len({self.choice[name] for name in same}) == 1 for same in zip(*linked.slots, strict=True))
+        return linked if alike else None
 
     def numbers(self, column: str) -> np.ndarray:
         """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""

@@ -5,20 +5,25 @@ Both are chosen on public data, so they are fixed before any private file is rea
 
 from __future__ import annotations
 
+import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
 from synthrelease.drafting.text import toml
 from synthrelease.errors import OutputError
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposal_words import rounds_text
+from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import ShortlistFile
+from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.reading import read_configuration, read_toml
 from synthrelease.toml.validation import validated
@@ -91,6 +96,25 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
         before=spec.plan.total,
         spec=loaded,
     )
+
+
+def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
+    """The same for the plan that the shortlist of a rehearsal proposes, where it costs less than the configuration.
+
+    Raises
+    ------
+    OutputError : where it proposes none, or none that was confirmed by fresh attempts; and as `adopt`.
+    SpecError, BudgetError : as `adopt`.
+    """
+    spec = load_spec(checked_path(config))
+    proposal = cheaper_plan(spec, shortlist)
+    if proposal is None or proposal.nothing_high is None:
+        raise OutputError(f"{shortlist}: proposes no cheaper plan that was confirmed. Nothing was adopted.")
+    rounds = tomllib.loads(proposal.lines, parse_float=Decimal)["selection"]["rounds"]
+    law = FiniteLaw(atoms=tuple((int(number), Fraction(share)) for number, share in rounds.items()))
+    changed_spec = with_law(spec, proposal.generation, law)
+    chosen = Offer(generation=proposal.generation, chances=(), law=law, total=changed_spec.plan.total.epsilon)
+    return adopt(config, spec, chosen)
 
 
 def _rounds(chosen: Offer) -> str:

@@ -18,6 +18,7 @@ from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
+from synthrelease.rehearsal.plan_race import TOLD
 from synthrelease.rehearsal.yardsticks import Yardstick, once_only, yardsticks
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -65,7 +66,9 @@ class DraftStanding:
     bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
     fits, independent : the share of rows in a wrong cell, on average over all tables of two columns: of the typical fit of the
         draft, with its noise, and of a table that has the same single columns and nothing else.
-    of_strongest : both for the pairs that hang together most alone.
+    sample : that of another sample as large, on average over all tables of two columns. Where independent columns are about as
+        near, as with many columns that are nearly always the same, these tables do not tell what a draft keeps.
+    of_strongest : fits and independent columns for the pairs that hang together most alone.
     tied : whether any two columns hang together.
     judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
     """
@@ -73,6 +76,7 @@ class DraftStanding:
     bins: float
     fits: float
     independent: float
+    sample: float
     of_strongest: tuple[float, float]
     tied: bool
     judged: bool
@@ -80,8 +84,10 @@ class DraftStanding:
     @property
     def errors(self) -> float:
         """Of the fits, over those of independent columns, as parts of what is allowed; at most 1 where they are better."""
-        every, strongest = _part(self.fits, self.independent), _part(*self.of_strongest)
-        return max(every / MOST_ERRORS, strongest / MOST_ERRORS_OF_STRONGEST)
+        strongest = _part(*self.of_strongest) / MOST_ERRORS_OF_STRONGEST
+        if self.independent <= TOLD * self.sample:
+            return strongest
+        return max(_part(self.fits, self.independent) / MOST_ERRORS, strongest)
 
     @property
     def good(self) -> bool:
@@ -108,20 +114,24 @@ def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
     return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
 
 
-def draft_acceptance(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> AcceptanceDraft:
+def draft_acceptance(
+    columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair], members: Sequence[str] = ()
+) -> AcceptanceDraft:
     """Criteria for these columns, with first guesses of their thresholds.
 
     Parameters
     ----------
     table : the public rows in the drafted bins; the private file is taken to have about as many.
     pairs : how they hang together (`ties`).
+    members : the columns of a member, where rows are roots that may have several.
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
     partners = _partners(columns, table, pairs)
     facts = [_facts(column, partners[column.name]) for column in columns]
     strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
-    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=once_only(table), strongest=strongest)
+    unique = once_only(table)
+    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
     grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
@@ -229,6 +239,7 @@ def settle(
         bins=_typical(attempts, of_bins),
         fits=_typical(attempts, of_pairs[0]),
         independent=found[of_pairs[0]].independent,
+        sample=found[of_pairs[0]].perfect / math.sqrt(2),  # halves have half of the rows each
         of_strongest=(_typical(attempts, of_pairs[-1]), found[of_pairs[-1]].independent),
         tied=tied,
         judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),

@@ -263,11 +263,12 @@ class _Drafting:
         gaps = {column.name for column in self.wide if column.keeps_missing}
         pairs = ties(self.wide, table)
         race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
-        first, figures, rows = draft_acceptance(self.wide, table, pairs), _FIGURES, None
+        members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
-            choices = self._choices_of(choices, raced, raced.purse.cost, table.layout.columns)
+            choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
             spec = self._loaded(choices, replace(first, lost=raced.told.lost))
             rows = rows or self._read(spec)  # read again: criteria use the rows' own values
@@ -279,16 +280,16 @@ class _Drafting:
         left = raced.total - choices.rows - TEST - acceptance.epsilon
         cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
         words = plan_words(race, raced, others)
-        choices = replace(self._choices_of(choices, raced, cost, table.layout.columns), plan=words, limit=raced.total)
+        choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
         return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
 
-    def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, names: Sequence[str]) -> Choices:
+    def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
         """With what was raced, at this cost of the tables."""
         return replace(
             choices,
             family=raced.family,
             prior_weight=raced.prior_weight,
-            tables=tuple(tuple(names[column] for column in columns) for columns in raced.told.tables),
+            tables=tables,
             generation=cost,
             delta=self.promise.delta,
         )
@@ -330,7 +331,7 @@ class _Drafting:
     def _first_choices(self) -> Choices:
         """What a draft begins with: every column by itself."""
         return Choices(
-            tables=tuple((column.name,) for column in self.wide),
+            tables=tuple(column.name for column in self.wide),
             rules=(),
             minimum_count=1,
             unique=0.0,

@@ -37,7 +37,7 @@ class Choices:
     Attributes
     ----------
     family : the generator.
-    tables : sets of columns whose tables are measured; of no matter to a generator that finds its own.
+    tables : that are measured, with their weights, as a formula names them; of no matter to a generator that finds its own.
     prior_weight : how many records the uniform table is worth against the noise of the tables.
     generation, delta : what the generator may spend, an epsilon or, where there is a delta, a rho.
     plan : what the draft costs and keeps, in sentences.
@@ -49,7 +49,7 @@ class Choices:
     gaps : rows of the public file that are left out for a missing value.
     """
 
-    tables: tuple[tuple[str, ...], ...]
+    tables: tuple[str, ...]
     rules: tuple[Suggestion, ...]
     minimum_count: int
     unique: float
@@ -110,7 +110,7 @@ def configuration_text(
         "",
     ]
     for column in columns:
-        lines += [*_column(name, column), ""]
+        lines += [*column_lines(name, column), ""]
     lines += _left_out(left_out)
     lines += [] if members is None else ["", *_members(name, members)]
     if gaps:
@@ -162,12 +162,13 @@ def _generator(choices: Choices) -> list[str]:
     return [
         *_comment(
             "Small tables are measured with noise, once, and the rows are drawn from a model of them. These are the tables in "
-            "which the columns of the public file hang together most; with more of them each gets more noise."
+            "which the columns of the public file hang together most; with more of them each gets more noise. The numbers are "
+            "their weights in the budget: a table with more cells gets more of it."
         ),
         "[[generators]]",
         f"family = {toml(choices.family)}",
         'tables = """',
-        *wrapped([":".join(columns) for columns in choices.tables]),
+        *wrapped(choices.tables),
         '"""',
         f"prior_weight = {choices.prior_weight}",
     ]
@@ -365,11 +366,12 @@ def _members(release: str, members: MembersDraft) -> list[str]:
         "",
     ]
     for column in members.columns:
-        lines += [*_column(release, column, "members.columns"), ""]
+        lines += [*column_lines(release, column, "members.columns"), ""]
     return [*lines, *_left_out(members.left_out)]
 
 
-def _column(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
+def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
+    """The lines of a column in a configuration."""
     lines = [
         f"[{table}.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
         *(_comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),

@@ -158,7 +158,9 @@ def as_texts(array: Any) -> Texts:
         values = whole_array(array)
         low, high = int(values.min()), int(values.max())
         if high - low < _NARROW and max(-low, high) < 2**62:  # a tenth of the time of telling them apart
-            return Texts(texts=NumberTexts(np.arange(low, high + 1)), codes=values.astype(np.int64) - low, typed=True)
+            return Texts(
+                texts=NumberTexts(np.arange(low, high + 1)), codes=(values.astype(np.int64) - low).astype(np.int32), typed=True
+            )
     encoded = array.dictionary_encode()
     values, codes = encoded.dictionary, encoded.indices
     typed = not is_text(values.type)

@@ -36,6 +36,7 @@ class CountedRows:
     problems : (column, kind) of values that must not occur; the cells are then of no use.
     unread : columns with texts that are no number, or no date, and count as missing values.
     unmatched : whether there are members, and none of them has a root.
+    divided : whether rows of one key lie in several files of which each is read by itself.
     """
 
     cells: Counts
@@ -43,6 +44,7 @@ class CountedRows:
     problems: frozenset[tuple[int, int]]
     unread: frozenset[int] = frozenset()
     unmatched: bool = False
+    divided: bool = False
 
 
 def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) -> CountedRows:
@@ -115,23 +117,19 @@ class CellCount:
         self._layout = layout
         self._dense = np.zeros(layout.n_cells, dtype=np.int64) if layout.n_cells <= DENSE else None
         self._others = Tally(layout)
-        self._kind: type[np.int64] | type[np.int32] = np.int64 if self._dense is None else np.int32
 
     def add(self, digits: Sequence[Digits]) -> None:
         """Count the rows of a batch that have a bin in every column. The bins of one column each."""
         kept = rows_with_bins(digits)
-        if not self._layout.has_codes:
-            self._others.add(Counts.of(self._layout, [_part(each, kept) for each in digits]))
-            return
-        codes: np.ndarray = np.zeros(len(digits[0].codes), dtype=self._kind)
-        for each, stride in zip(digits, self._layout.strides, strict=True):
-            codes += (np.maximum(each.of_text, 0) * stride).astype(self._kind)[each.codes]
-        codes = codes if kept is None else codes[kept]
+        words = self._layout.pack_mapped([np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
+        words = words if kept is None else [word[kept] for word in words]
         if self._dense is not None:
-            np.add.at(self._dense, codes, 1)
+            np.add.at(self._dense, words[0], 1)
+        elif self._layout.has_codes:
+            words[0].sort()
+            self._others.add(Counts.of_sorted(self._layout, words[0]))
         else:
-            codes.sort()
-            self._others.add(Counts.of_sorted(self._layout, codes))
+            self._others.add(Counts.of_words(self._layout, words))
 
     def total(self) -> Counts:
         """All that was added."""
@@ -145,7 +143,3 @@ def rows_with_bins(digits: Sequence[Digits]) -> np.ndarray | None:
     """(n_rows,) whether a row has a bin in every column; None where all have."""
     without = [each for each in digits if each.of_text.min(initial=0) < 0]
     return np.all([(each.of_text >= 0)[each.codes] for each in without], axis=0) if without else None
-
-
-def _part(digits: Digits, kept: np.ndarray | None) -> np.ndarray:
-    return digits.of_text[digits.codes if kept is None else digits.codes[kept]]

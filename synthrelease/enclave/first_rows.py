@@ -110,7 +110,7 @@ class Persons:
         marks : (n, 2) of all rows with a key, kept or not.
         of_rows, order, bins : of the kept rows: their marks, the words that order them, and for each column their bins.
         """
-        self._marks.append(_different(marks))
+        self._marks.append(different(marks))
         for kept, more in zip(self._rows, [of_rows[:, 0], of_rows[:, 1], *order, *bins], strict=True):
             kept.append(more.astype(kept[0].dtype, copy=False))
         self._collected[0] += len(self._marks[-1])
@@ -122,7 +122,7 @@ class Persons:
 
     def number(self) -> int:
         """How many different keys there were."""
-        self._marks = [_different(np.concatenate(self._marks))]
+        self._marks = [different(np.concatenate(self._marks))]
         self._collected[0] = self._left[0] = len(self._marks[0])
         return self._left[0]
 
@@ -157,15 +157,20 @@ def _same_as_before(words: Sequence[np.ndarray]) -> np.ndarray:
     return same
 
 
-def _different(marks: np.ndarray) -> np.ndarray:
+def different(marks: np.ndarray) -> np.ndarray:
     """(n, 2) each mark once."""
     ordered = marks[np.lexsort((marks[:, 1], marks[:, 0]))]
     return ordered[~_same_as_before([ordered[:, 0], ordered[:, 1]])]
 
 
-def marker(missing: frozenset[str]) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count."""
-    secret = secret_bytes(32)
+def marker(missing: frozenset[str], secret: bytes | None = None) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
+    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
+
+    Parameters
+    ----------
+    secret : of 32 bytes, where the marks of several readers are compared; a new one otherwise.
+    """
+    secret = secret or secret_bytes(32)
 
     def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
         made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)

@@ -17,6 +17,7 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
+from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import check_members_named, count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
@@ -31,6 +32,7 @@ ROWS_ALONE = UnitTable()
 """Each row is a record."""
 TOGETHER = "all rows of a person must be seen together."
 NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
+IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
     "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
@@ -179,12 +181,12 @@ def _read(
     unit: UnitTable,
 ) -> _KeptRows:
     check_members_named(schema, path)
-    if schema.linked is not None and (piece is not None or run is not None or unit.key is not None):
-        raise InputError("expected no cluster, no piece of a register and no [unit] key with [members]: " + TOGETHER)
+    if schema.linked is not None and (piece is not None or unit.key is not None):
+        raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):
         raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
     if schema.linked is not None:
-        found = count_linked_rows(path, schema, policy)
+        found = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
     elif unit.key is not None:
         found = count_first_rows(path, schema, policy, raw, unit)
     elif piece is not None:
@@ -201,7 +203,7 @@ def _read(
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
     unread = tuple(dict.fromkeys(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread)))
-    unread += (NO_ROOTS,) if found.unmatched else ()
+    unread += ((NO_ROOTS,) if found.unmatched else ()) + ((IN_PIECES,) if found.divided else ())
     return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
 
 

@@ -13,7 +13,8 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import re
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -22,7 +23,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.files import state_of
-from synthrelease.enclave.first_rows import WORDS, date_format, marker, order_of
+from synthrelease.enclave.first_rows import WORDS, date_format, different, marker, order_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.source import Source
@@ -35,13 +36,14 @@ NO_BIN = -1
 """Of a row that the rules of a column leave out."""
 
 
-def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> CountedRows:
+def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:
     """The wide records of all keys; `n_rows` is the number of keys.
 
     Parameters
     ----------
     source : of the roots, with that of their members; of members that carry the columns of their root, where it has none.
     schema : of the wide record.
+    piece : of a table of many files, where this is one of them.
 
     Raises
     ------
@@ -50,15 +52,15 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     linked = schema.linked
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
-    reading = _Reading(schema, linked, policy)
+    reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
     check_members_named(schema, source)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     states = [[state_of(file) for file in each.files()] for each in sources]
     roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-    members = roots if source.members is None else reading.rows(sources[1], of_roots=False, of_members=True)
+    members = roots if source.members is None else _of_members_file(reading, sources[1])
     if [[state_of(file) for file in each.files()] for each in sources] != states:
         raise InputError(CHANGED)
-    if not len(roots.marks) and not len(members.marks):
+    if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
@@ -67,6 +69,8 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
     kept, of_columns = _roots(keys, of_roots, roots, one_file)
     wide = dict(zip(reading.root_names, of_columns, strict=True))
     kept &= _members(keys, of_members, members, reading, wide)
+    if piece is not None:
+        kept &= ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
     layout = schema.layout
     return CountedRows(
         cells=Counts.of(layout, [wide[name][kept] for name in layout.columns]),
@@ -75,6 +79,43 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable) -> Cou
         unread=frozenset(reading.unread),
         unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
     )
+
+
+@dataclass(frozen=True, kw_only=True, repr=False)
+class Piece:
+    """What somebody who reads one file of many has to know. Private; the repr shows nothing.
+
+    Attributes
+    ----------
+    secret : with which marks of keys are made, the same for all files of one reading.
+    left_out : (n, 2) marks of the keys that are in other files, too.
+    """
+
+    secret: bytes
+    left_out: np.ndarray
+
+
+def _marked(keys: int, rows: Sequence[tuple[np.ndarray, np.ndarray]], listed: np.ndarray) -> np.ndarray:
+    """(n_keys,) whether the mark of a key is listed. Of rows the numbers of their keys, and their marks."""
+    marks = np.zeros((keys, 2), dtype=np.uint64)
+    for numbers, of_rows in rows:
+        marks[numbers] = of_rows
+    _, known, own = _numbered(listed, marks)
+    found: np.ndarray = np.isin(own, known)
+    return found
+
+
+def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
+    """(n_keys, 2) the mark of each key of both files, once."""
+    if schema.linked is None:
+        raise ValueError("a schema without members has no keys")
+    mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
+    found = [np.zeros((0, 2), dtype=np.uint64)]
+    for each in [source] if source.members is None else [replace(source, members=None), source.members]:
+        for _, columns in batches(each, schema, policy, [key], only=True):
+            marks, has_key = mark(_plain_keys(columns[key]))
+            found.append(different(marks[has_key]))
+    return different(np.concatenate(found))
 
 
 def check_members_named(schema: Schema, source: Source) -> None:
@@ -87,6 +128,11 @@ def check_members_named(schema: Schema, source: Source) -> None:
         )
     if not source.members.is_there():
         raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
+    if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
+        raise InputError(
+            f"{source.members}: expected another file of members, found that of the roots once more, in which a root would "
+            "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
+        )
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
@@ -133,7 +179,7 @@ class _Reading:
     problems, unread : of all rows so far, as in `CountedRows`.
     """
 
-    def __init__(self, schema: Schema, linked: Linked, policy: InputTable):
+    def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
         self.schema, self.linked, self._policy = schema, linked, policy
         self.root_names = [name for name in linked.of_roots(schema.names) if name != linked.size]
         columns, self.places = list[Column](), list[list[int]]()
@@ -148,7 +194,7 @@ class _Reading:
                 self.places[-1].append(alike)
         self._of_members = Schema(columns=tuple(columns))
         self._of_roots = Schema(columns=tuple(schema[name] for name in self.root_names))
-        self._mark = marker(frozenset(policy.missing_values))
+        self._mark = marker(frozenset(policy.missing_values), secret)
         self.problems, self.unread = set[tuple[int, int]](), set[int]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
@@ -194,24 +240,41 @@ class _Reading:
         return found
 
 
+def _of_members_file(reading: _Reading, source: Source) -> _Rows:
+    """The rows of the file of members, which is named beside whatever is wrong with it."""
+    problem = ""
+    try:
+        return reading.rows(source, of_roots=False, of_members=True)
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"in the file of members, {source}: {problem}")
+
+
 def _read_alike(one: Column, other: Column) -> bool:
-    """Whether two columns of slots give every text the same bin."""
-    return one.sources == other.sources and one.part == other.part and one.edges == other.edges and one.atoms == other.atoms
+    """Whether two columns of slots give every text the same bin: all that they are but for their names."""
+    return replace(one, name="", description="", alternatives={}) == replace(other, name="", description="", alternatives={})
 
 
 def _others(texts: Texts, text: str) -> np.ndarray:
-    """(n_rows,) 0 for rows that hold this text, 1 for others."""
-    same = [found is not None and found.strip() == text for found in texts.texts]
+    """(n_rows,) 0 for rows that hold this text, 1 for others. Whole numbers are compared as keys are."""
+    wanted = _without_zeros(text.strip())
+    same = [found is not None and _without_zeros(found.strip()) == wanted for found in texts.texts]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
 
 
 def _plain_keys(texts: Texts) -> Texts:
-    """Keys as they are compared: a whole number is the same key with and without a fraction of zeros, 206.0 and 206."""
+    """Keys as they are compared: a whole number is one key however programs write it, as 100000, 100000.0 or 1e+05."""
     plain = [None if text is None else _without_zeros(text.strip()) for text in texts.texts]
     return Texts(texts=plain, codes=texts.codes, typed=texts.typed)
 
 
+_SHORTENED = re.compile(r"(-?[1-9])(?:\.(\d+))?e\+(\d\d)", re.ASCII)
+"""How R writes 100000 and 12000000 into a file of texts: 1e+05, 1.2e+07."""
+
+
 def _without_zeros(text: str) -> str:
+    if (found := _SHORTENED.fullmatch(text)) and len(digits := found[2] or "") <= int(found[3]):
+        return found[1] + digits.ljust(int(found[3]), "0")
     whole, point, rest = text.partition(".")
     return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text
 

@@ -45,30 +45,41 @@ def count_files(
     files = listed()
     states = [state_of(file) for file in files]
     tasks = [(file, state, schema, policy) for file, state in zip(files, states, strict=True)]
-    cells, n_rows, left = Tally(schema.layout), 0, set(range(len(files)))
-    problems, unread, unreadable = set[tuple[int, int]](), set[int](), dict[int, str]()
-    for place, found in (run or one_by_one)(count_file, tasks):
-        if place not in left:
-            raise InputError("expected each file to be counted once, found one that was counted twice.")
-        left.remove(place)
-        if isinstance(found, str):
-            unreadable[place] = found
-            if run is None:
-                break
-            continue
+    cells, n_rows, problems, unread = Tally(schema.layout), 0, set[tuple[int, int]](), set[int]()
+    for found in each_once(count_file, tasks, run):
         cells.add(found.cells)
         n_rows += found.n_rows
         check_number_of_rows(n_rows)
         problems |= found.problems
         unread |= found.unread
-    if unreadable:
-        first = min(unreadable)
-        raise InputError(f"{unreadable[first]} {which_file(first + 1, len(files))}")
-    if left:
-        raise InputError("expected all files to be counted, found some that were not.")
     if list(listed()) != list(files) or [state_of(file) for file in files] != states:
         raise InputError(CHANGED)
     return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems), unread=frozenset(unread))
+
+
+def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run: Run | None = None) -> Iterator[Any]:
+    """The result of each task, once; a task has a file, and a result that is a text is what is wrong with it.
+
+    Raises
+    ------
+    InputError : for the first file, in order, with something wrong, whoever found it first; for a task without a result.
+    """
+    left, unreadable = set(range(len(tasks))), dict[int, str]()
+    for place, found in (run or one_by_one)(action, tasks):
+        if place not in left:
+            raise InputError("expected each file to be counted once, found one that was counted twice.")
+        left.remove(place)
+        if not isinstance(found, str):
+            yield found
+            continue
+        unreadable[place] = found
+        if run is None:
+            break
+    if unreadable:
+        first = min(unreadable)
+        raise InputError(f"{unreadable[first]} {which_file(first + 1, len(tasks))}")
+    if left:
+        raise InputError("expected all files to be counted, found some that were not.")
 
 
 def count_file(file: File, state: State, schema: Schema, policy: InputTable) -> CountedRows | str:

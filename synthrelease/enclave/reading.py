@@ -24,6 +24,8 @@ from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
 ROWS_PER_BATCH = 100_000
+VALUES_PER_BATCH = 2**21
+"""Of all columns: of a wide table fewer rows are in memory at a time."""
 CHARACTERS_PER_BATCH = 2**25
 """A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
@@ -48,7 +50,7 @@ def batches(
     only : read these alone.
 
     Blank lines of a CSV file are not rows, unless it has one column, where each is a row with an empty cell. A batch has at
-    most ROWS_PER_BATCH rows, so memory does not grow with the file.
+    most ROWS_PER_BATCH rows, and about VALUES_PER_BATCH values, so memory does not grow with the file.
 
     Raises
     ------
@@ -58,7 +60,7 @@ def batches(
     source = Source.of(source)
     needed = list(dict.fromkeys([*([] if only else needed_columns(schema)), *more]))
     if source.is_database:
-        yield from database_batches(source.uri, source.table or policy.table, needed, ROWS_PER_BATCH)
+        yield from database_batches(source.uri, source.table or policy.table, needed, _most_rows(needed))
         return
     files = source.files()
     if not source.holds_files():
@@ -94,28 +96,32 @@ def file_batches(file: File, schema: Schema, policy: InputTable) -> Iterator[Bat
 
 def _file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     table = table or policy.table
-    start = start_of(file)
+    start, most_rows = start_of(file), _most_rows(needed)
     if isinstance(file, StoredFile):
         if start.startswith(PARQUET):
-            yield from parquet_batches(file, needed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
+            yield from parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH)
         else:
             compressed = _is_compressed(start, policy)
-            yield from csv_batches(file, needed, policy, compressed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
+            yield from csv_batches(file, needed, policy, compressed, most_rows, CHARACTERS_PER_BATCH)
         return
     path = file
     if start.startswith(PARQUET):
-        yield from parquet_batches(path, needed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
+        yield from parquet_batches(path, needed, most_rows, CHARACTERS_PER_BATCH)
     elif start.startswith((FILE, STREAM)):
-        yield from feather_batches(path, needed, ROWS_PER_BATCH)
+        yield from feather_batches(path, needed, most_rows)
     elif package := package_of(start):
-        yield from package_batches(package, path, needed, policy.encoding, ROWS_PER_BATCH)
+        yield from package_batches(package, path, needed, policy.encoding, most_rows)
     elif start.startswith(SQLITE):
-        yield from sqlite_batches(path, table, needed, ROWS_PER_BATCH)
+        yield from sqlite_batches(path, table, needed, most_rows)
     elif is_duckdb(start):
-        yield from duckdb_batches(path, table, needed, ROWS_PER_BATCH)
+        yield from duckdb_batches(path, table, needed, most_rows)
     else:
         compressed = _is_compressed(start, policy)
-        yield from csv_batches(path, needed, policy, compressed, ROWS_PER_BATCH, CHARACTERS_PER_BATCH)
+        yield from csv_batches(path, needed, policy, compressed, most_rows, CHARACTERS_PER_BATCH)
+
+
+def _most_rows(needed: Sequence[str]) -> int:
+    return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, len(needed))))
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:

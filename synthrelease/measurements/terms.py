@@ -15,7 +15,10 @@ from synthrelease.domain.schema import Layout
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.toml.fields import Mistake
 
-_TERM = re.compile(r"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>\w+(?:\s*:\s*\w+)*))")
+_NAME = r"(?:(?:first|other)\.)?\w+"
+_TERM = re.compile(
+    rf"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>{_NAME}(?:\s*:\s*{_NAME})*))"
+)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -78,7 +78,7 @@ class ColumnPart(Part):
     Attributes
     ----------
     source, part : the column of the private file, and the part of a date that was read.
-    bounds : public bounds of the values behind the bins.
+    bounds : public bounds of the values behind the bins; and `bounds_by`, who said so, where that is stated.
     missing, outside : what was done with a row whose value was missing or outside: "drop", "clip", or "error" (the file was
         refused); missing values may have a "bin" of their own, the last one, and so may texts that no category lists.
     outside_label : the category of such texts; empty where they have none.
@@ -110,11 +110,12 @@ class ColumnPart(Part):
     outside_label: str = ""
     characters: Annotated[int, Field(ge=1)] | None = None
     step: Annotated[Number, Field(gt=0)] | None = None
+    bounds_by: str = ""
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         absent: dict[str, object] = {"missing_values": [], "minus": None, "date_format": ISO}
-        absent |= {"outside_label": "", "characters": None, "step": None}
+        absent |= {"outside_label": "", "characters": None, "step": None, "bounds_by": ""}
         return {name: value for name, value in dump(self).items() if name not in absent or value != absent[name]}
 
     @classmethod
@@ -141,6 +142,7 @@ class ColumnPart(Part):
             outside_label=column.outside_label,
             characters=column.characters,
             step=None if column.step is None else number(column.step),
+            bounds_by=column.bounds_by,
         )
 
     @property

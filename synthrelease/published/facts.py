@@ -17,6 +17,7 @@ def public_facts(release: PublishedRelease) -> PublicFacts:
         groups=dict(_groups(release)),
         criteria={},
         counts=release.counts,
+        linked=release.linked,
     )
 
 

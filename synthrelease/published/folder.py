@@ -38,7 +38,7 @@ def load(folder: str | Path) -> PublishedRelease:
         found = "no such folder" if not folder.exists() else "a file"
         raise InputError(f"{folder}: expected the folder of a release, found {found}.")
     where = folder / "release.json"
-    document = _read(where)
+    document = document_of(where)
     columns = tuple(part.published() for part in document.columns)
     codes, weights = _rows(folder, document)
     return release_of(
@@ -106,8 +106,8 @@ def _text(path: Path) -> str:
     raise InputError(f"{path}: expected a file of a release, in UTF-8; found {problem}.")
 
 
-def _read(path: Path) -> ReleaseDocument:
-    """release.json, whose cost can be a cost."""
+def document_of(path: Path) -> ReleaseDocument:
+    """What a file release.json says; its cost can be a cost. Raises InputError."""
     try:
         document = read_leniently(_text(path))
         document.guarantee.guarantee()

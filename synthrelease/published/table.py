@@ -242,32 +242,29 @@ class _InOrder:
     """
 
     def __init__(self, layout: Layout, most: int):
-        kinds = [np.int64] if layout.has_codes else [np.min_scalar_type(max(size - 1, 0)) for size in layout.sizes]
         self._layout, self._end = layout, 0
-        self._cells, self._counts = [np.empty(most, dtype=kind) for kind in kinds], np.empty(most, dtype=np.int64)
+        self._words, self._counts = [np.empty(most, dtype=np.int64) for _ in layout.words], np.empty(most, dtype=np.int64)
 
     def append(self, table: Counts) -> bool:
         """Put the cells of a table, which is not empty, behind the others; False where they do not belong or fit there."""
-        cells = [table.codes] if self._layout.has_codes else table.bins
-        first = [int(bins[0]) for bins in cells]
-        last = [int(bins[self._end - 1]) for bins in self._cells] if self._end else [-1]
+        words = table.words
+        first = [int(word[0]) for word in words]
+        last = [int(word[self._end - 1]) for word in self._words] if self._end else [-1]
         again = int(first == last)
         end = self._end + len(table) - again
         if first < last or end > len(self._counts):
             return False
         if again:
             self._counts[self._end - 1] += table.counts[0]
-        for own, bins in zip((*self._cells, self._counts), (*cells, table.counts), strict=True):
-            own[self._end : end] = bins[again:]
+        for own, new in zip((*self._words, self._counts), (*words, table.counts), strict=True):
+            own[self._end : end] = new[again:]
         self._end = end
         return True
 
     def table(self) -> Counts:
         """All cells that were put there."""
-        cells, counts = [own[: self._end] for own in self._cells], self._counts[: self._end]
-        if self._layout.has_codes:
-            return Counts.known(self._layout, counts, codes=cells[0])
-        return Counts.known(self._layout, counts, bins=tuple(cells))
+        words = tuple(own[: self._end] for own in self._words)
+        return Counts.known(self._layout, self._counts[: self._end], words=words)
 
 
 def _of_cells(counts: Counts, batches: Sequence[RowsBatch]) -> np.ndarray:

@@ -18,10 +18,13 @@ from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy, SystemEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.baselines.independent import independent_columns
+from synthrelease.rehearsal.conclusions import Conclusion, conclusions
 from synthrelease.rehearsal.dependence import pairs_off, strongest_pairs, tied_pairs
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.judging import PublicJudge, merged
+from synthrelease.rehearsal.pair_map import PairMap
 from synthrelease.rehearsal.projecting import ProjectionEffect, projection_effects
+from synthrelease.rehearsal.rows_beside import RowsBeside
 from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs, with_gaps, worth_a_line
 from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
@@ -67,6 +70,9 @@ class CloserLook:
     unguarded : pairs of columns that hang together and that nothing looks at.
     verdict : whether it is better than independent columns, and what it lost.
     projections : what the projection, and others, make of one candidate; empty without a candidate.
+    pair_map : how all pairs hang together, in the public file, in the first candidate and were columns independent.
+    conclusions : what a reader would take from the candidates for each intended question.
+    rows : some rows of the public file and of the first candidate.
     """
 
     configuration: int
@@ -75,6 +81,9 @@ class CloserLook:
     unguarded: tuple[UnguardedPair, ...]
     verdict: VerdictTable
     projections: tuple[ProjectionEffect, ...]
+    pair_map: PairMap
+    conclusions: tuple[Conclusion, ...]
+    rows: RowsBeside
 
     @property
     def pairs(self) -> tuple[UnguardedPair, ...]:
@@ -154,6 +163,7 @@ def closer_look(
     ]
     original = merged(counts, configuration)
     unguarded = unguarded_pairs(configuration, telling, original, candidates)
+    first = candidates[0] if candidates else None
     return CloserLook(
         configuration=index,
         candidates=len(candidates),
@@ -161,6 +171,11 @@ def closer_look(
         unguarded=unguarded,
         verdict=_verdict(spec, configuration, sticks, original, candidates, unguarded, random),
         projections=projection_effects(judge, samples[0], random) if samples else (),
+        pair_map=PairMap.of(
+            configuration, original, first, independent_columns(original, SeededEntropy(seed, 11, index).generator()), unguarded
+        ),
+        conclusions=conclusions(spec.intended_queries, configuration, original, candidates),
+        rows=RowsBeside.of(original, first, configuration, SeededEntropy(seed, 12, index).generator()),
     )
 
 

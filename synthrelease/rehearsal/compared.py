@@ -24,6 +24,7 @@ from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, AskedNumber, Com
 from synthrelease.rehearsal.copies import CopyComparison, compared
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.judging import PublicJudge, merged
+from synthrelease.rehearsal.linked_errors import linked_errors
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk_groups import risk_groups
 from synthrelease.releasing.threads import one_thread
@@ -32,8 +33,9 @@ from synthrelease.specification.release_spec import ReleaseSpec
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
 
-METHODS = tuple(BASELINES)
-"""What `compare --method` takes."""
+OF_MEMBERS = "members"
+METHODS = tuple(method for method in BASELINES if method != OF_MEMBERS)
+"""What `compare` shows where nothing is asked for; `OF_MEMBERS` as well, where records have members."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,7 +70,7 @@ class WantedMethods:
         InputError : for an unknown method or column, or a rate that is none.
         """
         for asked, given, there in (
-            ("--method", methods, METHODS),
+            ("--method", methods, tuple(BASELINES)),
             ("--swap", variables or (), names),
             ("--swap-key", key or (), names),
         ):
@@ -108,6 +110,7 @@ class BaselineFigures:
     met : per criterion, whether that figure is within the threshold.
     breaks_rules : share of the rows that no release could have, for the rules forbid them.
     utility, risk : as of the configurations (`copies.CopyFigures`).
+    of_members : where records have members, how far off pairs of columns are (`linked_errors`), the median over copies.
     errors : by question, how far the answer is off, the median over copies or draws.
     seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
     """
@@ -124,6 +127,7 @@ class BaselineFigures:
     utility: Mapping[str, float]
     risk: Mapping[str, float]
     errors: Mapping[str, float] = field(default_factory=dict)
+    of_members: Mapping[str, float] = field(default_factory=dict)
     seconds: float = field(default=0.0, compare=False, repr=False)
 
 
@@ -157,6 +161,7 @@ def public_file(
         risk=risk,
         epsilon=float(spec.plan.total.epsilon),
         calibration=None if (totals := spec.part(Calibration)) is None else totals.on(transformation),
+        linked=spec.schema.linked,
         swap=wanted.variables,
         swap_key=wanted.key,
         swap_rate=wanted.rate,
@@ -243,7 +248,15 @@ def judged(
         breaks_rules=broken,
         utility=utility,
         risk=risk,
+        of_members=_of_members(spec, merged(counts, configuration), copies),
     )
+
+
+def _of_members(spec: ReleaseSpec, original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
+    if (linked := spec.schema.linked) is None:
+        return {}
+    every = [linked_errors(linked, original, copy) for copy in copies]
+    return {kind: float(np.median([each.get(kind, math.nan) for each in every])) for kind in every[0]}
 
 
 def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:

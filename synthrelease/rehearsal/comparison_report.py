@@ -47,6 +47,14 @@ def answer_rows(found: MethodComparison) -> dict[str, list[tuple[str, str, str]]
     }
 
 
+def member_rows(found: MethodComparison) -> list[tuple[str, ...]]:
+    """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
+    told = [one for one in found.methods if one.of_members]
+    kinds = list(dict.fromkeys(kind for one in told for kind in one.of_members))
+    rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in told]
+    return [("method", "epsilon", *kinds), *rows] if rows else []
+
+
 def guarantee_word(one: BaselineFigures) -> str:
     """Epsilon, as short as a cell of a table; NONE where nothing is promised."""
     if one.epsilon is None:
@@ -135,6 +143,7 @@ def _measures(found: MethodComparison, one: BaselineFigures) -> list[tuple[str, 
         *(("criterion", c.name, c.threshold, f, met) for c, f, met in zip(criteria, one.figures, one.met, strict=True)),
         *(("utility", name, None, value, None) for name, value in one.utility.items()),
         *(("risk", name, None, value, None) for name, value in one.risk.items()),
+        *(("pairs of columns", name, None, value, None) for name, value in one.of_members.items()),
         *(("error of one answer", name, None, value, None) for name, value in one.errors.items()),
     ]
 

@@ -158,14 +158,57 @@ class Purse:
     kind: type[CountNoise]
     cost: Fraction
 
-    def noise(self, tables: int) -> CountNoise:
-        """Of each of so many tables, which share it equally."""
-        return self.kind.of_table(self.cost / tables)
+    def noise(self, share: Fraction) -> CountNoise:
+        """Of a table that gets this share of it."""
+        return self.kind.of_table(self.cost * share)
+
+    def rows_of_noise(self, tables: _Sharing) -> float:
+        """Expected, in all cells of tables that share it by their weights."""
+        return self.kind.of_table(self.cost).mean_size * tables.weight**self._power * tables.cells
+
+    def sharing(self, tables: Iterable[tuple[int, Fraction]]) -> _Sharing:
+        """Of tables, each with its cells and its weight."""
+        weighted = [(cells, float(weight)) for cells, weight in tables]
+        noisy = sum(cells / weight**self._power for cells, weight in weighted)
+        return _Sharing(weight=sum(weight for _, weight in weighted), cells=noisy)
+
+    @property
+    def _power(self) -> float:
+        """With which power of its share a table's noise falls."""
+        return 0.5 if self.kind is RoundedGaussian else 1.0
 
     @property
     def single_columns(self) -> bool:
         """Whether each column is worth a table of its own beside those that hold it: where squares of shares add up."""
         return self.kind is RoundedGaussian
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Sharing:
+    """Tables that share a purse: the sum of their weights, and that of their cells, each less for a larger weight."""
+
+    weight: float
+    cells: float
+
+    def __add__(self, other: _Sharing) -> _Sharing:
+        return _Sharing(weight=self.weight + other.weight, cells=self.cells + other.cells)
+
+
+def weight_of(columns: Columns, sizes: Sequence[int]) -> Fraction:
+    """Of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count (D - 1) / 2 times.
+
+    In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
+    the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
+    single column is off by, all its D - 1 pairs are, each of which has two columns. Where most columns are nearly always the
+    same, that is most of what a release is off by.
+
+    Parameters
+    ----------
+    sizes : bins of each of the D columns.
+    """
+    cells = math.prod(sizes[column] for column in columns)
+    counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
+    return Fraction(f"{math.sqrt(counted):.1e}")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -202,7 +245,7 @@ def telling_tables(
 
     Parameters
     ----------
-    purse : for all measurements together, in equal shares.
+    purse : for all measurements together, which share it by `weight_of`.
     missing : columns whose last bin is no value.
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     """
@@ -285,10 +328,12 @@ class _Search:
 
         The tables count as precise as the release could measure them, and no more: a fit to exact counts takes minutes.
         """
-        share, kind = self.purse.cost / len(self.tables()), self.purse.kind
+        chosen, kind = {columns: self.exact.get(columns) for columns in self.tables()}, self.purse.kind
+        weights = {columns: weight_of(columns, self.sizes) for columns in chosen}
+        one = self.purse.cost / sum(weights.values())
         tables = tuple(
-            NoisyMarginal(columns=columns, values=values, cost=share, cells=np.ones_like(values), kind=kind)
-            for columns, values in ((columns, self.exact.get(columns)) for columns in self.tables())
+            NoisyMarginal(columns=columns, values=values, cost=one * weights[columns], cells=np.ones_like(values), kind=kind)
+            for columns, values in chosen.items()
         )
         measured = NoisyMarginals(layout=self.table.layout, n=self.table.total, tables=tables)
         model = maximum_entropy(measured, self.tables(), self.plausibility, None, 1.0, exact=True)
@@ -311,7 +356,9 @@ class _Search:
 
     def shows(self, pair: Pair) -> bool:
         """Whether the noise of its table would be smaller than its error without it."""
-        noise = self._noise(1) * self._cells([self._places(pair)])
+        own = self._sharing([self._places(pair)])
+        share = Fraction(own.weight / (self._present() + own).weight)
+        noise = self.purse.noise(share).mean_size * self._cells([self._places(pair)])
         return noise < 2 * pair.beyond_chance * self.table.total
 
     def knows(self, pair: Pair) -> bool:
@@ -324,8 +371,8 @@ class _Search:
 
     def blocked(self, candidates: Iterable[Columns], errors: Mapping[Columns, float]) -> list[Columns]:
         """Tables that are worth their price, and that a model cannot hold beside those chosen so far; the most wrong first."""
-        cells = self._cells(self.chosen)
-        worth = [columns for columns in candidates if columns in errors and errors[columns] > self._price(columns, cells)]
+        present = self._present()
+        worth = [columns for columns in candidates if columns in errors and errors[columns] > self._price(columns, present)]
         worst = sorted(worth, key=lambda columns: -errors[columns])[:_MOST_BLOCKED]
         return [columns for columns in worst if not self._fits(columns)]
 
@@ -353,13 +400,13 @@ class _Search:
     def add_best(self, candidates: Iterable[Columns], errors: dict[Columns, float]) -> int:
         """Add tables, the most wrong for their price first, while they are worth it and a model can hold them; how many."""
         added: list[Columns] = []
-        cells = self._cells(self.chosen)
+        present = self._present()
         order = sorted(
-            (each for each in candidates if each in errors), key=lambda each: self._price(each, cells) - errors[each]
+            (each for each in candidates if each in errors), key=lambda each: self._price(each, present) - errors[each]
         )
         most = max(2, len(self.sizes) // 2) if self.chosen else len(self.sizes)
         for columns in order:
-            if len(added) == most or errors[columns] <= self._price(columns, self._cells(self.chosen)):
+            if len(added) == most or errors[columns] <= self._price(columns, self._present()):
                 break
             close = sum(len(set(columns) & set(other)) > 1 for other in added)
             if not close and self._fits(columns):
@@ -367,7 +414,7 @@ class _Search:
                 added.append(columns)
         return len(added)
 
-    def _price(self, columns: Columns, cells: int) -> float:
+    def _price(self, columns: Columns, present: _Sharing) -> float:
         """Half the expected noise, in rows, that measuring this table adds: its own, and that of the others for smaller shares.
 
         Half, because what is known of one table also mends others that share columns with it. On two registers of 15 and 34
@@ -375,14 +422,18 @@ class _Search:
 
         Parameters
         ----------
-        cells : of all tables that were chosen so far.
+        present : all tables that were chosen so far.
         """
-        with_it = self._noise(1) * (cells + self._cells([columns]))
-        return _SHARE_OF_PRICE * (with_it - (self._noise(0) * cells if self.chosen else 0.0))
+        with_it = self.purse.rows_of_noise(present + self._sharing([columns]))
+        return _SHARE_OF_PRICE * (with_it - self.purse.rows_of_noise(present))
 
-    def _noise(self, more: int) -> float:
-        """Of a cell of each table, in rows, where so many more than the chosen ones are measured."""
-        return self.purse.noise(len(self.chosen) + more).mean_size
+    def _present(self) -> _Sharing:
+        """All tables that were chosen so far, and those that every column gets."""
+        alone = [(column,) for column in range(len(self.sizes)) if self.purse.single_columns]
+        return self._sharing([*self.chosen, *alone])
+
+    def _sharing(self, tables: Sequence[Columns]) -> _Sharing:
+        return self.purse.sharing((self._cells([columns]), weight_of(columns, self.sizes)) for columns in tables)
 
     def _cells(self, tables: Iterable[Columns]) -> int:
         return sum(math.prod(self.sizes[column] for column in columns) for columns in tables)

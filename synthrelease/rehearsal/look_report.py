@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 from synthrelease.errors import percent
@@ -40,7 +42,18 @@ def look_document(rehearsal: Rehearsal) -> dict[str, Any] | None:
         ],
         "verdict": look.verdict.model_dump(mode="json"),
         "projections": [_projection_document(names, effect) for effect in look.projections],
+        "pair_map": {
+            "columns": list(look.pair_map.columns),
+            **{name: _rounded(getattr(look.pair_map, name)) for name in ("public", "candidate", "independent")},
+            "unseen": [list(pair) for pair in look.pair_map.unseen],
+        },
+        "conclusions": [asdict(each) for each in look.conclusions],
+        "rows": asdict(look.rows),
     }
+
+
+def _rounded(values: Sequence[float]) -> list[float]:
+    return [round(value, 3) for value in values]
 
 
 def _criterion_document(look: CriterionLook) -> dict[str, Any]:

@@ -1,17 +1,16 @@
-"""Many attempts side by side, through joblib alone: on this machine, or on an existing Dask or Ray cluster."""
+"""Many attempts side by side, through joblib alone: on this machine, or on an existing Dask cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from typing import Any
 
-from synthrelease.enclave.cluster import dask_client
+from synthrelease.enclave.cluster import dask_client, other_cluster
 from synthrelease.errors import InputError
 
-BACKENDS = ("loky", "dask", "ray")
+BACKENDS = ("loky", "dask")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -20,9 +19,9 @@ class Workers:
 
     Attributes
     ----------
-    backend : "loky" (processes of this machine), "dask" or "ray".
+    backend : "loky" (processes of this machine) or "dask".
     jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
-    address : of the scheduler, for example tcp://10.0.0.5:8786 or ray://10.0.0.5:10001.
+    address : of the scheduler, for example tcp://10.0.0.5:8786.
     """
 
     backend: str = "loky"
@@ -31,9 +30,11 @@ class Workers:
 
     def __post_init__(self) -> None:
         if self.backend not in BACKENDS:
-            raise InputError(f"--backend: expected one of {', '.join(BACKENDS)}, found {self.backend!r}.")
+            raise InputError(
+                f"--backend: expected one of {', '.join(BACKENDS)}, found {self.backend!r}.{other_cluster(self.backend)}"
+            )
         if self.backend == "loky" and self.address:
-            raise InputError("--address: expected it with --backend dask or ray, found it with loky, which has no cluster.")
+            raise InputError("--address: expected it with --backend dask, found it with loky, which has no cluster.")
         if self.backend == "dask" and not self.address:
             raise InputError("--address: expected the address of the Dask scheduler, for example tcp://127.0.0.1:8786.")
 
@@ -52,9 +53,6 @@ def running(workers: Workers) -> Iterator[Run]:
     if workers.backend == "dask":
         with _dask(workers) as jobs:
             yield _runner("dask", jobs)
-    elif workers.backend == "ray":
-        with _ray(workers) as jobs:
-            yield _runner("ray", jobs)
     else:
         yield _runner("loky", workers.jobs)
 
@@ -65,12 +63,7 @@ def _runner(backend: str, jobs: int) -> Run:
     def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
         tasks = (delayed(action)(*chosen) for chosen in arguments)
         with parallel_config(backend=backend, n_jobs=jobs):
-            if backend != "ray":
-                yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(
-                    tasks
-                )
-            while backend == "ray" and (some := list(islice(tasks, 4 * jobs))):  # Ray's backend returns lists only
-                yield from Parallel(batch_size=1)(some)
+            yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(tasks)
 
     return run
 
@@ -79,26 +72,3 @@ def _runner(backend: str, jobs: int) -> Run:
 def _dask(workers: Workers) -> Iterator[int]:
     with dask_client(str(workers.address), of_rows=False) as client:
         yield workers.jobs or sum(client.nthreads().values())
-
-
-@contextmanager
-def _ray(workers: Workers) -> Iterator[int]:
-    try:
-        import ray
-        from ray.util.joblib import register_ray
-    except ImportError:
-        raise InputError("--backend ray: expected the package ray, found none. Install synthrelease[ray].") from None
-    try:
-        ray.init(address=workers.address or "auto", log_to_driver=False, logging_level="error")
-        problem = ""
-    except Exception as error:
-        problem = type(error).__name__
-    if problem:
-        raise InputError(
-            f"--address {workers.address or 'auto'}: expected a Ray cluster, reached none ({problem}). Results so far are kept."
-        )
-    try:
-        register_ray()
-        yield workers.jobs or int(ray.cluster_resources().get("CPU", 1))
-    finally:
-        ray.shutdown()

@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, exact, gaussian, mechanism
+from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, exact, gaussian, mechanism
 from synthrelease.accounting.gaussian import rho_within
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.base import Background, Generator
@@ -21,7 +21,7 @@ from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
-from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs
+from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs, weight_of
 from synthrelease.rehearsal.yardsticks import halves
 from synthrelease.releasing.threads import one_thread
 
@@ -34,7 +34,7 @@ _TOTALS = tuple(map(Fraction, ("0.5", "0.7", "1", "1.4", "2", "3", "5")))
 """Epsilons of a whole release that are tried."""
 _FARTHER = (*_TOTALS, Fraction(8), Fraction(12))
 """At which it is asked what would be kept."""
-_TOLD = 1.3
+TOLD = 1.3
 """Distance of independent columns over that of another sample, from which on it can be told what is kept."""
 _BETTER = 0.05
 """A generator that publishes no tables has to keep so much more to be drafted."""
@@ -249,10 +249,15 @@ class PlanRace:
 
     def generator(self, told: TellingTables, purse: Purse, prior_weight: int) -> Generator:
         """What measures these tables."""
-        names = self._table.layout.columns
         family = Marginals if purse.kind is DiscreteLaplace else GaussianMarginals
-        tables = " + ".join(":".join(names[column] for column in columns) for columns in told.tables)
-        return family(tables=tables, prior_weight=prior_weight)
+        return family(tables=" + ".join(self.terms(told)), prior_weight=prior_weight)
+
+    def terms(self, told: TellingTables) -> tuple[str, ...]:
+        """The tables, each with its weight in the budget, as a configuration names them."""
+        names, sizes = self._table.layout.columns, self._table.layout.sizes
+        weights = [weight_of(columns, sizes) for columns in told.tables]
+        tables = [":".join(names[column] for column in columns) for columns in told.tables]
+        return tuple(f"{decimal_text(weight)} {table}" for weight, table in zip(weights, tables, strict=True))
 
     def _finding_its_own(self, purse: Purse) -> float | None:
         kept = self._kept(AdaptivePure() if self._promise.pure else Adaptive(), purse)
@@ -287,7 +292,7 @@ class _Yardstick:
     @property
     def tells(self) -> bool:
         """Whether the two are far enough apart to tell what a fit keeps."""
-        return self.independent > _TOLD * self.sample
+        return self.independent > TOLD * self.sample
 
     def kept(self, distance: float) -> float:
         return 1 - (distance - self.sample) / (self.independent - self.sample)

@@ -136,6 +136,11 @@ def rehearse(
     }
     _make_folder(out)
     with open_store(out / STORE, about) as store, running(workers) as run:
+
+        def told(phase: str, done: int, total: int) -> None:
+            store.tell(phase, done, total)
+            progress(phase, done, total)
+
         course = _Course(
             spec,
             public,
@@ -147,7 +152,7 @@ def rehearse(
             noise_level,
             nothing,
             comparison,
-            progress,
+            told,
         )
         return course.run_all()
 

@@ -34,6 +34,7 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.words import (
     below_zero,
     binding,
+    conclusion_words,
     finite,
     outlook_words,
     projection_advice,
@@ -41,7 +42,7 @@ from synthrelease.rehearsal.words import (
     verdict_words,
     warnings,
 )
-from synthrelease.specification.shortlist import VerdictTable, shortlist_text
+from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 
 _PICTURED = 30
 
@@ -111,6 +112,8 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
     return {
         "title": rehearsal.spec.title,
         "complete": rehearsal.complete,
+        "specification": rehearsal.spec.digest,
+        "judged": judged_digest(rehearsal.spec.tables),
         "seed": rehearsal.seed,
         "n_rows": rehearsal.n_rows,
         "attempts": rehearsal.n_attempts,
@@ -148,6 +151,14 @@ def document(rehearsal: Rehearsal) -> dict[str, Any]:
         "copies": copies_document(rehearsal),
         "outlook": {name: finite(value) for name, value in vars(rehearsal.outlook).items()} if rehearsal.outlook else None,
         "look": look_document(rehearsal),
+        "words": {
+            "outlook": outlook_words(rehearsal),
+            "binding": binding(rehearsal),
+            "warnings": warnings(rehearsal),
+            "verdict": verdict_words(rehearsal),
+            "proposal": proposal_words(rehearsal),
+            "conclusions": conclusion_words(rehearsal),
+        },
     }
 
 

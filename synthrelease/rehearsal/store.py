@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
@@ -20,6 +21,7 @@ CREATE TABLE IF NOT EXISTS attempts (
     chance REAL NOT NULL, seconds REAL NOT NULL, scores TEXT NOT NULL,
     PRIMARY KEY (generation, configuration, number)
 ) STRICT;
+CREATE TABLE IF NOT EXISTS course (phase TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL) STRICT;
 """
 
 
@@ -47,6 +49,12 @@ class RehearsalStore:
         with self._connection:
             self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
 
+    def tell(self, phase: str, done: int, total: int) -> None:
+        """Keep how far the rehearsal is, for whoever looks from outside (`standing`)."""
+        with self._connection:
+            self._connection.execute("DELETE FROM course")
+            self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
+
     def results(self, generation: Fraction) -> Iterator[AttemptResult]:
         """All attempts with this generation budget, by configuration and number, in whatever order they came."""
         query = (
@@ -66,6 +74,34 @@ class RehearsalStore:
                 sensitivities=tuple(sensitivities),
                 passed=tuple(passed),
             )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsalProgress:
+    """How far a rehearsal is.
+
+    Attributes
+    ----------
+    phase, done, total : what it does, and how many attempts of how many are done in it; 0 of 0 where they are not counted.
+    attempts : that are kept in all.
+    """
+
+    phase: str
+    done: int
+    total: int
+    attempts: int
+
+
+def standing(path: Path) -> RehearsalProgress | None:
+    """How far the rehearsal is that writes this file; None where nothing can be read yet. Changes nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
+            course = connection.execute("SELECT phase, done, total FROM course").fetchone()
+            (attempts,) = connection.execute("SELECT count(*) FROM attempts").fetchone()
+    except sqlite3.Error:
+        return None
+    phase, done, total = course or ("", 0, 0)
+    return RehearsalProgress(phase=str(phase), done=int(done), total=int(total), attempts=int(attempts))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import listing, percent
 from synthrelease.rehearsal.advice import CriterionAdvice
 from synthrelease.rehearsal.closer_look import CriterionLook
+from synthrelease.rehearsal.conclusions import Conclusion
 from synthrelease.rehearsal.projecting import COSTLY, ProjectionEffect
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.rehearsal.unguarded import UnguardedPair
@@ -172,6 +173,33 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
         )
     refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]
+
+
+def conclusion_words(rehearsal: Rehearsal) -> list[str]:
+    """For each intended question what a reader would take from candidates, and the answer of the public file."""
+    return [
+        f"{each.question}: {answer_text(each.public, each.unit)} in the public file, {_spread(each)} in the candidates"
+        if not each.why
+        else f"{each.question}: {each.why}"
+        for each in (rehearsal.look.conclusions if rehearsal.look else ())
+    ]
+
+
+def answer_text(value: float | None, unit: str) -> str:
+    """An answer in its unit."""
+    if value is None:
+        return "no such rows"
+    if unit == "rows":
+        return f"{value:,.0f} rows"
+    return f"{100 * value:.1f}%" if unit == "share" else " ".join(filter(None, (figure(value, 4), unit)))
+
+
+def _spread(concluded: Conclusion) -> str:
+    known = [value for value in concluded.candidates if value is not None]
+    if not known:
+        return "no answer"
+    low, high = (answer_text(end, concluded.unit) for end in (min(known), max(known)))
+    return low if low == high else f"{low} to {high}"
 
 
 def projection_advice(rehearsal: Rehearsal) -> str:

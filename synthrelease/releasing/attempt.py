@@ -109,6 +109,7 @@ def generate(
         plausibility=spec.synthetic.merge(transformation),
         prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
         ordered=transformation.ordered,
+        linked=transformation.linked,
     )
     shared = prepared.measured
     if shared is not None:

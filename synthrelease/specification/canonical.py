@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from datetime import date
 from decimal import Decimal
 from typing import Any
 
@@ -29,8 +30,8 @@ WORDS = (
     "intended_queries",
 )
 """Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
-PATHS = ("extends",)
-"""Settings that name another file of the steward."""
+PATHS = ("extends", "override")
+"""Settings that name another file of the steward, or what is changed in it."""
 PRIOR = "prior"
 """The setting of a generator that names a public table."""
 BY_DIGEST = "sha256:"
@@ -115,6 +116,8 @@ def _plain(value: Any) -> Any:
         return {name: _plain(inner) for name, inner in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(inner) for inner in value]
+    if isinstance(value, date):
+        return value.isoformat()
     if isinstance(value, Decimal):
         if value == value.to_integral_value() and abs(value) < 2**53:
             return int(value)

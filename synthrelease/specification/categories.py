@@ -26,7 +26,7 @@ class ColumnError(Unexpected):
 
 def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of categories, whose texts in the file and whose numbers are listed."""
-    _absent(table, "in a column of categories", "bounds", "step", "part", "minus", "format", "codes", "characters")
+    _absent(table, "in a column of categories", "bounds", "bounds_by", "step", "part", "minus", "format", "codes", "characters")
     if not table.categories:
         raise ColumnError("categories", "at least one category", "none")
     texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
@@ -51,7 +51,7 @@ def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | N
 
 def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
     """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
-    _absent(table, "in a column of codes", "bounds", "step", "part", "minus", "format", "categories")
+    _absent(table, "in a column of codes", "bounds", "bounds_by", "step", "part", "minus", "format", "categories")
     if table.numbers:
         raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
     if table.ordered:

@@ -17,12 +17,19 @@ from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def build_column(
-    name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None, own_values: bool = False
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    rules: Sequence[Rule],
+    groups: Bins | None,
+    own_values: bool = False,
+    edges_of: Sequence[str] = (),
 ) -> Column:
     """A validated column.
 
     Parameters
     ----------
+    edges_of : the columns at whose limits in rules its atomic bins are cut, if not at its own alone.
     own_values : whether something computes with the rows' own values of the column, so that atomic bins must know them.
 
     Raises
@@ -32,7 +39,7 @@ def build_column(
     if table.kind in ("category", "code"):
         column = (category if table.kind == "category" else code)(name, table, policy, groups)
     else:
-        column = _numeric_column(name, table, policy, rules, groups, own_values)
+        column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
     _check_missing_values(column)
     if table.outside_label is not None and column.outside != "bin":
         raise ColumnError("outside_label", "it beside outside = 'bin' alone", f"outside = {column.outside!r}")
@@ -75,7 +82,13 @@ def _is_bin(text: str, whole: bool) -> bool:
 
 
 def _numeric_column(
-    name: str, table: ColumnTable, policy: InputTable, rules: Sequence[Rule], groups: Bins | None, own_values: bool
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    rules: Sequence[Rule],
+    groups: Bins | None,
+    own_values: bool,
+    edges_of: Sequence[str],
 ) -> Column:
     whole = table.kind == "integer"
     if table.bounds is None:
@@ -99,7 +112,7 @@ def _numeric_column(
     inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
     if groups is not None:
         inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
-    inner = inner.union(*(edges(rule, name, bounds, whole_numbers=whole) for rule in rules))
+    inner = inner.union(*(edges(rule, one, bounds, whole_numbers=whole) for rule in rules for one in edges_of))
     _check_step(table.step, bounds, whole)
     grid = value_grid(bounds, whole=whole, step=table.step)
     if own_values:
@@ -117,6 +130,7 @@ def _numeric_column(
         minus=table.minus,
         dates=dates,
         bounds=bounds,
+        bounds_by=table.bounds_by or "",
         edges=tuple(sorted(inner)),
         step=grid.step if own_values else None,
         values={},

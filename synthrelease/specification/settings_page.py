@@ -163,6 +163,8 @@ def type_words(schema: Mapping[str, Any]) -> str:
     if kind == "array":
         inner = schema["items"]
         return "list of tables" if "oneOf" in inner or "$ref" in inner else f"list of {_plural(type_words(inner))}"
+    if kind == "object" and schema.get("additionalProperties") is True:
+        return "table of settings"
     if kind == "object":
         values = schema.get("additionalProperties") or next(iter(schema["patternProperties"].values()))
         inner = _plural(type_words(values))

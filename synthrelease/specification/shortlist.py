@@ -139,12 +139,19 @@ def rounds_words(spec: ReleaseSpec) -> str:
 
 def judged_digest(tables: Mapping[str, Any]) -> str:
     """A digest of what a verdict rests on: the specification without its title and texts, its budget and its selection, and
-    without what is not promised.
+    without what is not promised and who said or agreed to what.
     """
     rest = {
         name: value for name, value in tables.items() if name not in ("title", "description", "budget", "selection", "unit")
     }
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
+    acceptance["criteria"] = [
+        {name: value for name, value in table.items() if name != "agreed"} for table in acceptance["criteria"]
+    ]
+    rest["columns"] = {
+        column: {name: value for name, value in table.items() if name != "bounds_by"}
+        for column, table in rest["columns"].items()
+    }
     unit = {name: value for name, value in tables.get("unit", {}).items() if name not in ("name", "why")}
     return hashlib.sha256(canonical_text({**rest, "acceptance": acceptance, "unit": unit})).hexdigest()
 

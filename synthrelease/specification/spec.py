@@ -21,6 +21,7 @@ from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.source import Source
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.linked import in_slots
 from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.resources import file_digest
 from synthrelease.specification.answered import check_answered
@@ -158,11 +159,12 @@ class _SpecBuilder:
             hooks[name].check_columns(table, release, self.problems)
         self.problems.stop()
         self.written, self.release, self.linked = release, release.wide(), release.linked
+        self.groups = in_slots(acceptance.groups, self.linked, self.release.columns)
 
     def build(self) -> ReleaseSpec:
         rules = self._rules()
         self._known_columns("transformations", self.release.transformations, self.file)
-        self._known_columns("groups", self.acceptance.groups, self.acceptance_file)
+        self._known_columns("groups", self.groups, self.acceptance_file)
         for language in self.release.card.languages:
             path = "card.columns" if language == self.release.card.language else f"card.{language}.columns"
             texts = self.release.card.texts(language)
@@ -350,11 +352,14 @@ class _SpecBuilder:
         self, rules: list[tuple[Rule, tuple[str, ...]]], own_values: Collection[str]
     ) -> tuple[Schema, dict[str, Binning]]:
         columns: list[Column] = []
-        listed = {name: bins for name, bins in self.acceptance.groups.items() if not isinstance(bins, str)}
+        listed = {name: bins for name, bins in self.groups.items() if not isinstance(bins, str)}
+        alike = {} if self.linked is None else self._alike(own_values)
+        own_values = {*own_values, *alike}
         for name, table in self.release.columns.items():
             try:
                 every = [rule for rule, _ in rules]
-                columns.append(build_column(name, table, self.release.input, every, listed.get(name), name in own_values))
+                grouped, edges_of = listed.get(name), alike.get(name, (name,))
+                columns.append(build_column(name, table, self.release.input, every, grouped, name in own_values, edges_of))
             except ColumnError as error:
                 in_groups = error.place == "groups"
                 where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
@@ -363,7 +368,7 @@ class _SpecBuilder:
             return Schema(columns=()), {}
         schema = Schema(columns=tuple(columns), linked=self.linked)
         groups: dict[str, Binning] = {}
-        for name, bins in self.acceptance.groups.items():
+        for name, bins in self.groups.items():
             if not isinstance(bins, str):
                 groups[name] = group_binning(schema[name], bins)
             elif found := schema[name].alternatives.get(bins):
@@ -373,6 +378,15 @@ class _SpecBuilder:
                 expected = f"bins, or the name of an alternative of the column ({listing(known)})"
                 self.problems.add(f"groups.{name}", expected, repr(bins), closest(bins, known), self.acceptance_file)
         return schema, groups
+
+    def _alike(self, own_values: Collection[str]) -> dict[str, tuple[str, ...]]:
+        """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
+        are the same ones."""
+        found = dict[str, tuple[str, ...]]()
+        for name in own_values if self.linked else ():
+            slots = self.linked.slots_of(name, self.release.columns) if self.linked else ()
+            found |= dict.fromkeys(slots, slots) if slots != (name,) else {}
+        return found
 
     def _plausibility(self, schema: Schema, rules: list[tuple[Rule, tuple[str, ...]]], kind: str) -> Plausibility:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]

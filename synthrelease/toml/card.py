@@ -22,6 +22,7 @@ from pydantic import (
 
 from synthrelease.errors import Unexpected
 from synthrelease.toml.catalogue import CatalogueTable
+from synthrelease.toml.fields import Line
 
 LANGUAGES = ("en", "he")
 """Languages that the public part of a card can be written in; each has a file in bundle/card/words."""
@@ -110,6 +111,7 @@ class CardTable(CardTexts):
         Example: `tuning = "Rehearsed on public births alone."`.
     access : who can reach the private data, and how they are secured.
         Example: `access = "Two named officers, off the network."`.
+    signed_by : the two who sign that the release may be run. Example: `signed_by = ["A. Levi, steward", "B. Cohen, reviewer"]`.
     registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
     catalogue : what catalogues of data ask for beyond this; its settings follow below.
         Example: `catalogue.keywords = ["births"]`.
@@ -130,6 +132,7 @@ class CardTable(CardTexts):
     justification: Text = ""
     tuning: Text = ""
     access: Text = ""
+    signed_by: Annotated[tuple[Annotated[Line, Field(min_length=1, max_length=200)], ...], Field(max_length=2)] = ()
     registry_authors: tuple[Text, ...] = ()
     catalogue: CatalogueTable = CatalogueTable()
     en: CardTexts | None = None
@@ -158,6 +161,7 @@ class CardTable(CardTexts):
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         left_out = {"catalogue"} if self.catalogue == CatalogueTable() else set()
+        left_out |= set() if self.signed_by else {"signed_by"}
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:

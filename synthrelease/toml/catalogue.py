@@ -41,7 +41,7 @@ class CatalogueTable(BaseModel):
         Example: `access_body = "Health data access body"`, `access_body_contact = "https://example.org/access"`.
     """
 
-    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
 
     keywords: tuple[_Line, ...] = ()
     themes: tuple[_Line, ...] = ()

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BeforeValidator, Field, ValidationInfo, WithJsonSchema, field_validator
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.fields import SpecTable
+from synthrelease.toml.fields import Line, SpecTable
 
 
 def _bins(value: Any) -> Any:
@@ -172,6 +172,8 @@ class ColumnTable(SpecTable):
     format : how dates are written, of %Y (a year of four digits), %m (a month as a number) or %b (Jan to Dec), and %d (a day).
         Left out, yyyy-mm-dd. Files that know dates as such give them as yyyy-mm-dd. Example: `format = "%d.%m.%Y"`.
     bounds : the lowest and the highest value of a numeric column, both included; required for it. Example: `bounds = [15, 74]`.
+    bounds_by : who said that these are the bounds, so that nobody takes them for what the private file holds.
+        Example: `bounds_by = "The registry's handbook"`, `bounds = [15, 74]`.
     categories : the categories, each a text of the file; or a table of each released category with all the texts of the file
         that stand for it. Required for the kind "category". A text that stands here is never a missing value.
         Example: `categories = { M = ["0", "male"], F = ["1", "female"] }`.
@@ -222,6 +224,7 @@ class ColumnTable(SpecTable):
     minus: str | None = None
     format: str | None = Field(default=None, max_length=50)
     bounds: tuple[float, float] | None = None
+    bounds_by: Annotated[Line, Field(min_length=1, max_length=200)] | None = None
     categories: _Categories = None
     codes: _Codes = None
     numbers: dict[str, Annotated[float, Field(allow_inf_nan=False)]] = Field(default_factory=dict)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -66,6 +67,24 @@ class SpecTable(BaseModel):
         if isinstance(value, str) and Fraction in kinds and not _FRACTION.fullmatch(value):
             raise Unexpected("a number")  # '1e999999999' would be computed to its last digit
         return value
+
+
+class AgreedTable(SpecTable):
+    """Who agreed to the threshold, and when.
+
+    Attributes
+    ----------
+    by : a person, an office or a meeting. Example: `by = "Council of users"`.
+    on : the day. Example: `on = 2026-11-22`.
+    """
+
+    by: Annotated[Line, Field(min_length=1, max_length=200)]
+    on: datetime.date
+
+    @property
+    def words(self) -> str:
+        """A sentence."""
+        return f"Threshold agreed by {self.by} on {self.on.isoformat()}."
 
 
 @dataclass(frozen=True, kw_only=True)

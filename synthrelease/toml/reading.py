@@ -10,7 +10,7 @@ import os
 import re
 import stat
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
@@ -157,9 +157,9 @@ def dotted(steps: Iterable[str | int]) -> str:
     return text
 
 
-OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url")
+OF_ONE_RELEASE = ("justification", "tuning", "version", "published", "url", "signed_by")
 """Texts of [card] that are true of one release: how its budget and thresholds were agreed upon, what was done before it, when
-it was published and where it can be had."""
+it was published, where it can be had, and who signed that it may be run."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -170,9 +170,13 @@ class ConfigurationFile:
     tables: dict[str, Any]
     inherited: frozenset[str]
     base: Path | None
+    overridden: tuple[str, ...] = ()
+    """The single settings of inherited tables that this file has instead, by their TOML paths."""
 
     def file_of(self, path: str) -> Path:
         """The file that holds a TOML path."""
+        if any(path == each or path.startswith((f"{each}.", f"{each}[")) for each in self.overridden):
+            return self.path
         top, _, rest = path.partition(".")
         names = (top.partition("[")[0], f"{top}.{rest.partition('.')[0].partition('[')[0]}")
         return self.base if self.base and not self.inherited.isdisjoint(names) else self.path
@@ -188,6 +192,7 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
     `extends = "births.toml"` takes every top-level key and table that is not in this file from that one, whole; it may not
     extend a third. Of [card] it takes every text that is not in this file, but for those that speak of the other release.
+    `[override.columns.age] bounds = [12, 60]` changes a single setting of a table that is taken from there.
 
     Parameters
     ----------
@@ -195,10 +200,14 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
 
     Raises
     ------
-    SpecError : as `read_toml`, or when the other file extends a third.
+    SpecError : as `read_toml`, or when the other file extends a third, or a setting is overridden of a table that is not taken.
     """
     tables = read_toml(path) if content is None else toml_tables(content, path)
     named = tables.get("extends")
+    instead = tables.pop("override", {})
+    if not isinstance(named, str) and instead != {}:
+        expected = "`extends` beside it: it changes settings that are taken from another configuration"
+        raise SpecError([Problem(file=str(path), path="override", expected=expected, found="none")])
     if not isinstance(named, str):
         return ConfigurationFile(path=path, tables=tables, inherited=frozenset(), base=None)
     base = beside(path, named)
@@ -212,4 +221,30 @@ def read_configuration(path: Path, content: bytes | None = None) -> Configuratio
         if "card" in tables:
             taken |= {f"card.{name}" for name in texts.keys() - own.keys()}
         inherited, tables = inherited | {"card": texts}, tables | ({"card": texts | own} if "card" in tables else {})
-    return ConfigurationFile(path=path, tables=inherited | tables, inherited=taken, base=base)
+    found = inherited | tables
+    settings = dict(_settings(instead)) if isinstance(instead, Mapping) else {(): instead}
+    for steps, value in settings.items():
+        if not steps or steps[0] not in taken or not _overridden(found, steps, value):
+            expected = f"a setting of a table that is taken from {named}: others are written in their own table"
+            raise SpecError([Problem(file=str(path), path=dotted(("override", *steps)), expected=expected, found=shown(value))])
+    overridden = tuple(dotted(steps) for steps in settings)
+    return ConfigurationFile(path=path, tables=found, inherited=taken, base=base, overridden=overridden)
+
+
+def _settings(tables: Mapping[str, Any], above: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], Any]]:
+    """Every value that is no table with a header of its own, by its place."""
+    for name, value in tables.items():
+        if isinstance(value, Mapping) and value:
+            yield from _settings(value, (*above, name))
+        else:
+            yield (*above, name), value
+
+
+def _overridden(tables: dict[str, Any], steps: Sequence[str], value: Any) -> bool:
+    """Put a value in its place in tables; False where there is no table for it."""
+    for step in steps[:-1]:
+        if not isinstance(tables.get(step), dict):
+            return False
+        tables = tables[step]
+    tables[steps[-1]] = value
+    return len(steps) > 1

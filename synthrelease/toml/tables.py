@@ -28,6 +28,7 @@ class _ReleaseCore(SpecTable):
     """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
 
     extends: str | None = None
+    override: dict[str, Any] = Field(default_factory=dict)
     title: Line = Field(min_length=1, max_length=300)
     description: str = ""
     acceptance: str
@@ -62,8 +63,10 @@ class ReleaseFile(_ReleaseWithOptions):
     Attributes
     ----------
     extends : another configuration, relative to this file: each top-level key or table that is not in this file is taken from
-        that one, whole; of [card] each text that is not in this file, without `justification`, `tuning`, `version`, `published`
-        and `url`, which are true of one release alone. Example: `extends = "births.toml"`.
+        that one, whole; of [card] each text that is not in this file, without `justification`, `tuning`, `version`,
+        `published`, `url` and `signed_by`, which are true of one release alone. Example: `extends = "births.toml"`.
+    override : single settings of a table that is taken from that file, by the names of table and setting. Lists are replaced as
+        a whole, and nothing is taken out. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
     title : of the released data, one line. Example: `title = "Live births"`.
     description : what one row is and where the data come from. Example: `description = "Singleton live births of one year."`.
     acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.

@@ -20,6 +20,7 @@ from synthrelease.accounting.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TES
 from synthrelease.accounting.rows import NUMBER_OF_ROWS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected
+from synthrelease.linked import in_slots
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import CriterionPart, ReleaseDocument
@@ -74,11 +75,12 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     if [part.name for part in document.columns] != list(release.columns):
         yield "schema: expected the columns of the specification, in their order, found others"
         return
-    if list(document.groups) != list(acceptance.groups):
+    stated = in_slots(acceptance.groups, release.linked, release.columns)
+    if list(document.groups) != list(stated):
         yield "groups: expected those of the specification, found others"
         return
     for part in document.columns:
-        listed = acceptance.groups.get(part.name)
+        listed = stated.get(part.name)
         bins = None if isinstance(listed, str) else listed
         has_grid = part.step is not None  # whether a criterion needs one, its class knows: `verification.plan`
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)

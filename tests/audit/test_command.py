@@ -13,10 +13,15 @@ from synthrelease.audit.audit import PARTS, USUAL, run_audit
 from synthrelease.audit.faults import small_scale_case
 from synthrelease.audit.noise_cases import laplace_case
 from synthrelease.audit.running import Effort, audit_cases
+from synthrelease.audit.scope import Scope
 from synthrelease.audit.summary import AuditResult
+from synthrelease.bundle import write_bundle
 from synthrelease.cli.auditing import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
 from tests.cli.test_cli import run, words
+from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
 
@@ -130,7 +135,7 @@ def test_parts_on_the_command_line_are_those_of_the_audit() -> None:
 def test_every_part_is_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_module, "LAW_SIZES", ((9, 2),))
     whole = run_audit(parts=("sensitivity", "selection"), most_records=1)
-    cases = run_audit(parts=("cases",), only="probability 1/3", effort=Effort(draws=100))
+    cases = run_audit(parts=("cases",), scope=Scope(text="probability 1/3"), effort=Effort(draws=100))
     document = AuditResult(sensitivities=whole.sensitivities, laws=whole.laws, findings=cases.findings).document()
     assert json.loads(json.dumps(document)) == document
     assert len(document["sensitivities"]) == len(whole.sensitivities) > 40  # type: ignore[arg-type]
@@ -141,7 +146,7 @@ def test_every_part_is_in_the_document(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_audit_in_which_anything_contradicts_a_claim_does_not_pass() -> None:
     """One record alone does not attain the bound of a regression: the enumeration says so, and the audit does not pass."""
-    found = run_audit(parts=("sensitivity",), only="prediction, opposite line, 2 x 3", most_records=1)
+    found = run_audit(parts=("sensitivity",), scope=Scope(text="prediction, opposite line, 2 x 3"), most_records=1)
     assert found.sensitivities[0].largest < 1
     assert not found.passed
     honest = audit_cases([laplace_case("right", (0,), (1,), epsilon=Fraction(1))], effort=Effort(draws=300))
@@ -151,6 +156,19 @@ def test_an_audit_in_which_anything_contradicts_a_claim_does_not_pass() -> None:
     assert not AuditResult(findings=tuple(missed)).passed
 
 
+def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
+    result = release(load_spec(write_config(tmp_path)), write_data(tmp_path))
+    assert result is not None
+    folder, out = write_bundle(result, tmp_path / "out"), tmp_path / "audit.json"
+    parts = ("--part", "sensitivity", "--part", "losses")
+    done = run("audit", "--release", folder, "--records", "2", *parts, "--out", out)
+    assert done.returncode in (0, 5)  # two records do not attain every bound
+    document = json.loads(out.read_text())
+    assert {each["generator"] for each in document["losses"]} == {"privbayes"}
+    asked = {criterion.kind for criterion in load_spec(tmp_path / "coins.toml").criteria} - {"face_privacy"}
+    assert {each["kind"] for each in document["sensitivities"]} == asked | {"PrivBayes", "number of rows"}
+
+
 def test_nothing_to_audit_is_a_mistake() -> None:
     with pytest.raises(InputError, match="expected a part of the name"):
-        run_audit(parts=("sensitivity", "cases"), only="quite another thing")
+        run_audit(parts=("sensitivity", "cases"), scope=Scope(text="quite another thing"))

@@ -79,7 +79,7 @@ def test_the_triples_of_files_are_counted_and_more_than_ten_million() -> None:
     found = enumerate_sweep(SWEEPS["absolute, 2 x 2, all tables"], 3)
     assert found.sound
     assert found.files == triples_of_files(4, 3)
-    sizes = [int(np.prod([high + 1 for high in sweep.highs.values()])) for sweep in SWEEPS.values()]
+    sizes = [int(np.prod([high + 1 for high in sweep.highs.values()])) for sweep in SWEEPS.values() if sweep.linked is None]
     assert sum(triples_of_files(cells, MOST_RECORDS) for cells in sizes) > 27_179_088 + 10**7
 
 

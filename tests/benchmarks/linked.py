@@ -5,7 +5,8 @@
 The files are those of docs/linked.md, of a travel survey; one random half of the households is fitted and compared with itself.
 Figures are the mean total variation over pairs of columns: of roots; of a column of persons with another, over all persons; and
 of a column of one person with a column of another person of the same household. Families with a delta get all of epsilon at
-delta = 1e-9, by the exact curve where they are Gaussian. Seconds are the processor's.
+delta = 1e-9, by the exact curve where they are Gaussian. Seconds are the processor's. `--rules` states who was asked about
+work and occupation; `--apart` fits every slot by itself; `--seed` repeats the noise.
 """
 
 from __future__ import annotations
@@ -27,6 +28,7 @@ from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.linked import Linked
+from synthrelease.randomness import SYSTEM, SeededEntropy
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.generators import charge_of
@@ -82,12 +84,32 @@ minimum_count = 1
 generation = 1
 delta = 1e-9
 """
+RULES = """\
+[[members.rules]]
+never = "work is missing and age > 0"
+applies_to = ["synthetic"]
+[[members.rules]]
+never = "work is not missing and age == 0"
+applies_to = ["synthetic"]
+[[members.rules]]
+never = "age == 1 and work != '3'"
+applies_to = ["synthetic"]
+[[members.rules]]
+never = "occupation is missing and work in ['1', '2']"
+applies_to = ["synthetic"]
+[[members.rules]]
+never = "occupation is not missing and work == '3'"
+applies_to = ["synthetic"]
+[[members.rules]]
+never = "occupation is not missing and work is missing"
+applies_to = ["synthetic"]
+"""
 ACCEPTANCE = '[[criteria]]\nname = "columns"\nkind = "absolute_marginal_error"\nlargest = 1\nthreshold = 0.5\nepsilon = 1\n'
 
 
-def specification() -> ReleaseSpec:
+def specification(rules: bool = False) -> ReleaseSpec:
     with tempfile.TemporaryDirectory() as folder:
-        (Path(folder) / "linked.toml").write_text(CONFIG, encoding="utf-8")
+        (Path(folder) / "linked.toml").write_text(CONFIG + RULES * rules, encoding="utf-8")
         (Path(folder) / "acceptance.toml").write_text(ACCEPTANCE, encoding="utf-8")
         return load_spec(Path(folder) / "linked.toml")
 
@@ -163,8 +185,11 @@ def main() -> None:
     parser.add_argument("--epsilon", type=Fraction, nargs="+", default=[Fraction(1), Fraction(2), Fraction(4)])
     parser.add_argument("--families", nargs="+", default=["adaptive", "adaptive_pure"])
     parser.add_argument("--fits", type=int, default=5)
+    parser.add_argument("--rules", action="store_true")
+    parser.add_argument("--apart", action="store_true")
+    parser.add_argument("--seed", type=int)
     options = parser.parse_args()
-    spec = specification()
+    spec = specification(options.rules)
     linked, names = spec.schema.linked, spec.schema.names
     assert linked is not None
     source = Source.of(options.roots, members=options.members)
@@ -181,13 +206,18 @@ def main() -> None:
     print(f"| persons shuffled between households | {figures(tables_of(mixed, spec), truth)} | |", flush=True)
     table = Counts.of(spec.schema.layout, list(half.T))
     transformation = spec.space[0].transformation
-    background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
+    background = Background(
+        plausibility=spec.synthetic.merge(transformation),
+        ordered=transformation.ordered,
+        linked=None if options.apart else transformation.linked,
+    )
     for family, epsilon in product(options.families, options.epsilon):
         one = GENERATORS[family].model_validate({})
         charge, lines, seconds, broken = charge_of(one, epsilon), [], [], 0
         configuration = replace(spec.space[0], generator=one)
-        for _ in range(options.fits):
-            private = PrivateCounts(table, Meter([charge])).on(transformation)
+        for fit in range(options.fits):
+            entropy = SYSTEM if options.seed is None else SeededEntropy(options.seed, fit)
+            private = PrivateCounts(table, Meter([charge]), entropy).on(transformation)
             start = time.process_time()
             candidate = make_candidate(configuration, private, background, charge)
             seconds.append(time.process_time() - start)

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.tiny import SPENT, write_config, write_data
 
@@ -97,6 +98,13 @@ def test_plan_prints_a_tree_that_names_every_criterion() -> None:
 def test_plan_loads_no_heavy_library() -> None:
     for options in ((), ("--json",)):
         assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
+
+
+@pytest.mark.slow
+def test_plan_of_a_model_of_sixty_columns_loads_no_heavy_library(tmp_path: Path) -> None:
+    """Its tables make a junction tree, which is looked at when the configuration is read."""
+    config = write_register(tmp_path, 60, 10, 10, chain(60))
+    assert loaded("plan", config, among=HEAVY | EXTRAS) == set()
 
 
 def test_help_loads_nothing_that_a_command_works_with() -> None:

@@ -56,7 +56,7 @@ def each_sweep() -> Iterator[object]:
     """
     seen: set[str] = set()
     for sweep in SWEEPS:
-        first, few = sweep.kind not in seen, sweep.world.layout.n_cells <= 4
+        first, few = sweep.kind not in seen, len(sweep.world.cells) <= 4
         seen.add(sweep.kind)
         records = max(3 if first and sweep.kind not in SLOW_FIGURES else 2, sweep.attained if few else 0)
         yield pytest.param(
@@ -76,7 +76,7 @@ def test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity(sweep: Sweep, 
     """
     found = enumerate_sweep(sweep, records)
     assert found.sound
-    assert found.triples == triples(sweep.world.layout.n_cells, records)
+    assert found.triples == triples(len(sweep.world.cells), found.most_records)
 
 
 @pytest.mark.parametrize("kind", CRITERIA)
@@ -122,11 +122,11 @@ def test_a_tenth_of_its_sensitivity_is_noticed(kind: str, monkeypatch: pytest.Mo
 def test_a_tenth_of_the_sensitivity_of_its_moments_is_noticed(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Of every kind with a private fit, which gets noise of its own."""
     right = Design.of
-    assert all(part.sound for part in enumerate_models(2, "functional mechanism"))
+    assert all(part.sound for part in enumerate_models(2, lambda kind, name: kind == "functional mechanism"))
     monkeypatch.setattr(
         Design, "of", lambda *given, **more: replace(found := right(*given, **more), sensitivity=found.sensitivity // 10)
     )
-    assert any(part.violations for part in enumerate_models(2, "functional mechanism"))
+    assert any(part.violations for part in enumerate_models(2, lambda kind, name: kind == "functional mechanism"))
 
 
 def test_cells_missing_from_one_side_count() -> None:

@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
 
 from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.server import Desk
+from synthrelease.desk.server import Desk, Opened
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_measured_release
 
@@ -17,7 +17,7 @@ from tests.helpers.tiny import write_measured_release
 def test_a_folder_is_verified_and_answers_with_bound_estimate_and_the_rows(tmp_path: Path) -> None:
     (tmp_path / "work").mkdir()
     folder = write_measured_release(tmp_path / "work", tmp_path / "release")
-    desk = Desk(DeskFiles(ROOT / "configs" / "births.toml"), folder=folder)
+    desk = Desk(Opened(files=DeskFiles(ROOT / "configs" / "births.toml"), folder=folder))
     page = bytes(desk.page("folder", {"verify": "yes", "query": "year > 4"}).body).decode()
     assert "The files fit together" in page
     assert '<dt>Estimate</dt><dd><pre tabindex="0">None' not in page

@@ -243,6 +243,22 @@ def test_groups_are_in_the_order_of_the_rows(rows: list[tuple[int, int]], seed: 
     assert places_in(hay, words).tolist() == [different[::2].index(row) if row in different[::2] else -1 for row in rows]
 
 
+def test_rows_that_the_first_word_tells_apart_are_sorted_by_it_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Work that is counted: by all words only those are sorted that the first leaves together."""
+    sorted_by_all: list[int] = []
+
+    def lexsort(words: list[np.ndarray]) -> np.ndarray:
+        sorted_by_all.append(len(words[0]))
+        return np.array(sorted(range(len(words[0])), key=lambda row: tuple(word[row] for word in reversed(words))))
+
+    monkeypatch.setattr(np, "lexsort", lexsort)
+    first, second = np.array([5, 9, 5, 1, 8, 5, 7]), np.array([2, 0, 1, 0, 0, 2, 0])
+    groups = EqualRows.of([first, second])
+    assert sorted_by_all == [3]
+    assert (first[groups.first].tolist(), second[groups.first].tolist()) == ([1, 5, 5, 7, 8, 9], [0, 1, 2, 0, 0, 0])
+    assert groups.sums(np.ones(7, dtype=np.int64)).tolist() == [1, 1, 2, 1, 1, 1]
+
+
 def test_the_order_of_rare_bins_does_not_depend_on_words() -> None:
     table = counted(EIGHTY, drawn(EIGHTY, 5, 200))
     totals = [np.bincount(bins, weights=table.counts) for bins in table.bins]

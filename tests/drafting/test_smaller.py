@@ -21,6 +21,7 @@ from synthrelease.drafting.smaller import FREQUENT, coarser, fewer, in_order, si
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import Pair
+from synthrelease.rehearsal.plan_race import TOLD
 from synthrelease.rehearsal.yardsticks import yardsticks
 from synthrelease.specification.spec import load_spec
 
@@ -102,7 +103,15 @@ def test_columns_that_do_not_hang_together_are_drafted_as_they_are(tmp_path: Pat
 
 
 def standing(**changes: object) -> DraftStanding:
-    good = {"bins": 0.01, "fits": 0.02, "independent": 0.1, "of_strongest": (0.05, 0.3), "tied": True, "judged": True}
+    good = {
+        "bins": 0.01,
+        "fits": 0.02,
+        "independent": 0.1,
+        "sample": 0.01,
+        "of_strongest": (0.05, 0.3),
+        "tied": True,
+        "judged": True,
+    }
     return DraftStanding(**{**good, **changes})  # type: ignore[arg-type]
 
 
@@ -119,6 +128,9 @@ def standing(**changes: object) -> DraftStanding:
         ({"bins": MOST_OFF + 1e-9, "tied": False, "judged": False}, False),
         ({"fits": 0.1, "of_strongest": (0.3, 0.3), "tied": False, "judged": False}, True),  # there is nothing to lose
         ({"fits": math.inf}, False),
+        ({"fits": 0.1, "sample": 0.1 / TOLD}, True),  # of all pairs another sample has as much: they tell nothing
+        ({"fits": 0.1, "sample": 0.1 / TOLD, "of_strongest": (0.3, 0.3)}, False),
+        ({"fits": 0.1, "sample": 0.099 / TOLD}, False),
         ({"of_strongest": (0.0, 0.0)}, False),
     ],
 )

@@ -130,6 +130,18 @@ def test_one_table_is_read_the_same_from_every_format(tmp_path, monkeypatch, suf
 
 @pytest.mark.slow
 @pytest.mark.parametrize("suffix", WRITERS)
+def test_of_a_wide_table_fewer_rows_are_in_memory_at_a_time(tmp_path, monkeypatch, suffix):
+    path = tmp_path / f"people.{suffix}"
+    WRITERS[suffix](path)
+    monkeypatch.setattr(reading, "VALUES_PER_BATCH", 4 * 7 + 3)  # of four columns
+    policy = InputTable(missing="drop", encoding="utf-16" if "16" in suffix else "utf-8")
+    parts = [len(next(iter(columns.values())).codes) for _, columns in batches(path, schema_for(suffix, policy), policy)]
+    assert max(parts) == 7
+    assert sum(parts) == len(PEOPLE)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("suffix", WRITERS)
 def test_a_whole_number_has_no_point_and_a_date_is_iso(tmp_path, suffix):
     path = tmp_path / f"people.{suffix}"
     WRITERS[suffix](path)

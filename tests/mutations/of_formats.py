@@ -102,10 +102,10 @@ OF_FORMATS = (
     Mutation(
         name="files: one is counted twice",
         breaks="a person counts twice where a task was repeated",
-        place="enclave.many_files:count_files",
+        place="enclave.many_files:each_once",
         old="place not in left",
         new="False",
-        also=(("enclave.many_files:count_files", "left.remove(place)", "left.discard(place)"),),
+        also=(("enclave.many_files:each_once", "left.remove(place)", "left.discard(place)"),),
         tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),
     ),
     Mutation(

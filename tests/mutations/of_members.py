@@ -11,7 +11,54 @@ BUNDLE = "tests/parts/test_members.py"
 RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
 TWO = (f"{BUNDLE}::test_a_rule_for_two_members_is_about_every_two",)
 
+CRITERIA = "tests/criteria/test_members.py"
+ROOT_IS_REPLACED = (
+    "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+    "[mean_marginal_error: mean marginal error of members, roots of 0 to 2]"
+)
+
 OF_MEMBERS = (
+    Mutation(
+        name="criteria of members: one row is paid for in place of a root's",
+        breaks="a replaced root moves a figure by as many times what its noise is for as it has members",
+        place="criteria.members:_query",
+        old="rows.rows.most * asked.sensitivity",
+        new="asked.sensitivity",
+        tests=(ROOT_IS_REPLACED,),
+        core=True,
+    ),
+    Mutation(
+        name="criteria of members: a root makes one row more than is paid for",
+        breaks="roots with as many members as can be move a figure further than its noise is for",
+        place="domain.member_rows:MemberRows.most",
+        old="max(1, len(self.seats))",
+        new="max(1, len(self.seats) - 1)",
+        tests=(ROOT_IS_REPLACED,),
+    ),
+    Mutation(
+        name="criteria of members: the last member is left out",
+        breaks="a figure about members that is not about all of them",
+        place="domain.member_rows:MemberRows.stacked",
+        old="number >= max(seat)",
+        new="number > max(seat)",
+        tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
+    ),
+    Mutation(
+        name="criteria of members: empty slots are rows, too",
+        breaks="members who are not there",
+        place="domain.member_rows:MemberRows.stacked",
+        old="number >= max(seat)",
+        new="number >= 0",
+        tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
+    ),
+    Mutation(
+        name="criteria of members: own values by the numbers of bins",
+        breaks="the mean of the file is that of its bins",
+        place="domain.member_rows:RowsOnBins.with_own_values",
+        old="name in self.own",
+        new="False",
+        tests=(f"{CRITERIA}::test_figures_are_those_of_lists_of_members",),
+    ),
     Mutation(
         name="members: a rule holds in a slot that no member fills",
         breaks="roots with few members are left out for a member that they do not have",

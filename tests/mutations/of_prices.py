@@ -9,6 +9,7 @@ NOT_BELOW = f"{PRICES}::test_the_price_is_the_largest_ratio_and_less_than_a_mill
 CELLS = f"{PRICES}::test_no_cell_is_bounded_below_a_value_inside_it"
 REFUSED = f"{PRICES}::test_what_is_no_law_is_refused"
 TABLE, LOOP = "tests/specification/test_selection_table.py", "tests/releasing/test_selection.py"
+ALLOCATED = "tests/rehearsal/allocation/test_allocating.py"
 CALCULATED = "tests/rehearsal/allocation/test_calculating.py"
 
 OF_PRICES = (
@@ -253,19 +254,43 @@ OF_PRICES = (
         tests=(LAWS, LOOP),
     ),
     Mutation(
-        name="weights by calculation: the square root of a weight's price",
+        name="weights by calculation: another root of a weight's price",
         breaks="weights that cost more than the cheapest",
         place="rehearsal.allocation.calculating:Effects.cheapest",
-        old="np.cbrt(2 * (prices @ units) / numbers)",
-        new="np.sqrt(2 * (prices @ units) / numbers)",
-        tests=(f"{CALCULATED}::test_the_cheapest_epsilons_are_those_of_a_search_of_all",),
+        old="(power * (prices @ units) / numbers) ** (1 / (power + 1))",
+        new="(power * (prices @ units) / numbers) ** (1 / power)",
+        tests=(f"{CALCULATED}::test_the_cheapest_budgets_are_those_of_a_search_of_all",),
+    ),
+    Mutation(
+        name="weights by calculation: the noise of a rho falls as that of an epsilon",
+        breaks="weights that are not the cheapest of a plan with Gaussian noise",
+        place="rehearsal.allocation.search:Search._effects",
+        old="power = 1 if self._divisible.gaussian else 2",
+        new="power = 2",
+        tests=(f"{ALLOCATED}::test_what_a_rho_costs_goes_with_its_inverse",),
+    ),
+    Mutation(
+        name="weights by calculation: a rho is taken for an epsilon",
+        breaks="a total that is not kept",
+        place="rehearsal.allocation.parts:Divisible.generation",
+        old="self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)",
+        new="self._epsilon_left(allocation)",
+        tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
+    ),
+    Mutation(
+        name="weights by calculation: a rho above what the total leaves",
+        breaks="a total that is not kept",
+        place="rehearsal.allocation.parts:Divisible._rho_left",
+        old="costs(middle) <= self.total",
+        new="costs(middle) <= 2 * self.total",
+        tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
     ),
     Mutation(
         name="weights by calculation: several tables of a part cost as much as one",
         breaks="a total that is not kept",
         place="rehearsal.allocation.calculating:Effects.safest",
-        old="(numbers * epsilons).sum() <= total",
-        new="epsilons.sum() <= total",
+        old="(numbers * budgets).sum() <= total",
+        new="budgets.sum() <= total",
         tests=(f"{CALCULATED}::test_the_safest_epsilons_use_the_total_and_leave_no_criterion_behind",),
     ),
     Mutation(

@@ -161,8 +161,8 @@ OF_WIDTH = (
         name="groups: rows that differ in an early word alone are one",
         breaks="rows are added up that are not the same",
         place="domain.grouping:EqualRows.of",
-        old="new[1:] |= ordered[1:] != ordered[:-1]",
-        new="new[1:] = ordered[1:] != ordered[:-1]",
+        old="new[places[1:]] |= ordered[1:] != ordered[:-1]",
+        new="new[places[1:]] = ordered[1:] != ordered[:-1]",
         tests=("tests/domain/test_width.py::test_groups_are_in_the_order_of_the_rows",),
     ),
     Mutation(

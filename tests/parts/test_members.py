@@ -182,6 +182,7 @@ def test_the_card_counts_members_and_says_who_is_protected(bundle: Path) -> None
     assert "Of members." in section
     assert all(f"| {age} | " in section and f"| {count:,} |" in section for age, count in ages.items())
     assert "With all its members" in page
+    assert "covered by nothing" in page  # who leaves for a root that was not there
     assert "age\\_2 that of the second" in page
 
 

@@ -93,9 +93,10 @@ def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.Monkey
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"backend": "spark"}, "--backend: expected one of loky, dask, ray, found 'spark'"),
+        ({"backend": "spark"}, "--backend: expected one of loky, dask, found 'spark'"),
+        ({"backend": "ray"}, "found 'ray'. A Ray cluster is not used: start a Dask scheduler and workers on its machines"),
         ({"backend": "dask"}, "--address: expected the address of the Dask scheduler"),
-        ({"address": "tcp://127.0.0.1:1"}, "--address: expected it with --backend dask or ray, found it with loky"),
+        ({"address": "tcp://127.0.0.1:1"}, "--address: expected it with --backend dask, found it with loky"),
     ],
 )
 def test_options_that_do_not_fit_are_refused(options: dict[str, str], message: str) -> None:

@@ -20,6 +20,7 @@ from synthrelease.rehearsal.dependence import (
     strongest_pairs,
     telling_tables,
     tied_pairs,
+    weight_of,
 )
 
 RANDOM = np.random.default_rng(2)
@@ -160,11 +161,19 @@ def test_the_strongest_pair_is_told_also_where_it_does_not_fit_beside_the_others
     assert all(frozenset(pair) not in kept for pair in told.lost)
 
 
-def test_a_purse_is_shared_equally_and_squares_leave_less_noise() -> None:
+def test_a_purse_is_shared_by_the_root_of_cells_and_squares_leave_less_noise() -> None:
     table = table_of(made())
     gaussian = Purse(kind=RoundedGaussian, cost=Fraction(1, 20))
-    assert gaussian.noise(5).scale == pytest.approx((5 * 20) ** 0.5)  # squared change 2 = 2 (rho / 5) variance
-    assert pure(2).noise(5).scale == 5.0
+    assert gaussian.noise(Fraction(1, 5)).scale == pytest.approx((5 * 20) ** 0.5)  # squared change 2 = 2 (rho / 5) variance
+    assert pure(2).noise(Fraction(1, 5)).scale == 5.0
+    sizes = (2, 20, 20, 31, 41)
+    assert [float(weight_of(columns, sizes)) for columns in ((0, 2), (1, 2), (3, 4), (0,))] == [6.3, 20, 36, 2]
+    tables = [(cells, weight_of(columns, sizes)) for cells, columns in ((4, (0,)), (40, (0, 1)), (400, (1, 2)))]
+    for purse in (gaussian, pure(2)):
+        whole = sum(weight for _, weight in tables)
+        slow = sum(cells * purse.noise(weight / whole).mean_size for cells, weight in tables)  # table by table
+        assert purse.rows_of_noise(purse.sharing(tables)) == pytest.approx(slow)
+        assert slow < 0.95 * sum(cells * purse.noise(Fraction(1, 3)).mean_size for cells, _ in tables)
     told = telling_tables(table, Plausibility(layout=table.layout, masks=()), gaussian).tables
     assert {(0, 2), (1, 3)} <= set(told)
     assert {(column,) for column in range(5)} <= set(told)  # squares add up: a table of its own costs a column little

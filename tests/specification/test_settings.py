@@ -66,9 +66,9 @@ def section(model: type[BaseModel]) -> str:
         heading = f'#### {family[1]} = "{family[2]}"'
     else:
         start = 0
-        heading = heading or {"PriorGuess": "#### [criteria.prior]"}.get(
-            model.__name__, f"### {(model.__doc__ or '').partition(':')[0]}"
-        )
+        inner = {"PriorGuess": "criteria.prior", "AgreedTable": "criteria.agreed", "ReleasedPrior": "generators.prior"}
+        heading = heading or (f"#### [{inner[model.__name__]}]" if model.__name__ in inner else "")
+        heading = heading or f"### {(model.__doc__ or '').partition(':')[0]}"
     start = PAGE.index(f"{heading}\n", start)
     return PAGE[start : PAGE.find("\n#", start + 1)]
 

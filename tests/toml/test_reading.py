@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.reading import read_toml
+from synthrelease.toml.reading import read_configuration, read_toml
 from tests.conftest import ROOT
 
 BASE = Path(__file__).parents[1] / "specification" / "bad_specs" / "base"
@@ -169,3 +169,47 @@ def test_names_that_are_very_long_are_cut_and_not_compared(folder: Path) -> None
     long = "abcdefgh" * 10_000
     found = message(extended(folder, f'[transformations]\nage = ["{long}"]\n{long} = []\n'))
     assert len(found) < 2000
+
+
+def _extending(folder: Path, text: str) -> Path:
+    (folder / "base.toml").write_text(
+        'title = "base"\nlist = [1]\n[columns.age]\nkind = "integer"\nbounds = [0, 99]\nalternatives.all = ["0..99"]\n'
+        '[columns.sex]\nkind = "category"\n[budget]\ngeneration = 1\n',
+        encoding="utf-8",
+    )
+    (folder / "child.toml").write_text(f'extends = "base.toml"\n{text}', encoding="utf-8")
+    return folder / "child.toml"
+
+
+def test_a_single_setting_of_an_inherited_table_is_overridden_and_the_rest_stays(tmp_path: Path) -> None:
+    path = _extending(tmp_path, "[override.columns.age]\nbounds = [12, 60]\nalternatives.all = ['12..60']\n")
+    found = read_configuration(path)
+    assert found.tables["columns"] == {
+        "age": {"kind": "integer", "bounds": [12, 60], "alternatives": {"all": ["12..60"]}},
+        "sex": {"kind": "category"},
+    }
+    assert "override" not in found.tables
+    assert found.file_of("columns.age.bounds") == found.file_of("columns.age.bounds[1]") == path
+    assert found.file_of("columns.age.kind") == found.file_of("columns.age.boundsless") == tmp_path / "base.toml"
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[override.columns.nobody]\nbounds = [1, 2]\n",
+        "[override]\ntitle = 'other'\n",
+        "[override.budget]\ngeneration = 2\n[budget]\ngeneration = 3\n",
+        "[override.list]\nx = 1\n",
+        "override = 3\n",
+        "[override.other]\nx = 1\n",
+    ],
+)
+def test_what_cannot_be_overridden_is_refused_with_its_place(tmp_path: Path, text: str) -> None:
+    with pytest.raises(SpecError, match="override"):
+        read_configuration(_extending(tmp_path, text))
+
+
+def test_nothing_is_overridden_without_a_file_that_is_extended(tmp_path: Path) -> None:
+    (tmp_path / "alone.toml").write_text("[override.columns.age]\nbounds = [1, 2]\n", encoding="utf-8")
+    with pytest.raises(SpecError, match="extends"):
+        read_configuration(tmp_path / "alone.toml")

@@ -18,9 +18,11 @@ Parameters = Mapping[str, Any]
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
-    """What the figure of a criterion is."""
+    """What the figure of a criterion is, and who agreed to its threshold."""
     known = criterion.criterion()
-    return f"A criterion of the kind {criterion.kind!r}." if known is None else known.sentence(public_facts(document))
+    if known is None:
+        return f"A criterion of the kind {criterion.kind!r}."
+    return " ".join([known.sentence(public_facts(document)), *([known.agreed.words] if known.agreed else [])])
 
 
 def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:

@@ -40,19 +40,17 @@ class JunctionTree:
         then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
         spanning tree by the size of the separators (Jensen & Jensen 1994).
         """
-        import networkx as nx  # half a second to import: only when a model is fitted
-
         found = [frozenset(clique) for clique in _eliminated(sizes, sets)]
         maximal = sorted({tuple(sorted(c)) for c in found if not any(c < other for other in found)})
-        links = nx.Graph()
-        links.add_nodes_from(maximal)
-        links.add_weighted_edges_from((a, b, len(set(a) & set(b))) for a, b in combinations(maximal, 2))
-        tree = nx.maximum_spanning_tree(links)
-        root = max(maximal, key=lambda clique: math.prod(sizes[i] for i in clique))
-        order = list(nx.dfs_preorder_nodes(tree, root))
-        above = {child: parent for parent, child in nx.dfs_edges(tree, root)}
-        parents = tuple(order.index(above[clique]) if clique in above else -1 for clique in order)
-        return cls(sizes=tuple(sizes), cliques=tuple(order), parents=parents)
+        linked = _spanning_tree(maximal)
+        root = max(range(len(maximal)), key=lambda place: math.prod(sizes[i] for i in maximal[place]))
+        order, parents, left = list[Columns](), list[int](), [(root, -1, -1)]
+        while left:  # depth first
+            place, above, parent = left.pop()
+            left += [(other, place, len(order)) for other in reversed(linked[place]) if other != above]
+            order.append(maximal[place])
+            parents.append(parent)
+        return cls(sizes=tuple(sizes), cliques=tuple(order), parents=tuple(parents))
 
     @property
     def largest(self) -> int:
@@ -105,6 +103,18 @@ class JunctionTree:
             ratio = np.where(possible, outward - np.where(possible, messages[index], 0.0), -np.inf)
             beliefs.append(inward[index] + spread(ratio, shared, self.cliques[index]))
         return total, beliefs
+
+
+def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
+    """To which other cliques each is linked in the tree of them all that shares most columns along its links (Kruskal 1956)."""
+    sets = list(map(frozenset, cliques))
+    tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
+    for one, other in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):
+        if tree[one] != tree[other]:
+            linked[one].append(other)
+            linked[other].append(one)
+            tree = [tree[one] if each == tree[other] else each for each in tree]
+    return linked
 
 
 def largest_clique(sizes: Sequence[int], sets: Iterable[Columns]) -> int:

@@ -109,20 +109,24 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     the group. Tables whose layout has codes have one group, and nothing beside it.
     """
     layout, n_left = left.layout, len(left)
-    bins = [np.concatenate(both) for both in zip(left.bins, right.bins, strict=True)]
-    room = CODED_CELLS if layout.has_codes else CODED_CELLS // max(1, len(bins[0])) // 2
+    n_cells = n_left + len(right)
+    room = CODED_CELLS if layout.has_codes else CODED_CELLS // max(1, n_cells) // 2
     words = layout.words_within(room)
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
-    before = [np.zeros(len(bins[0]), dtype=np.int64)]
+
+    def coded(word: tuple[int, ...]) -> np.ndarray:
+        return np.concatenate([layout.word(table.bins, word) for table in (left, right)])
+
+    before = [np.zeros(n_cells, dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):
-        before.append(EqualRows.of([before[-1] * size + layout.word(bins, word)]).ranks)
+        before.append(EqualRows.of([before[-1] * size + coded(word)]).ranks)
     after = before[0]
     for word, size, ahead in zip(reversed(words), reversed(cells), reversed(before), strict=True):
         if columns & set(word):
             others = EqualRows.of([ahead, after]).ranks if len(words) > 1 else after
             shared = np.zeros(int(others.max(initial=0)) + 1, dtype=bool)
             shared[others[n_left:]] = True
-            codes = others * size + layout.word(bins, word)
+            codes = others * size + coded(word)
             left_cells, right_codes = np.flatnonzero(shared[others[:n_left]]), codes[n_left:]
             left_cells = left_cells[np.argsort(codes[left_cells], kind="stable")]
             right_cells = np.argsort(right_codes, kind="stable")
@@ -134,7 +138,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
                 strides={c: math.prod(layout.sizes[other] for other in word if other > c) for c in word},
             )
         if word != words[0]:
-            after = EqualRows.of([after * size + layout.word(bins, word)]).ranks
+            after = EqualRows.of([after * size + coded(word)]).ranks
 
 
 def _serve(tails: np.ndarray, heads: np.ndarray, left_free: np.ndarray, right_free: np.ndarray) -> np.ndarray:

@@ -17,6 +17,7 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.known_errors import CellError, RatioError
 from synthrelease.criteria.marginal_tables import LARGEST_WHEN_WIDE, MarginalCriterion, furthest
 from synthrelease.criteria.measured_sums import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
@@ -28,7 +29,8 @@ _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
 
 
-class AbsoluteMarginalError(MarginalCriterion):
+@reads_members
+class AbsoluteMarginalError(MarginalCriterion, OfMembers):
     """max |q(R) - q(S)| / n over every cell of the tables of at most `largest` columns, and of those that `tables` names.
 
     Paper 4.5.2; theory 3.1, absolute marginal error.

@@ -34,8 +34,8 @@ class MembersBuilding(Building[MembersTable, Linked]):
         return (
             "Members: a record is a root with all its members, in any number, so whoever replaces them all, or changes one of "
             "them, is covered at this epsilon. Somebody who stands in several roots is covered at so many times it, and a move "
-            "from one root to another at twice. Where one file has both, who leaves for a root of their own changes the "
-            "number of roots, which is public: that is covered by nothing."
+            "from one root to another at twice. Who leaves for a root that was not in the file, or takes the last row of one "
+            "along, changes the number of roots, which is public: that is covered by nothing."
         )
 
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:

@@ -30,6 +30,8 @@ def protected(part: MembersPart) -> list[str]:
         "So a change of one member, or of how many there are, is covered at the stated epsilon.",
         "Somebody who stands in several roots is covered by so many times this epsilon, and a move from one root to another by "
         "twice.",
+        "Who leaves for a root that was not in the file, or takes the last row of one along, changes the number of roots, "
+        "which is public: that is covered by nothing.",
     ]
 
 

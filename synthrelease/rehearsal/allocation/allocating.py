@@ -117,7 +117,8 @@ def allocation_lines(found: Found) -> str:
     generator = found.divisible.spec.space.generators[0]
     generation = decimal_text(found.divisible.generation(found.chosen))
     return (
-        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of epsilon\n{settings}\n'
+        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
+        f"{settings}\n"
         f"prior_weight = {generator.model_dump()['prior_weight']:g}\n\n"
         f"[budget]\ngeneration = {generation}\n\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"

@@ -17,13 +17,13 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning
-from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.allocation.parts import MeasuredPart
 from synthrelease.rehearsal.dependence import Purse, telling_tables
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -47,7 +47,11 @@ def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
     """The specification with one generator that measures these, in equal shares."""
     tables = " + ".join(part.text for part in parts if part.field == "tables")
     sums = " + ".join(part.text for part in parts if part.field == "sums") or None
-    generator = Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
+    generator: MarginalsGenerator = (
+        GaussianMarginals(tables=tables, prior_weight=PRIOR_WEIGHT)
+        if spec.space.generators[0].gaussian
+        else Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
+    )
     return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
 
 
@@ -69,7 +73,7 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     table = public.merge(common.layout, common.maps)
     columns = common.layout.columns
     tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
-    sums = list(dict.fromkeys([*_rare_bins(spec, table), *_products(spec, table)]))
+    sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*_rare_bins(spec, table), *_products(spec, table)]))
     parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
     parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
     sizes = dict(zip(columns, common.layout.sizes, strict=True))
@@ -112,7 +116,8 @@ def _tables_of_criteria(spec: ReleaseSpec) -> Iterator[tuple[str, ...]]:
 
 
 def _telling(spec: ReleaseSpec, table: Counts) -> list[tuple[str, ...]]:
-    purse = Purse(kind=DiscreteLaplace, cost=spec.generation_budget)
+    kind = RoundedGaussian if spec.space.generators[0].gaussian else DiscreteLaplace
+    purse = Purse(kind=kind, cost=spec.generation_budget)
     common = spec.space.common
     missing = {name for name, each in zip(common.layout.columns, common.binnings, strict=True) if each.missing is not None}
     told = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)

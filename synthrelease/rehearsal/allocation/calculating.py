@@ -2,23 +2,22 @@
 
 **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above the
 margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The noise
-of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^2 at epsilon w. Noise
-of different parts is independent, so to first order
+of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^p at budget w, with
+p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independent, so to first order
 
-    s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^2,    t the epsilon of the test, whose noise has the variance 2 / t^2,
+    s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^p,    t the epsilon of the test, whose noise has the variance 2 / t^2,
 
 and criterion j is (slack_j - margin(t)) / s_j deviations from failing. The weights are to make the least of these as large as a
 total allows.
 
 **A convex problem.** For a number z of deviations and a test t, the least sum of c_i w_i (c_i tables of a part) that keeps
 s_j^2 <= ((slack_j - margin) / z)^2 for all j is convex in w. Given a price l_j >= 0 for each of these bounds, each weight has
-its own least: w_i^3 = 2 (sum_j l_j u_ji) / c_i. So the dual is a concave function of as many numbers as there are criteria, and
-its largest value is the least sum. z is found by bisection, t by trying.
+its own least: w_i^(p + 1) = p (sum_j l_j u_ji) / c_i. So the dual is a concave function of as many numbers as there are
+criteria, and its largest value is the least sum. z is found by bisection, t by trying.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -49,54 +48,58 @@ class Effects:
     slacks : (J,) mean slack without noise.
     drawn : (J,) its variance without noise.
     units : (J, I) second moment of what the noise of a part takes from the slack of a criterion, where each table or sum of the
-        part has epsilon 1.
+        part has a budget of 1: an epsilon, or a rho.
+    power : with which power of a part's budget the square of its noise falls: 2 of an epsilon, 1 of a rho.
     """
 
     aspects: tuple[int, ...]
     slacks: np.ndarray
     drawn: np.ndarray
     units: np.ndarray
+    power: int = 2
 
-    def deviations(self, epsilons: np.ndarray, test: float, margin: float) -> np.ndarray:
+    def deviations(self, budgets: np.ndarray, test: float, margin: float) -> np.ndarray:
         """(J,) how many deviations every criterion is from failing."""
-        variance = self.drawn + 2 / test**2 + (self.units / epsilons**2).sum(axis=1)
+        variance = self.drawn + 2 / test**2 + (self.units / budgets**self.power).sum(axis=1)
         return np.asarray((self.slacks - margin) / np.sqrt(variance))
 
     def cheapest(self, numbers: np.ndarray, deviations: float, test: float, margin: float) -> np.ndarray | None:
-        """(I,) the epsilons of least sum at which every criterion is so many deviations from failing; None where none do.
+        """(I,) the budgets of least sum at which every criterion is so many deviations from failing; None where none do.
 
         Parameters
         ----------
-        numbers : (I,) how often each epsilon is paid.
+        numbers : (I,) how often each budget is paid.
         """
         bounds = ((self.slacks - margin) / deviations) ** 2 - self.drawn - 2 / test**2
         if (self.slacks <= margin).any() or (bounds <= 0).any():
             return None
         units = self.units / bounds[:, None]  # now every bound is 1
-        scale = math.sqrt(units.max())
-        units = units / scale**2
+        power, scale = self.power, float(units.max()) ** (1 / self.power)
+        units = units / scale**power
 
         def least(prices: np.ndarray) -> np.ndarray:
-            return np.asarray(np.cbrt(2 * (prices @ units) / numbers))
+            return np.asarray((power * (prices @ units) / numbers) ** (1 / (power + 1)))
 
         def dual(prices: np.ndarray) -> tuple[float, np.ndarray]:
-            epsilons = least(prices)
-            return prices.sum() - 1.5 * (numbers * epsilons).sum(), 1 - (units / epsilons**2).sum(axis=1)
+            budgets = least(prices)
+            whole = (1 + 1 / power) * (numbers * budgets).sum()
+            return prices.sum() - whole, 1 - (units / budgets**power).sum(axis=1)
 
         n = len(bounds)
         start = np.full(n, numbers.sum() / n)
         found = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(1e-9 * start[0], None)] * n)
-        epsilons = least(found.x)
-        return np.asarray(scale * epsilons * math.sqrt((units / epsilons**2).sum(axis=1).max()))  # within, whatever is left
+        budgets = least(found.x)
+        over = float((units / budgets**power).sum(axis=1).max()) ** (1 / power)
+        return np.asarray(scale * budgets * over)  # within, whatever is left
 
     def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
-        """The most deviations that the least safe criterion can have at a total for the parts, and the (I,) epsilons."""
+        """The most deviations that the least safe criterion can have at a total for the parts, and the (I,) budgets."""
         best, low, high = None, 0.0, _MOST_DEVIATIONS
         for _ in range(_BISECTIONS):
             middle = (low + high) / 2
-            epsilons = self.cheapest(numbers, middle, test, margin)
-            if epsilons is not None and (numbers * epsilons).sum() <= total:
-                best, low = (middle, epsilons), middle
+            budgets = self.cheapest(numbers, middle, test, margin)
+            if budgets is not None and (numbers * budgets).sum() <= total:
+                best, low = (middle, budgets), middle
             else:
                 high = middle
         return best
@@ -111,10 +114,10 @@ class Effects:
         apart : the parts of these effects.
         chances : per aspect how often it passes.
         """
-        epsilons = np.array([float(weight) for weight in divisible.in_epsilons(tried).weights])
+        budgets = np.array([float(weight) for weight in divisible.in_budgets(tried).weights])
         margin, test = divisible.margin(tried), float(tried.test)
         seen = norm.ppf(np.clip(chances[list(self.aspects)], *_SEEN))
-        noise = (self.of_groups(groups_of(tried, apart)).units / epsilons**2).sum(axis=1)
+        noise = (self.of_groups(groups_of(tried, apart)).units / budgets**self.power).sum(axis=1)
         still = self.drawn + 2 / test**2
         wanted = ((self.slacks - margin) / seen) ** 2 - still
         factors = np.clip(wanted / noise, 1 / _MOST_CORRECTED, _MOST_CORRECTED)
@@ -157,8 +160,8 @@ def _grouped(
         safest = effects.of_groups(groups).safest(numbers, total, float(allocation.test), margin)
         if safest is None:
             return
-        deviations, epsilons = safest
-        allocation = replace(allocation, weights=tuple(few_digits(Fraction(epsilon)) for epsilon in epsilons.tolist()))
+        deviations, budgets = safest
+        allocation = replace(allocation, weights=tuple(few_digits(Fraction(budget)) for budget in budgets.tolist()))
         yield deviations, allocation
         again = allocation.regrouped()
         if {part.texts for part in again.parts} == {part.texts for part in allocation.parts}:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.accounting.charges import GENERATION, decimal_text
+from synthrelease.accounting.gaussian import rho_within
+from synthrelease.candidates.generators.marginals import Marginals, MarginalsGenerator
 from synthrelease.errors import InputError
 from synthrelease.measurements.cube_law import MOST_NUMBERS
 from synthrelease.measurements.scored_sums import terms_of
@@ -25,7 +26,11 @@ _DIGITS = 3
 """Significant digits of a weight and of the test's epsilon."""
 
 _FINEST = 10**6
-"""The generation budget is a multiple of one over this."""
+"""The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
+
+
+_WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
+"""Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -115,12 +120,14 @@ class Divisible:
     ----------
     start : the allocation of the specification: its weights and its test.
     unmeasured : terms of weight 0.
+    left : what is left for the generation, by what the test costs: plans with a curve take long to state.
     """
 
     spec: ReleaseSpec
     total: Fraction
     start: Allocation
     unmeasured: tuple[MeasuredPart, ...]
+    left: dict[Fraction, Fraction] = field(default_factory=dict, compare=False, repr=False)
 
     @classmethod
     def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
@@ -131,14 +138,16 @@ class Divisible:
         InputError : where there is nothing to allocate, or it is not known how.
         """
         generators = spec.space.generators
-        texts = {tuple(getattr(each, name) for name in FIELDS) if isinstance(each, Marginals) else None for each in generators}
+        texts = {_settings_of(each) if isinstance(each, MarginalsGenerator) else None for each in generators}
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
-                f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' that measure the same, "
-                f'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
+                f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' or "
+                "'gaussian_marginals' that measure the same, "
+                'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
             )
-        if not all(charge.pure for charge in (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)):
-            raise InputError(f"{spec.path}: expected pure charges, whose epsilons add up, found others.")
+        others = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
+        if not all(charge.pure for charge in others if charge.name != GENERATION):
+            raise InputError(f"{spec.path}: expected pure charges beside the generation, whose epsilons add up, found others.")
         terms = list(_terms(spec, generators[0]))
         start = Allocation(
             parts=tuple(part for part, weight in terms if weight),
@@ -148,13 +157,50 @@ class Divisible:
         unmeasured = tuple(part for part, weight in terms if not weight)
         return cls(spec=spec, total=total or spec.plan.total.epsilon, start=start, unmeasured=unmeasured)
 
+    @property
+    def gaussian(self) -> bool:
+        """Whether the generation's budget is a rho: squares of noise deviations go with its inverse."""
+        return self.spec.space.generators[0].gaussian
+
+    @property
+    def unit(self) -> str:
+        """Of the generation's budget."""
+        return "rho" if self.gaussian else "epsilon"
+
     def generation(self, allocation: Allocation) -> Fraction:
         """What is left of the total for the generation; 0 or less where the rest costs as much."""
+        if allocation.test not in self.left:
+            self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
+        return self.left[allocation.test]
+
+    def _epsilon_left(self, allocation: Allocation) -> Fraction:
         rest = replace(self._tested(allocation), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
         return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
 
-    def in_epsilons(self, allocation: Allocation) -> Allocation:
-        """The same with its weights as what each table, and each noise of sums, gets of the total."""
+    def _rho_left(self, allocation: Allocation) -> Fraction:
+        """Within what is left if the epsilons of all else are added; more where the plan states less than that sum."""
+        tested = self._tested(allocation)
+        pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
+        rest = sum((charge.epsilon for charge in pure), Fraction(0))
+
+        def costs(rho: Fraction) -> Fraction:
+            return replace(tested, generation_budget=rho).plan.total.epsilon
+
+        low = rho_within(self.total - rest, tested.delta) if self.total > rest else Fraction(0)
+        while low >= Fraction(1, 1000 * _FINEST) and costs(low) > self.total:  # rounds multiply what their parts cost
+            low /= 2
+        if low < Fraction(1, 1000 * _FINEST):
+            return Fraction(0)
+        high = low * _WIDER
+        while costs(high) <= self.total:
+            low, high = high, high * _WIDER
+        while high > low * _NEAR_ENOUGH:
+            middle = (low + high) / 2
+            low, high = (middle, high) if costs(middle) <= self.total else (low, middle)
+        return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
+
+    def in_budgets(self, allocation: Allocation) -> Allocation:
+        """The same with its weights as what each table, and each noise of sums, gets of the generation's budget."""
         share = self.generation(allocation) / allocation.whole
         return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
 
@@ -173,8 +219,9 @@ class Divisible:
         return None if generation <= 0 else self._spec_of(allocation, generation)
 
     def spec_at(self, allocation: Allocation) -> ReleaseSpec:
-        """The specification where each table, and each noise of sums, has its weight as its epsilon, whatever the total."""
-        return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * _FINEST), _FINEST))
+        """The specification where each table, and each noise of sums, has its weight as its budget, whatever the total."""
+        fine = 1000 * _FINEST if self.gaussian else _FINEST
+        return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
 
     def _spec_of(self, allocation: Allocation, generation: Fraction) -> ReleaseSpec:
         texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
@@ -183,7 +230,7 @@ class Divisible:
         return replace(self._tested(allocation), space=space, generation_budget=generation)
 
     def written(self, allocation: Allocation, name: Field) -> str:
-        """One of the settings with the weights of this allocation, about thousandths of epsilon; empty where it is not set."""
+        """One of the settings with its weights, about thousandths of the budget; empty where it is not set."""
         weighted = list(zip(allocation.parts, allocation.weights, strict=True))
         thousandths = self.generation(allocation) * 1000 / allocation.whole
         terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
@@ -196,7 +243,7 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
     """Every term, with its weight."""
     layout = spec.space.common.layout
     for name in FIELDS:
-        formula = str(getattr(generator, name) or "")
+        formula = str(getattr(generator, name, None) or "")
         for place, term in enumerate(terms_of(formula) if formula else ()):
             match = _TERM.fullmatch(term)
             if match is None:
@@ -205,6 +252,11 @@ def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart,
             number = 1 if name == "sums" else len(list(Marginals(tables=text).terms[0].sets(layout)))
             texts = tuple(each.strip() for each in terms_of(text.strip("{} "))) if name == "sums" else (text,)
             yield MeasuredPart(field=name, place=place, texts=texts, number=number), Fraction(match["weight"] or 1)
+
+
+def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
+    """What it measures: of which kind the noise is, and the settings."""
+    return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
 
 
 def dearer(size: int) -> Fraction:

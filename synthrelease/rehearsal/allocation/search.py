@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -43,6 +43,8 @@ _LOUDER = 1.6
 """A part's noise is tried this many times louder than it is where a calculation begins: as one draw in twenty."""
 _ROOMS = 2
 """Tries without noise on each population that say what slack criteria have."""
+_MOST_BUNDLES = 16
+"""Of more parts those of tables that are about as large are tried together: tries take time."""
 _CALCULATIONS, _CORRECTIONS = 2, 2
 """How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
 _STEP, _MOST_STEPS = 1.1, 15
@@ -234,7 +236,7 @@ class Search:
 
     def _calculated(self, first: Allocation) -> list[Allocation]:
         """The safest weights by calculation, and those that the tries of these correct it to."""
-        apart = self._divisible.in_epsilons(first).apart()
+        apart = self._divisible.in_budgets(first).apart()
         effects = self._effects(apart)
         found: list[Allocation] = []
         for _ in range(_CORRECTIONS):
@@ -255,14 +257,26 @@ class Search:
         None where no criterion asks anything, or where tries without noise tell that the time does not suffice.
         """
         ends = np.cumsum([0, *(part.number for part in apart.parts)]).tolist()
-        loud = [range(start, end) for start, end in pairwise(ends)]
+        cells = self._cells(apart)
+        bundles = bundles_of(cells)
+        loud = [[each for part in bundle for each in range(ends[part], ends[part + 1])] for bundle in bundles]
         phase, spec, begun = "what the noise of each part costs", self._divisible.spec_at(apart), time.monotonic()
         tries = self._tried([spec], range(POPULATIONS), _PER_POPULATION, phase, [range(0)])
         now = time.monotonic()
         if self._deadline is not None and now + len(loud) * (now - begun) > self._deadline:
             return None
         tries += self._tried([spec] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
-        return effects_of(tries, np.array([float(weight / _LOUDER) for weight in apart.weights]))
+        power = 1 if self._divisible.gaussian else 2
+        budgets = np.array([float(weight) for weight in apart.weights])
+        spread = spread_over(bundles, cells, budgets**power / _LOUDER**2)
+        return replace(found, power=power) if (found := effects_of(tries, spread)) else None
+
+    def _cells(self, apart: Allocation) -> list[int]:
+        """Of a table of every part; 1 for a sum."""
+        layout = self._divisible.spec.space.common.layout
+        names = [part.text.split(":") if part.field != "sums" else [] for part in apart.parts]
+        sizes = dict(zip(layout.columns, layout.sizes, strict=True))
+        return [math.prod(sizes.get(name.strip(), 1) for name in of) for of in names]
 
     def _raised(self, allocation: Allocation) -> Iterator[Allocation]:
         """Every part a little higher, in turn; the test last."""
@@ -301,7 +315,7 @@ class Search:
         populations: Sequence[int],
         per: int,
         phase: str,
-        loud: Sequence[range | None] | None = None,
+        loud: Sequence[Collection[int] | None] | None = None,
     ) -> list[list[Try]]:
         heard = [None] * len(specs) if loud is None else loud
         numbers = range(self._fresh, self._fresh + per)
@@ -341,7 +355,7 @@ def _placed(
     seed: int,
     population: int,
     numbers: Sequence[int],
-    loud: range | None,
+    loud: Collection[int] | None,
 ) -> tuple[int, list[Try]]:
     return place, run_tries(spec, populations, seed, population, numbers, loud, _LOUDER)
 
@@ -379,11 +393,40 @@ def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
     return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
 
 
-def effects_of(tries: Sequence[Sequence[Try]], epsilons: np.ndarray) -> Effects | None:
-    """From tries without noise, and for each part tries with its noise alone; None where no criterion asks anything.
+def bundles_of(cells: Sequence[int]) -> list[list[int]]:
+    """Parts whose noise is tried together: each by itself, or of many parts those of tables that are about as large."""
+    order = sorted(range(len(cells)), key=lambda part: cells[part])
+    if len(order) <= _MOST_BUNDLES:
+        return [[part] for part in range(len(order))]
+    ends = np.linspace(0, len(order), _MOST_BUNDLES + 1).round().astype(int).tolist()
+    return [order[start:end] for start, end in pairwise(ends)]
+
+
+def spread_over(bundles: Sequence[Sequence[int]], cells: Sequence[int], squares: np.ndarray) -> np.ndarray:
+    """(n_bundles, I) of what the noise of a bundle costs, what is taken to be the part of each of its parts at a budget of 1.
+
+    In a bundle it is taken to go with the cells of a table.
+
+    Parameters
+    ----------
+    squares : (I,) how many times the square of a part's noise at a budget of 1 is that of the noise that was tried.
+    """
+    spread = np.zeros((len(bundles), len(cells)))
+    for place, bundle in enumerate(bundles):
+        of = np.array([cells[part] for part in bundle], dtype=float)
+        spread[place, list(bundle)] = of / (of / squares[list(bundle)]).sum()
+    return spread
+
+
+def effects_of(tries: Sequence[Sequence[Try]], spread: np.ndarray) -> Effects | None:
+    """From tries without noise, and for each bundle of parts tries with its noise alone; None where no criterion asks anything.
 
     The least of the slacks of all populations counts, and the mean of the variances. A second moment counts as at least
     its own standard error, so no part is taken to be without any effect.
+
+    Parameters
+    ----------
+    spread : (n_bundles, I) what of the costs of each bundle is that of each part (`spread_over`).
     """
     populations = sorted({one.population for one in tries[0]})
 
@@ -398,14 +441,17 @@ def effects_of(tries: Sequence[Sequence[Try]], epsilons: np.ndarray) -> Effects 
     means = [each[:, asked].mean(axis=0) for each in quiet]
     drawn = np.mean([each[:, asked].var(axis=0, ddof=1) for each in quiet], axis=0)
     units = []
-    for epsilon, of in zip(epsilons.tolist(), tries[1:], strict=True):
+    for of in tries[1:]:
         losses = [aspects(of, population)[:, asked] - mean for population, mean in zip(populations, means, strict=True)]
         squares = np.concatenate(losses) ** 2
         moment = squares.mean(axis=0) - drawn if len(squares) else means[0] ** 2
         error = drawn * math.sqrt(2 / max(len(squares), 1))
-        units.append(np.maximum(moment, error) * epsilon**2)
+        units.append(np.maximum(moment, error))
     if not asked.any():
         return None
     return Effects(
-        aspects=tuple(np.flatnonzero(asked).tolist()), slacks=np.min(means, axis=0), drawn=drawn, units=np.array(units).T
+        aspects=tuple(np.flatnonzero(asked).tolist()),
+        slacks=np.min(means, axis=0),
+        drawn=drawn,
+        units=np.array(units).T @ spread,
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -60,14 +60,21 @@ class NoiseOfOnePart(SeededEntropy):
     loud : which of the measurements, in their order.
     """
 
-    def __init__(self, *key: int, loud: range, factor: float):
+    def __init__(self, *key: int, loud: Collection[int], factor: float):
         super().__init__(*key)
-        self._loud, self._factor, self._asked = loud, factor, 0
+        self._loud, self._factor, self._asked = frozenset(loud), factor, 0
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self._moved(
+            values, 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
+        )  # of the difference of two geometric variables
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self._moved(values, scale)
+
+    def _moved(self, values: np.ndarray, deviation: float) -> np.ndarray:
         self._asked += 1
         signs = 2 * self._generator.integers(0, 2, len(values)) - 1
-        deviation = 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))  # of the difference of two geometric variables
         noise = np.rint(signs * self._factor * deviation) if self._asked - 1 in self._loud else np.zeros(len(values))
         return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
 
@@ -79,7 +86,7 @@ def run_tries(
     seed: int,
     population: int,
     numbers: Sequence[int],
-    loud: range | None = None,
+    loud: Collection[int] | None = None,
     factor: float = 1,
 ) -> list[Try]:
     """Rounds of a specification on one population. Public data only.

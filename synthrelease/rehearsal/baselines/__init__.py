@@ -22,5 +22,6 @@ BASELINES: Mapping[str, type[Baseline]] = Kinds(
         "independent": "independent:IndependentColumns",
         "imputation": "imputation:Imputation",
         "post-stratification": "weighting:PostStratification",
+        "members": "members:MembersApart",
     },
 )

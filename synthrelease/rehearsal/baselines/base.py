@@ -18,6 +18,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.margins import Calibration
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Transformation
+from synthrelease.linked import Linked
 
 NO_GUARANTEE = "no guarantee"
 
@@ -44,6 +45,7 @@ class ComparedFile:
     risk : (n_cells,) the group of risk of each cell, computed when it is called.
     epsilon : of the whole release; a method with a guarantee gets as much.
     calibration : published totals, on these bins; None where the configuration has none.
+    linked : how members stand in the records; None where they have none.
     swap, swap_key, swap_rate : what is swapped, within what (None: the method chooses), and how often.
     """
 
@@ -57,6 +59,7 @@ class ComparedFile:
     risk: Callable[[], np.ndarray]
     epsilon: float
     calibration: Calibration | None = None
+    linked: Linked | None = None
     swap: tuple[str, ...] = ()
     swap_key: tuple[str, ...] | None = None
     swap_rate: Fraction = Fraction(1, 20)

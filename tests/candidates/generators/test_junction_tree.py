@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from itertools import product
+from itertools import combinations, product
 
 import numpy as np
 import pytest
@@ -23,6 +23,24 @@ def domains(draw: st.DrawFn) -> Drawn:
     sizes = tuple(draw(st.lists(st.integers(1, 3), min_size=1, max_size=6)))
     columns = st.sets(st.sampled_from(range(len(sizes))), min_size=1, max_size=3).map(lambda each: tuple(sorted(each)))
     return sizes, draw(st.lists(columns, max_size=7))
+
+
+@settings(max_examples=150, deadline=None)
+@given(domains())
+def test_a_tree_is_the_maximum_spanning_tree_of_a_library_walked_depth_first(drawn: Drawn) -> None:
+    """networkx breaks ties as we do: the tree decides in which order a model draws its columns."""
+    import networkx as nx
+
+    tree = JunctionTree.of(*drawn)
+    links = nx.Graph()
+    links.add_nodes_from(sorted(tree.cliques))
+    links.add_weighted_edges_from((a, b, len(set(a) & set(b))) for a, b in combinations(sorted(tree.cliques), 2))
+    spanning = nx.maximum_spanning_tree(links)
+    assert tree.cliques == tuple(nx.dfs_preorder_nodes(spanning, tree.cliques[0]))
+    above = {child: parent for parent, child in nx.dfs_edges(spanning, tree.cliques[0])}
+    assert [tree.cliques[parent] for parent in tree.parents[1:]] == [above[clique] for clique in tree.cliques[1:]]
+    assert tree.parents[0] == -1
+    assert math.prod(drawn[0][column] for column in tree.cliques[0]) == tree.largest
 
 
 def potentials_of(tree: JunctionTree, seed: int, impossible: float) -> list[np.ndarray]:

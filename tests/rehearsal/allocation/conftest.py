@@ -39,6 +39,13 @@ false_acceptance = 0.1
 """
 """Nearly everything is measured aside: an allocation that can only be bettered."""
 
+GAUSSIAN = (
+    MARGINALS.replace('"marginals"', '"gaussian_marginals"')
+    .replace('sums = "1 year[-3 -1  1 3] within -2..2"\n', "")
+    .replace("generation = 2\n", "generation = 0.05\ndelta = 1e-9\n")
+)
+"""The same at a rho, with a delta; it has no sums."""
+
 CHANGES = {PIPELINE: MARGINALS, "threshold = 0.9\nepsilon = 0.5": "threshold = 0.05\nepsilon = 0.1"}
 
 

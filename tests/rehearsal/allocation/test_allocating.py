@@ -29,7 +29,7 @@ from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import PIPELINE, write_config, write_data
-from tests.rehearsal.allocation.conftest import CHANGES, MARGINALS, at_once
+from tests.rehearsal.allocation.conftest import CHANGES, GAUSSIAN, MARGINALS, at_once
 
 
 def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: ReleaseSpec) -> None:
@@ -58,6 +58,77 @@ def test_a_allocation_keeps_the_total_and_the_ratios_of_its_weights(spec: Releas
             assert 0 <= divisible.total - other.plan.total.epsilon < Fraction(2, 10**6)
             first, last = other.space.generators[0].sum_shares(layout)[0], other.space.generators[0].shares(layout)[(0,)]  # type: ignore[attr-defined]
             assert float(first / last) == pytest.approx(factors[3] / factors[0], rel=0.02)
+
+
+@pytest.fixture(scope="module")
+def gaussian(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write_config(tmp_path_factory.mktemp("gaussian"), CHANGES | {PIPELINE: GAUSSIAN}))
+
+
+@pytest.mark.slow
+def test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total(gaussian: ReleaseSpec) -> None:
+    layout = gaussian.space.common.layout
+    for total in (None, Fraction(5)):
+        divisible = Divisible.of(gaussian, total)
+        assert divisible.unit == "rho"
+        for factor in (0.5, 1.2):
+            one = divisible.start.moved([1, 2, 1], factor)
+            other = divisible.spec_with(one)
+            assert other is not None
+            assert 0.995 * divisible.total < other.plan.total.epsilon <= divisible.total
+            shares = other.space.generators[0].shares(layout)  # type: ignore[attr-defined]
+            tables = other.space.generators[0].measured_tables(layout, other.generation_budget)
+            assert sum(tables.values()) == other.generation_budget
+            assert float(shares[(1,)] / shares[(0,)]) == pytest.approx(4, rel=0.02)
+    assert divisible.spec_with(replace(divisible.start, test=Fraction(6))) is None
+    told = divisible.in_budgets(divisible.start)
+    assert float(told.whole) == pytest.approx(float(divisible.generation(divisible.start)))
+
+
+def test_what_a_rho_costs_goes_with_its_inverse(gaussian: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Losses that go with the deviation of the noise, at any budgets, are the same costs at a budget of 1."""
+    divisible, known = Divisible.of(gaussian, Fraction(3)), np.array([2.0, 0.5, 7.0])
+
+    def tried(specs: Sequence[ReleaseSpec], *_: object) -> list[list[Try]]:
+        budgets = np.array([float(weight) for weight in of.weights])
+        losses = [0.0] if len(specs) == 1 else (known * search._LOUDER / np.sqrt(budgets)).tolist()
+        return [
+            [
+                Try(population=p, number=n, excess=0, good=True, aspects=(100 - loss,), reached=())
+                for p in range(4)
+                for n in (0, 1)
+            ]
+            for loss in losses
+        ]
+
+    with at_once() as run:
+        looking = Search(divisible, Populations(public=public, priors={}, seed=1), run, seed=1)
+        monkeypatch.setattr(looking, "_tried", tried)
+        for times in (1, 4):
+            of = replace(divisible.start, weights=tuple(times * each / 1000 for each in divisible.start.weights))
+            found = looking._effects(of)
+            assert found is not None
+            assert found.units[0] == pytest.approx(known**2)
+            assert found.deviations(np.full(3, 4.0), 1, 0)[0] == pytest.approx(100 / math.sqrt(2 + (known**2).sum() / 4))
+
+
+@pytest.mark.slow
+def test_the_lines_of_a_rho_load_and_cost_the_total(gaussian: ReleaseSpec, public: Counts, tmp_path: Path) -> None:
+    config, data = write_config(tmp_path, CHANGES | {PIPELINE: GAUSSIAN}), write_data(tmp_path)
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(search, "_MOST_STAGES", 0)
+        patched.setattr(search, "_JUDGED", 2)
+        result = CliRunner().invoke(app, ["allocate", str(config), "--data", str(data), "--total", "2.5"])
+    assert result.exit_code == 0, result.output
+    assert "weights are thousandths of rho" in result.output
+    told = tomllib.loads(result.output[result.output.index("[[generators]]") :])
+    spec = replace(
+        gaussian,
+        generation_budget=Fraction(str(told["budget"]["generation"])),
+        joint_test=replace(gaussian.joint_test, epsilon=Fraction(str(told["selection"]["test_epsilon"]))),  # type: ignore[type-var]
+    )
+    assert Fraction(49, 20) < spec.plan.total.epsilon <= Fraction(5, 2)
+    assert type(gaussian.space.generators[0]).model_validate(told["generators"][0]).family == "gaussian_marginals"
 
 
 def cost(groups: Sequence[Sequence[float]]) -> float:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from fractions import Fraction
-from itertools import product
+from itertools import pairwise, product
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,7 @@ from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Search, chances_of, effects_of
+from synthrelease.rehearsal.allocation.search import Search, bundles_of, chances_of, effects_of, spread_over
 from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -26,8 +26,9 @@ from tests.helpers.tiny import write_config
 from tests.rehearsal.allocation.conftest import CHANGES, at_once
 
 
-def effects(rng: np.random.Generator, criteria: int, parts: int) -> Effects:
+def effects(rng: np.random.Generator, criteria: int, parts: int, power: int = 2) -> Effects:
     return Effects(
+        power=power,
         aspects=tuple(range(criteria)),
         slacks=rng.uniform(20, 200, criteria),
         drawn=rng.uniform(0, 4, criteria),
@@ -35,10 +36,11 @@ def effects(rng: np.random.Generator, criteria: int, parts: int) -> Effects:
     )
 
 
-@pytest.mark.parametrize("seed", range(6))
-def test_the_cheapest_epsilons_are_those_of_a_search_of_all(seed: int) -> None:
+@pytest.mark.parametrize("power", [1, 2], ids=["rho", "epsilon"])
+@pytest.mark.parametrize("seed", range(4))
+def test_the_cheapest_budgets_are_those_of_a_search_of_all(seed: int, power: int) -> None:
     rng = np.random.default_rng(seed)
-    asked = effects(rng, criteria=4, parts=3)
+    asked = effects(rng, criteria=4, parts=3, power=power)
     numbers, deviations, test, margin = np.array([1.0, 2.0, 1.0]), 2.5, 0.5, 4.0
     found = asked.cheapest(numbers, deviations, test, margin)
     assert found is not None
@@ -46,9 +48,9 @@ def test_the_cheapest_epsilons_are_those_of_a_search_of_all(seed: int) -> None:
     best, steps = math.inf, np.exp(np.linspace(-1.2, 1.2, 61))
     bounds = ((asked.slacks - margin) / deviations) ** 2 - asked.drawn - 2 / test**2
     for first, second in product(found[0] * steps, found[1] * steps):
-        left = bounds - asked.units[:, 0] / first**2 - asked.units[:, 1] / second**2
+        left = bounds - asked.units[:, 0] / first**power - asked.units[:, 1] / second**power
         if (left > 0).all():
-            best = min(best, first + 2 * second + math.sqrt((asked.units[:, 2] / left).max()))
+            best = min(best, first + 2 * second + (asked.units[:, 2] / left).max() ** (1 / power))
     assert (numbers * found).sum() <= best * (1 + 1e-4)
     assert best <= (numbers * found).sum() * 1.01  # the grid is fine enough to tell
 
@@ -89,14 +91,15 @@ def test_sums_that_cost_the_same_share_a_noise_and_the_total_is_kept(spec: Relea
     assert float(sum(found.weights)) == pytest.approx(float(divisible.generation(found)), rel=0.01)
 
 
-def test_only_the_loud_measurements_have_noise_of_their_deviation() -> None:
+@pytest.mark.parametrize("law", ["Laplace", "Gaussian"])
+def test_only_the_loud_measurements_have_noise_of_their_deviation(law: str) -> None:
     values = np.zeros(1_000, dtype=np.int64)
     entropy = NoiseOfOnePart(1, loud=range(1, 3), factor=2)
-    drawn = [entropy.add_laplace(values, 50.0) for _ in range(4)]
+    drawn = [(entropy.add_laplace if law == "Laplace" else entropy.add_gaussian)(values, 50.0) for _ in range(4)]
     assert not drawn[0].any()
     assert not drawn[3].any()
     stop = -math.expm1(-1 / 50)
-    deviation = math.sqrt(2 * (1 - stop)) / stop  # of the difference of two geometric variables
+    deviation = math.sqrt(2 * (1 - stop)) / stop if law == "Laplace" else 50  # of the difference of two geometric variables
     for one in drawn[1:3]:
         assert set(np.abs(one).tolist()) == {round(2 * deviation)}
         assert abs(one.mean()) < 5 * 2 * deviation / math.sqrt(1_000)
@@ -116,12 +119,26 @@ def test_effects_are_what_noise_takes_from_the_slack(spec: ReleaseSpec, public: 
     def drawing(size: float) -> np.ndarray:
         return rng.normal(0, size, (4, 500, 3))
 
-    asked = effects_of([tried(drawing(2)), tried(drawing(2) + drawing(1) * [6, 0, 2])], np.array([0.25]))
+    asked = effects_of([tried(drawing(2)), tried(drawing(2) + drawing(1) * [6, 0, 2])], np.array([[0.25**2]]))
     assert asked is not None
     assert asked.aspects == (0, 2)  # the one in between asks nothing
     assert asked.slacks == pytest.approx([50, 90], abs=0.4)
     assert asked.drawn == pytest.approx([4, 4], rel=0.2)
     assert asked.units[:, 0] == pytest.approx([36 * 0.25**2, 4 * 0.25**2], rel=0.25)
+
+
+def test_of_many_parts_those_that_are_alike_are_tried_together_and_share_what_they_cost() -> None:
+    """A cost that goes with the cells of each table, and with the square of its noise, is found again part by part."""
+    assert bundles_of([9, 4]) == [[0], [1]]
+    cells = np.random.default_rng(3).integers(2, 500, 70).tolist()
+    bundles = bundles_of(cells)
+    assert sorted(part for bundle in bundles for part in bundle) == list(range(70))
+    assert len(bundles) == search._MOST_BUNDLES
+    assert all(max(cells[part] for part in one) <= min(cells[part] for part in two) for one, two in pairwise(bundles))
+    squares = np.random.default_rng(4).uniform(0.1, 2, 70)
+    true = 3.0 * np.array(cells)  # at a budget of 1
+    costs = np.array([(true / squares)[bundle].sum() for bundle in bundles])
+    assert costs @ spread_over(bundles, cells, squares) == pytest.approx(true)
 
 
 def test_tries_of_one_part_have_its_noise_alone(spec: ReleaseSpec, public: Counts) -> None:

@@ -8,6 +8,7 @@ FOLDER = "rehearsal/baselines/"
 ALLOWED = (
     "synthrelease.domain.",
     "synthrelease.errors",
+    "synthrelease.linked",
     "synthrelease.loading",
     "synthrelease.rehearsal.baselines",
     "synthrelease.rehearsal.logit",

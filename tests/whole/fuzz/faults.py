@@ -16,8 +16,9 @@ from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
-from synthrelease.enclave import ingest
+from synthrelease.enclave import ingest, linked_rows
 from synthrelease.enclave.pieces import PrivatePieces
+from synthrelease.errors import InputError
 from synthrelease.randomness import NoisyFigure
 from synthrelease.releasing import release
 from tests.whole.fuzz.runs import Tally, run
@@ -137,6 +138,77 @@ def _joined(texts: Any) -> Any:
     return replace(texts, codes=into[texts.codes])
 
 
+def members_in_file_order() -> Any:
+    """Members are cut as they stand in the file."""
+    true = linked_rows._members
+
+    def members(keys: int, of_rows: Any, rows: Any, *given: Any) -> Any:
+        as_they_stand = [np.arange(len(rows.marks))]
+        return true(keys, of_rows, replace(rows, order=as_they_stand), *given)
+
+    return patch.object(linked_rows, "_members", members)
+
+
+def root_twice_is_two_roots() -> Any:
+    """Each row of the file of roots is a record, and the members belong to the first one with their key."""
+    true = linked_rows._numbered
+
+    def numbered(one: np.ndarray, other: np.ndarray) -> Any:
+        keys, of_one, of_other = true(one, other)
+        if len(other):
+            again = np.ones(len(of_one), dtype=bool)
+            again[np.unique(of_one, return_index=True)[1]] = False
+            of_one = of_one.copy()
+            of_one[again] = keys + np.arange(again.sum())
+            keys += int(again.sum())
+        return keys, of_one, of_other
+
+    return patch.object(linked_rows, "_numbered", numbered)
+
+
+def member_of_nobody_is_refused() -> Any:
+    """A refusal tells that one member has no root."""
+    true = linked_rows._numbered
+
+    def numbered(one: np.ndarray, other: np.ndarray) -> Any:
+        keys, of_one, of_other = true(one, other)
+        if len(other) and not np.isin(of_other, of_one).all():
+            raise InputError("expected a root of each member, found none of some.")
+        return keys, of_one, of_other
+
+    return patch.object(linked_rows, "_numbered", numbered)
+
+
+def keys_are_numbers_where_all_are() -> Any:
+    """Whether 7.0 is 7 depends on all keys of the file."""
+    true = linked_rows._plain_keys
+
+    def plain_keys(texts: Any) -> Any:
+        known = [text.strip() for text in texts.texts if text and text.strip()]
+        numbers = all(text.replace(".", "", 1).isdigit() for text in known)
+        return true(texts) if numbers else texts
+
+    return patch.object(linked_rows, "_plain_keys", plain_keys)
+
+
+def keys_of_members_alone_are_not_counted() -> Any:
+    """The public number is that of the roots: whether a member has one is told exactly."""
+    true, seen = linked_rows._numbered, list[int]()
+
+    def numbered(one: np.ndarray, other: np.ndarray) -> Any:
+        keys, of_one, of_other = true(one, other)
+        seen.append(len(np.unique(of_one)))
+        return keys, of_one, of_other
+
+    counted = ingest.count_linked_rows
+
+    def count(*given: Any) -> Any:
+        with patch.object(linked_rows, "_numbered", numbered):
+            return replace(counted(*given), n_rows=max(1, seen[-1]))
+
+    return patch.object(ingest, "count_linked_rows", count)
+
+
 FAULTS: dict[Fault, str] = {
     halved_sensitivity: '"adaptive',
     low_score_sensitivity: '"privbayes"',
@@ -150,6 +222,11 @@ FAULTS: dict[Fault, str] = {
     overlapping_pieces: "[partition]",
     failure_on_rows: '"marginals"',
     joined_values: '"category"',
+    members_in_file_order: "[members]",
+    root_twice_is_two_roots: "[members]",
+    member_of_nobody_is_refused: "[members]",
+    keys_are_numbers_where_all_are: "[members]",
+    keys_of_members_alone_are_not_counted: "[members]",
 }
 """Each with a text that specifications must have which show it."""
 

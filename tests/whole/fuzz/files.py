@@ -49,7 +49,10 @@ def write_public(random: Random, spec: Drawn, folder: Path) -> None:
 
 def write(rows: Sequence[Record], spec: Drawn, folder: Path, kind: str, random: Random) -> Path:
     """A private file of these rows in this order."""
-    names = header(spec)
+    return write_rows(header(spec), rows, folder, kind, random)
+
+
+def write_rows(names: Sequence[str], rows: Sequence[Record], folder: Path, kind: str, random: Random) -> Path:
     if kind == "csv":
         return _write_csv(folder / "private.csv", names, rows)
     if kind == "folder":

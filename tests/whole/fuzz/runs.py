@@ -5,20 +5,23 @@ from __future__ import annotations
 import shutil
 import warnings
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial, reduce
 from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.domain.counts import Counts
+from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from tests.whole.fuzz.files import FORMATS, neighbours, write, write_public
+from tests.whole.fuzz.files import FORMATS, neighbours, write, write_public, write_rows
+from tests.whole.fuzz.members import Group, linked_neighbours, linked_source
 from tests.whole.fuzz.pairs import Leak, rows_of
 from tests.whole.fuzz.specifications import Drawn, drawn
 from tests.whole.fuzz.watching import watched
@@ -64,7 +67,7 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
     random = Random(seed)
     with _folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        spec = drawn(random, libraries=libraries)
+        spec = drawn(random, libraries=libraries, linked=seed % 6 == 5)
         if having not in spec.configuration + spec.acceptance:
             return
         path = spec.write(folder)
@@ -79,13 +82,13 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
             tally.refused[_short(str(error).replace(str(folder), ""))] += 1
             return
         kind = random.choice(formats)
-        rows, others = neighbours(random, spec, NEIGHBOURS)
+        neighbouring = _neighbours(random, spec)
         one, end = World(seed), ""
-        for number, records in enumerate([rows, *others]):
+        for number, written in enumerate(neighbouring):
             world = World(seed, one, exact=spec.exact, in_pieces=spec.search.parts) if number else one
             try:
                 (place := folder / str(number)).mkdir()
-                data = write(records, spec, place, kind, Random(seed))
+                data = written(place, kind, number)
                 with watched(world):
                     found = _end(loaded, data, priors, world)
                 if world is one:
@@ -102,14 +105,37 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
                 return  # there is nothing to compare with
 
 
-def _end(spec: ReleaseSpec, data: Path, priors: Mapping[str, Counts], world: World) -> str:
+def _neighbours(random: Random, spec: Drawn) -> list[Callable[[Path, str, int], Source]]:
+    """What writes a file, and then each of its neighbours."""
+    if spec.members is None:
+        rows, others = neighbours(random, spec, NEIGHBOURS)
+        seed = random.random()
+        return [
+            lambda place, kind, _, records=records: Source.of(write(records, spec, place, kind, Random(seed)))
+            for records in (rows, *others)
+        ]
+    made = spec.members
+    groups, changed = linked_neighbours(random, made, spec.n_file, NEIGHBOURS)
+
+    def written(own: Sequence[tuple[str, Group]], place: Path, kind: str, number: int) -> Source:
+        order, paths = Random(number), []
+        for which, (names, rows) in enumerate(made.files(own, order)):
+            (folder := place / str(which)).mkdir()
+            paths.append(write_rows(names, rows, folder, kind, order))
+        return linked_source(paths)
+
+    return [partial(written, own) for own in (groups, *changed)]
+
+
+def _end(spec: ReleaseSpec, data: Source, priors: Mapping[str, Counts], world: World) -> str:
     """How a release ends, in words; what it publishes goes to the world."""
     try:
         found = release(spec, data, priors=priors)
     except SynthreleaseError as error:
         if isinstance(error, BudgetError) and "said to be public" in str(error):
             raise NoNeighbours("the private rows are those of a public table") from None
-        return f"{type(error).__name__}: {error}".replace(str(data), "")
+        named = [str(data), *([str(data.members)] if data.members else [])]
+        return reduce(lambda text, name: text.replace(name, ""), named, f"{type(error).__name__}: {error}")
     except Exception as error:  # after the charge: a budget lost, whatever the other world does
         raise Leak(f"a release breaks: {failure_of(error)}") from error
     if found is None:
@@ -136,6 +162,7 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options += [f"criterion: {each.kind}" for each in loaded.criteria]
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
     flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
+    flags |= {"members": spec.members is not None, "members in one file": bool(spec.members and spec.members.one_file)}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])
     of_name = {f"criterion: {each.name}": each.kind for each in loaded.criteria}
     of_name[GENERATION] = "generator " + " or ".join(spec.search.families)

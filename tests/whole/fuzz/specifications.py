@@ -8,6 +8,7 @@ from random import Random
 
 from tests.whole.fuzz.columns import Column, column, toml
 from tests.whole.fuzz.criteria import criteria
+from tests.whole.fuzz.members import Members, members
 from tests.whole.fuzz.searches import Search, search
 
 
@@ -17,7 +18,8 @@ class Drawn:
 
     Attributes
     ----------
-    n_file : rows of the private files.
+    members : of roots, where there are some.
+    n_file : rows of the private files, or different keys.
     exact : whether the number of kept rows is published; then it must be the same for both files.
     """
 
@@ -27,6 +29,7 @@ class Drawn:
     acceptance: str
     n_file: int
     exact: bool
+    members: Members | None = None
 
     def write(self, folder: Path) -> Path:
         (folder / "release.toml").write_text(self.configuration, encoding="utf-8")
@@ -34,8 +37,15 @@ class Drawn:
         return folder / "release.toml"
 
 
-def drawn(random: Random, *, libraries: bool = False) -> Drawn:
-    """A random one. Some are refused when they are loaded: what does not go together is not known here."""
+def drawn(random: Random, *, libraries: bool = False, linked: bool = False) -> Drawn:
+    """A random one. Some are refused when they are loaded: what does not go together is not known here.
+
+    Parameters
+    ----------
+    linked : whether rows are roots with members.
+    """
+    if linked:
+        return _linked(random, libraries=libraries)
     columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
     n_file = random.choice([random.randint(2, 6), random.randint(5, 14), random.randint(10, 24)])
     rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
@@ -60,6 +70,33 @@ def drawn(random: Random, *, libraries: bool = False) -> Drawn:
         acceptance=criteria(random, columns, chosen, joint=found.joint, answers=found.answers),
         n_file=n_file,
         exact=rows == '"exact"',
+    )
+
+
+def _linked(random: Random, *, libraries: bool) -> Drawn:
+    """One with [members]: generators and criteria are about the columns of the wide record."""
+    roots = tuple(column(random, name) for name in "ab"[: random.choice([1, 2])])
+    made, n_file = members(random, roots), random.choice([random.randint(2, 6), random.randint(5, 14)])
+    rows = random.choice(['"private"', '"private"', str(random.randint(1 + n_file // 3, n_file))])
+    chosen = {each.name: _some(random, list(each.alternatives)) for each in made.wide}
+    found = search(random, made.wide, libraries=libraries)
+    text = [
+        'title = "A made-up register"\nacceptance = "acceptance.toml"',
+        f"[input]\nrows = {rows}" + ('\none_row_per = "respondent"' if any(each.weight for each in roots) else ""),
+        *("\n".join(each.lines) for each in roots),
+        "\n".join(made.lines),
+        "[transformations]\n" + "\n".join(f"{each.name} = {toml(chosen[each.name])}" for each in roots),
+        *_rules(random, roots),
+        found.text,
+    ]
+    return Drawn(
+        columns=roots,
+        search=found,
+        configuration="\n".join(text) + "\n",
+        acceptance=criteria(random, made.wide, chosen, joint=found.joint, answers=found.answers),
+        n_file=n_file,
+        exact=False,
+        members=made,
     )
 
 

@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from synthrelease.audit.sweep import FLAT, HALVES, SMALL, TALL, WIDE, Neighbours, sweep
+from synthrelease.audit.sweep import FLAT, HALVES, SMALL, TALL, WIDE, Households, Neighbours, sweep
 
 EXAMPLES = (
     [{"column": "c", "by": ["a", "b"], "range": [0, 3], "size_margin": 0.1}],
@@ -14,6 +14,8 @@ _BY_B = {"column": "a", "by": ["b"], "range": (0, 1)}
 _BY_A = {"column": "b", "by": ["a"], "size_margin": 0}
 _FIRST = Neighbours((0, 1, 2), (0, 1, 2), (0, 1, 5))
 _GROUPED = Neighbours((0, 0, 0), (0, 0, 1), (0, 0, 4))
+_CLIPPED = {"column": "a", "range": (0.5, 1), "by": ["t"], "size_margin": 0.2}
+_GAPS = {"column": "first.a - a", "range": (-1, 1), "size_margin": 0, "values": "bins"}
 SWEEPS = (
     _sweep("mean of a by b, 2 x 3", WIDE, _BY_B | {"size_margin": 0}, furthest=_FIRST),
     _sweep("mean of a by b, margin 0.4, 2 x 3", WIDE, _BY_B | {"size_margin": 0.4}, furthest=_FIRST),
@@ -41,4 +43,20 @@ SWEEPS = (
         missing=("b",),
     ),
     _sweep("mean of b, with missing values, 2 x 2", SMALL, _BY_A | {"range": (0, 1)}, missing=("b",)),
+    Households(members={"a": 1}, most=3).sweep(
+        "conditional_mean", "members", "members", {"column": "a", "range": (0, 1), "size_margin": 0}
+    ),
+    Households(members={"a": 1}, most=2, least=1, roots={"t": 1}).sweep(
+        "conditional_mean",
+        "members by root, clipped",
+        "members",
+        {"column": "a", "range": (0.5, 1), "by": ["t"], "size_margin": 0.2},
+        tight=False,
+    ),
+    Households(members={"a": 1}, most=2).sweep(
+        "conditional_mean",
+        "gaps to the first",
+        "others",
+        {"column": "first.a - a", "range": (-1, 1), "size_margin": 0, "values": "bins"},
+    ),
 )

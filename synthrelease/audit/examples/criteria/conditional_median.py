@@ -2,7 +2,7 @@
 
 from functools import partial
 
-from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Neighbours, sweep
+from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Households, Neighbours, sweep
 
 EXAMPLES = (
     [{"column": "c", "by": ["a", "b"]}],
@@ -19,4 +19,11 @@ SWEEPS = (
     _sweep("quartiles of all, 6", FLAT, {"column": "a", "quantiles": (0.25, 0.75)}, furthest=_OF_ALL),
     _sweep("median of b by a, with missing values, 2 x 2", SMALL, _BY_A, missing=("a",)),
     _sweep("median of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",), furthest=_OF_ALL),
+    Households(members={"a": 2}, most=2).sweep("conditional_median", "members", "members", {"column": "a"}),
+    Households(members={"a": 1}, most=3).sweep(
+        "conditional_median", "gaps to the first", "others", {"column": "first.a - a", "quantiles": (0.25, 0.5)}
+    ),
+    Households(members={"a": 1}, most=2, least=1, roots={"t": 1}).sweep(
+        "conditional_median", "members by root", "members", {"column": "a", "by": ("t",), "overall": False}
+    ),
 )

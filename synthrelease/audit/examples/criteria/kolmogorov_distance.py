@@ -7,7 +7,7 @@ from functools import partial
 import numpy as np
 
 from synthrelease.audit.exact_values import ExactFigures, digits, members, valued_cells
-from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Neighbours, sweep
+from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Households, Neighbours, sweep
 from synthrelease.audit.worlds import World
 from synthrelease.criteria.kolmogorov_distance import KolmogorovDistance
 
@@ -46,4 +46,6 @@ SWEEPS = (
     _sweep("distribution of all, 6", FLAT, {"column": "a"}),
     _sweep("distribution of b by a, with missing values, 2 x 2", SMALL, _BY_A, missing=("a",)),
     _sweep("distribution of b, with missing values, 2 x 2", SMALL, {"column": "b"}, missing=("b",)),
+    Households(members={"a": 2}, most=2).sweep("kolmogorov_distance", "members", "members", {"column": "a"}),
+    Households(members={"a": 1}, most=3).sweep("kolmogorov_distance", "gaps to the first", "others", {"column": "first.a - a"}),
 )

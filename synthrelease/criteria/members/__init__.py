@@ -1,0 +1,293 @@
+"""Criteria that look at members in place of roots: each of them, each beside the first one of its root, or every two.
+
+A root makes several rows of these, each a row as another: a criterion asks of them what it asks of rows, and one replaced root
+moves its figure by as many times what a row does as a root makes rows (theory 3.22, rows of members). How many rows the private
+table makes is not public, so figures are shares of those that the candidate makes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any, TypeVar
+
+from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.criteria.columns import unnumbered
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.offenders import Offender, PublicCounts
+from synthrelease.criteria.scores import Query
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.member_rows import MemberRows, Of, RowsOnBins, parts_of
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.errors import closest, listing
+from synthrelease.linked import Linked
+from synthrelease.toml.fields import Mistake
+
+_ROWS: Mapping[Of, tuple[str, str]] = {
+    "members": ("members", "A row is here a member of a root, each of them."),
+    "others": ("members", "A row is here a member of a root beside the first one (first), each of them but that one."),
+    "pairs": ("pairs of members", "A row is here a member of a root beside another one (other): every two, in both orders."),
+}
+
+
+class OfMembers(Criterion):
+    """What criteria have in common that can look at members in place of roots.
+
+    Attributes
+    ----------
+    of : with [members], what a row is: "members", each of them; "others", each but the first of a root, which has the columns
+        first.NAME; "pairs", every two of a root in both orders, the second with the columns other.NAME. NAME is a column of the
+        member, or one of its root; `column` may also be a difference, "first.age - age". Shares are then of these rows.
+        Left out, a row is a root with all its members. Example: `of = "members"`.
+    """
+
+    of: Of | None = None
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The names of the columns that the figure is about."""
+        raise NotImplementedError
+
+    @property
+    def not_by_name(self) -> str:
+        """The setting by which it compares other columns than those that it names; empty where there is none."""
+        return ""
+
+    def rows_of(self, linked: Linked | None, wide: Iterable[str]) -> MemberRows:
+        """The rows that it looks at. Raises LookupError where roots have no members."""
+        if linked is None or self.of is None:
+            raise LookupError("there are no rows of members")
+        return MemberRows(linked=linked, of=self.of, wide=tuple(wide), names=tuple(dict.fromkeys(self.read)))
+
+    def rows_on(self, transformation: Transformation) -> RowsOnBins:
+        """The rows that it looks at, on the bins of a transformation."""
+        schema = transformation.schema
+        return RowsOnBins(rows=self.rows_of(schema.linked, schema.names), wide=transformation, own=self.own_values_of)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StackedRows:
+    """The rows of members of a candidate, as criteria look at a synthetic table."""
+
+    transformation: Transformation
+    counts: Counts
+
+    @classmethod
+    def of(cls, rows: RowsOnBins, table: Counts) -> StackedRows:
+        return cls(transformation=rows.transformation, counts=rows.on_bins(table))
+
+    @property
+    def n(self) -> int:
+        return self.counts.total
+
+
+Kind = TypeVar("Kind", bound=type[OfMembers])
+
+
+def reads_members(kind: Kind) -> Kind:
+    """A kind of criterion that asks of rows of members what it asks of rows, where `of` says which.
+
+    Its figure must move by at most its sensitivity when a row is added, or left out, as when one is replaced: the number of
+    these rows is not the same for neighbours.
+    """
+    for name, of_members in _OF_MEMBERS.items():
+        setattr(kind, name, _either(getattr(kind, name), of_members))
+    return kind
+
+
+def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callable[..., Any]:
+    def asked(self: OfMembers, *given: Any) -> Any:
+        return plain(self, *given) if self.of is None else of_members(self, partial(plain, self), *given)
+
+    asked.__doc__ = plain.__doc__
+    return asked
+
+
+def _query(
+    criterion: OfMembers, plain: Callable[..., Query], n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted
+) -> Query:
+    """What is asked of the rows of members.
+
+    Privacy
+    -------
+    Sensitivity: that of the figure of rows, which holds for a row that is added or left out as well, times the rows that a root
+    makes at most. A replaced root takes out at most so many and puts in at most so many: as many are replaced, added or left
+    out as the larger of both numbers (theory 3.22, rows of members). How many rows the candidate makes is public.
+    """
+    from synthrelease.criteria.members.mechanism import figure_of_members
+
+    rows = criterion.rows_on(candidate.transformation)
+    table = StackedRows.of(rows, candidate.counts)
+    asked = plain(max(1, table.n), table, _setting(criterion, setting), fitted)
+    figure = partial(figure_of_members, rows=rows, figure=asked.figure, figure_range=criterion.figure_range)
+    return Query(sensitivity=rows.rows.most * asked.sensitivity, figure=figure, void=asked.void or not table.n)
+
+
+def _setting(criterion: OfMembers, setting: Setting) -> Setting:
+    """The public facts about the rows, from those about wide records."""
+    transformations = tuple(criterion.rows_on(each).transformation for each in setting.transformations)
+    schema, rows = transformations[0].schema, criterion.rows_of(setting.schema.linked, setting.schema.names)
+    return Setting(
+        schema=schema,
+        groups=_groups(rows, setting.groups),
+        raw=Plausibility(layout=schema.layout, masks=()),
+        transformations=transformations,
+        criteria=setting.criteria,
+    )
+
+
+Found = TypeVar("Found")
+
+
+def _groups(rows: MemberRows, groups: Mapping[str, Found]) -> dict[str, Found]:
+    """The groups of each column of the rows: those of its columns of the wide record."""
+    made = {name: rows.columns(name, rows.seats[0]) for name in rows.names}
+    return {name: groups[columns[0]] for name, columns in made.items() if len(columns) == 1 and columns[0] in groups}
+
+
+def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
+    """What is public about the rows of a released table."""
+    rows = criterion.rows_of(facts.linked, facts.by_name)
+    numbers = {column.name: column.numbers for column in facts.columns}
+    counts = None if facts.counts is None else rows.on_bins(facts.counts, numbers)
+    return PublicFacts(
+        n=facts.n if counts is None else max(1, counts.total),
+        columns=rows.published(facts.columns),
+        groups=_groups(rows, facts.groups),
+        criteria=facts.criteria,
+        counts=counts,
+    )
+
+
+def _public_sensitivity(criterion: OfMembers, plain: Callable[..., float | None], facts: PublicFacts) -> float | None:
+    known = plain(_facts(criterion, facts))
+    return None if known is None else criterion.rows_of(facts.linked, facts.by_name).most * known
+
+
+def _mistakes(
+    criterion: OfMembers, plain: Callable[..., Iterable[Mistake]], setting: Setting, others: Mapping[str, Criterion]
+) -> Iterable[Mistake]:
+    schema = setting.schema
+    if schema.linked is None:
+        yield Mistake(field="of", expected="no such setting where the configuration has no [members]", found=repr(criterion.of))
+        return
+    if criterion.of != "members" and schema.linked.most < 2:
+        yield Mistake(field="of", expected="'members', where a root has one at most", found=repr(criterion.of))
+        return
+    if criterion.not_by_name:
+        expected = "tables by their columns, as of = says what rows are"
+        yield Mistake(field=criterion.not_by_name, expected=expected, found="other tables, or all of some size")
+        return
+    if criterion.answered_by is not None:
+        expected = "an epsilon: published measurements answer no figure of members"
+        yield Mistake(field="answered_by", expected=expected, found=repr(criterion.answered_by))
+        return
+    rows = criterion.rows_of(schema.linked, schema.names)
+    field = "column" if "column" in type(criterion).model_fields else "tables"
+    for name in rows.unknown():
+        expected = f"a column of these rows ({listing(rows.known)})"
+        yield Mistake(field=field, expected=expected, found=repr(name), suggestion=closest(name, rows.known))
+    if rows.unknown():
+        return
+    wrong = [*_wrong_differences(criterion, rows, setting)]
+    yield from wrong or plain(_setting(criterion, setting), others)
+
+
+def _wrong_differences(criterion: OfMembers, rows: MemberRows, setting: Setting) -> Iterable[Mistake]:
+    """Differences of columns without numbers, or of own values, which no table of bins tells."""
+    for name in rows.names:
+        made = rows.columns(name, rows.seats[0])
+        if len(made) == 2:
+            yield from (mistake for column in made for mistake in unnumbered(setting, "column", column))
+            if name in criterion.own_values_of:
+                expected = "values = 'bins' beside a difference: it is one of the numbers of bins"
+                yield Mistake(field="values", expected=expected, found="'own'")
+
+
+def _sentence(criterion: OfMembers, plain: Callable[..., str], facts: PublicFacts) -> str:
+    return f"{plain(_facts(criterion, facts))} {_ROWS[_which(criterion)][1]}"
+
+
+def _figure_unit(criterion: OfMembers, plain: Callable[..., str], facts: PublicFacts) -> str:
+    return plain(_facts(criterion, facts)).replace("rows", _ROWS[_which(criterion)][0])
+
+
+def _which(criterion: OfMembers) -> Of:
+    return criterion.of or "members"
+
+
+def _known_error(criterion: OfMembers, plain: Callable[..., object], limit: float, facts: PublicFacts) -> None:
+    """Bounds are about tables of the wide record, and this is a sum over several of them."""
+
+
+def _guards(criterion: OfMembers, plain: Callable[[LostPair], bool], pair: LostPair) -> bool:
+    """Whether the figure is about these two columns of slots, as columns of one of the rows.
+
+    It is taken to be lost in every slot alike: then the rows of members lose at least as large a share as the roots.
+    """
+    one, other = sorted(pair.columns)
+    named = [frozenset(each) for each in (*_named_by(criterion, one, other), *_named_by(criterion, other, one))]
+    gaps = [frozenset(parts_of(name)) for name in criterion.read]
+    return any(each in gaps or plain(replace(pair, columns=each)) for each in named)
+
+
+def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
+    """What two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
+    names = {one for name in criterion.read for one in parts_of(name)}
+    plain, place = _slot(first)
+    beside, other = _slot(second)
+    if criterion.of == "members" or place == other:
+        pairs = [(plain, beside)] if place == other else []
+    elif criterion.of == "others":
+        pairs = [(plain, f"first.{beside}")] if other == 1 else []
+    else:
+        pairs = [(plain, f"other.{beside}")]
+    pairs += [(plain, second), (first, second)]
+    return [pair for pair in pairs if set(pair) <= names]
+
+
+def _slot(name: str) -> tuple[str, int]:
+    """The column of members that a column of a slot is of, and its place; 0 for one of roots."""
+    plain, _, place = name.rpartition("_")
+    return (plain, int(place)) if plain and place.isdecimal() else (name, 0)
+
+
+def _offender(
+    criterion: OfMembers,
+    plain: Callable[..., Offender | None],
+    public: PublicCounts,
+    candidate: SyntheticTable,
+    setting: Setting,
+    fitted: Fitted,
+) -> Offender | None:
+    rows = criterion.rows_on(candidate.transformation)
+    table = StackedRows.of(rows, candidate.counts)
+    seen = replace(public, counts=rows.with_own_values(public.counts))
+    return plain(seen, table, _setting(criterion, setting), fitted)
+
+
+def _effort(criterion: OfMembers, plain: Callable[..., float], layout: Layout, n: int) -> float:
+    return float(n) * len(criterion.read)
+
+
+def _seconds(criterion: OfMembers, plain: Callable[..., float], layout: Layout, rows: int) -> float:
+    return 0.0
+
+
+_OF_MEMBERS: Mapping[str, Callable[..., Any]] = {
+    "query": _query,
+    "public_sensitivity": _public_sensitivity,
+    "mistakes": _mistakes,
+    "sentence": _sentence,
+    "figure_unit": _figure_unit,
+    "known_error": _known_error,
+    "guards": _guards,
+    "offender": _offender,
+    "effort": _effort,
+    "seconds": _seconds,
+}

@@ -1,0 +1,53 @@
+"""What of an audit a published release rests on: its own kinds, all of them, and no others."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from synthrelease.audit import model_sensitivity
+from synthrelease.audit.loss_cases import loss_cases
+from synthrelease.audit.loss_faults import faulty_losses
+from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS
+from synthrelease.audit.scope import Scope
+from synthrelease.audit.sweeps import sweeps
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.criteria import CRITERIA
+from synthrelease.published.document import ReleaseDocument
+
+pytestmark = pytest.mark.slow
+
+KINDS = {sweep.kind for sweep in sweeps()} | {model.kind for model in model_sensitivity._models()} | {NUMBER_OF_ROWS}
+
+
+def released(generator: str, criteria: list[str], joint: bool = False) -> ReleaseDocument:
+    """As much of release.json as is asked for."""
+    found: Any = SimpleNamespace(
+        configuration={"generator": {"family": generator}},
+        criteria=[SimpleNamespace(kind=kind) for kind in criteria],
+        selection=SimpleNamespace(joint_test=object() if joint else None),
+    )
+    return cast(ReleaseDocument, found)
+
+
+@pytest.mark.parametrize("generator", GENERATORS)
+def test_of_a_release_are_the_losses_of_its_generator_right_and_wrong(generator: str) -> None:
+    scope = Scope.of(released(generator, []))
+    assert {case.generator for case in loss_cases() if scope.has_generator(case.generator)} == {generator}
+    assert {case.generator for case in faulty_losses() if scope.has_generator(case.generator)} == {generator}
+
+
+@pytest.mark.parametrize("kind", CRITERIA)
+def test_of_a_release_are_the_enumerations_of_its_criteria(kind: str) -> None:
+    own = {kind} & KINDS | ({"functional mechanism"} if kind == "regression_coefficients" else set())
+    scope = Scope.of(released("mwem", [kind]))
+    assert {each for each in KINDS if scope.has_kind(each)} == own | {NUMBER_OF_ROWS}
+    assert Scope.of(released("mwem", [kind], joint=True)).has_kind("joint test")
+
+
+def test_every_enumeration_belongs_to_some_release() -> None:
+    """A generator whose measurements are enumerated under a new name must be told."""
+    every = [Scope.of(released(generator, [*CRITERIA], joint=True)) for generator in GENERATORS]
+    assert {kind for kind in KINDS if any(scope.has_kind(kind) for scope in every)} == KINDS

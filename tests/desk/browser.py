@@ -1,0 +1,155 @@
+"""The system's Chromium, driven over WebDriver: a few requests to chromedriver, and no library."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
+"""By this name WebDriver hands out an element."""
+PATIENCE = 60.0
+
+
+def missing() -> str:
+    """Why no browser can be started; empty where one can."""
+    lacking = [name for name in ("chromium", "chromedriver") if shutil.which(name) is None]
+    return f"needs {' and '.join(lacking)} on the path" if lacking else ""
+
+
+class Browser:
+    """One window."""
+
+    def __init__(self, driver: httpx.Client, session: str):
+        self._driver, self._session = driver, session
+
+    def ask(self, what: str, body: dict[str, Any] | None = None) -> Any:
+        """A command of WebDriver; without a body it is a question."""
+        path = f"/session/{self._session}/{what}"
+        answer = self._driver.get(path) if body is None else self._driver.post(path, json=body)
+        value = answer.json()["value"]
+        if answer.is_error:
+            raise LookupError(f"{what}: {value['error']}: {value['message'].splitlines()[0]}")
+        return value
+
+    def devtools(self, command: str, **parameters: Any) -> Any:
+        return self.ask("goog/cdp/execute", {"cmd": command, "params": parameters})
+
+    def open(self, address: str) -> None:
+        self.ask("url", {"url": address})
+
+    @property
+    def address(self) -> str:
+        return str(self.ask("url"))
+
+    def size(self, width: int, height: int = 900, *, dark: bool = False) -> None:
+        mobile = {"mobile": width < 600, "deviceScaleFactor": 1}
+        self.devtools("Emulation.setDeviceMetricsOverride", width=width, height=height, **mobile)
+        scheme = "dark" if dark else "light"
+        self.devtools("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": scheme}])
+
+    def without_scripts(self, *, on: bool) -> None:
+        self.devtools("Emulation.setScriptExecutionDisabled", value=on)
+
+    def run(self, script: str) -> Any:
+        """The value of a script of the test; the page's own policy does not hold for it."""
+        return self.ask("execute/sync", {"script": script, "args": []})
+
+    def find(self, path: str) -> str:
+        """The first element of an XPath."""
+        return str(self.ask("element", {"using": "xpath", "value": path})[ELEMENT])
+
+    def count(self, path: str) -> int:
+        return len(self.ask("elements", {"using": "xpath", "value": path}))
+
+    def text(self, path: str = "//body") -> str:
+        return str(self.ask(f"element/{self.find(path)}/text"))
+
+    def click(self, path: str) -> None:
+        """Click, and wait until another page is there where it leads to one."""
+        self.ask(f"element/{self.find(path)}/click", {})
+
+    def type(self, path: str, text: str) -> None:
+        found = self.find(path)
+        self.ask(f"element/{found}/clear", {})
+        self.ask(f"element/{found}/value", {"text": text})
+
+    def keys(self, *keys: str) -> None:
+        """Press keys, one after another, wherever the focus is."""
+        actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]
+        self.ask("actions", {"actions": [{"type": "key", "id": "keyboard", "actions": actions}]})
+
+    def wait_for(self, path: str, seconds: float = PATIENCE) -> None:
+        """Until there is such an element; the driver looks again and again."""
+        self.ask("timeouts", {"implicit": int(1000 * seconds)})
+        try:
+            self.find(path)
+        finally:
+            self.ask("timeouts", {"implicit": 0})
+
+    def picture(self, path: Path, *, highest: int = 100_000) -> None:
+        """The whole page as a WebP file."""
+        size = self.devtools("Page.getLayoutMetrics")["cssContentSize"]
+        clip = {"x": 0, "y": 0, "width": size["width"], "height": min(size["height"], highest), "scale": 1}
+        taken = self.devtools(
+            "Page.captureScreenshot", format=path.suffix[1:], quality=60, clip=clip, captureBeyondViewport=True
+        )
+        path.write_bytes(base64.b64decode(taken["data"]))
+
+
+@contextmanager
+def browser() -> Iterator[Browser]:
+    """A new, headless browser with a profile of its own."""
+    with subprocess.Popen(
+        ["chromedriver", "--port=0"], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        try:
+            port = next(line.rsplit(" ", 1)[1].strip(" .\n") for line in process.stdout or () if "started successfully" in line)
+            with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as driver:
+                options = {
+                    "binary": shutil.which("chromium"),
+                    "args": ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage"],
+                }
+                if os.geteuid() == 0:
+                    options["args"].append("--no-sandbox")
+                wanted = {"capabilities": {"alwaysMatch": {"browserName": "chrome", "goog:chromeOptions": options}}}
+                session = driver.post("/session", json=wanted).json()["value"]["sessionId"]
+                try:
+                    yield Browser(driver, session)
+                finally:
+                    driver.delete(f"/session/{session}")
+        finally:
+            process.terminate()
+
+
+@contextmanager
+def desk(*arguments: str | Path) -> Iterator[str]:
+    """A desk in a process of its own: the address that it prints."""
+    import sys
+
+    command = [sys.executable, "-m", "synthrelease", "desk", *map(str, arguments), "--no-open"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
+        try:
+            address = process.stdout.readline().strip() if process.stdout else ""
+            if not address.startswith("http://127.0.0.1:"):
+                raise RuntimeError(f"no desk: {process.stderr.read() if process.stderr else ''}")
+            yield address
+        finally:
+            process.terminate()
+
+
+def until(condition: Any, seconds: float = PATIENCE) -> bool:
+    """Whether something becomes true."""
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+    return False

@@ -1,0 +1,160 @@
+"""The desk in the system's Chromium: from a public file to the command, by hand and by keyboard, and all screens."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
+pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
+
+from synthrelease.specification.spec import load_spec
+from tests.conftest import ROOT
+from tests.desk.browser import Browser, browser, desk, missing
+from tests.helpers.labour_force import simulated
+
+pytestmark = pytest.mark.slow
+if missing():
+    pytest.skip(missing(), allow_module_level=True)
+
+AXE = os.environ.get("SYNTHRELEASE_AXE", "")
+"""The path of axe.min.js, of the npm package axe-core."""
+TAB, ENTER = "\ue004", "\ue007"
+SCREENS = ("people", "columns", "questions", "budget", "rehearsal", "signoff", "folder")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+def _drafted(folder: Path, name: str, table: pd.DataFrame) -> Path:
+    """A draft by the command, in a folder of its own."""
+    table.to_csv(folder / "public.csv", index=False)
+    command = [sys.executable, "-m", "synthrelease", "init", name, "--from", "public.csv"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "configs" / f"{name}.toml"
+
+
+@pytest.fixture(scope="module")
+def births(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = pd.read_csv(ROOT / "public_data" / "births_surrogate.csv.gz", nrows=1_500, dtype=str)
+    return _drafted(tmp_path_factory.mktemp("births"), "births", table[["mother_age", "parity", "gestation_week", "is_female"]])
+
+
+@pytest.fixture(scope="module")
+def labour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = simulated(1_500)[["region", "sector", "education", "age", "hours"]]
+    return _drafted(tmp_path_factory.mktemp("labour"), "labour", table)
+
+
+def _write(window: Browser, label: str, text: str) -> None:
+    """Type into a field and press the button beside it."""
+    window.type(f"//label[normalize-space(text())='{label}']/*[self::input or self::textarea]", text)
+    window.click(f"//button[@aria-label='Write {label}']")
+    window.wait_for("//button[.='Undo']")
+
+
+def _go(window: Browser, name: str) -> None:
+    window.click(f"//nav//a[@href='/{name}']")
+    window.wait_for(f"//nav//a[@href='/{name}'][@aria-current='page']")
+
+
+def _answer_and_sign(window: Browser, config: Path, column: str) -> str:
+    """Through all screens to the command, without touching a file."""
+    window.click("//button[.='Each row is another person']")
+    window.wait_for("//ul[@class='promise']")
+    _go(window, "columns")
+    _write(window, f"Description of {column}", "Age in full years")
+    window.type(f"//section[@id='bounds-{column}']//input[@name='by']", "The registry's handbook")
+    window.click(f"//button[@aria-label='Write limits of {column}']")
+    window.wait_for(f"//section[@id='bounds-{column}']//input[@name='by'][@value=\"The registry's handbook\"]")
+    _go(window, "questions")
+    window.type("(//section[@class='line'])[1]//input[@name='by']", "Council of users")
+    window.click("((//section[@class='line'])[1]//form)[2]//button")
+    window.wait_for("//pre[contains(., 'agreed = { by = ')]")
+    _go(window, "budget")
+    assert "The plan costs epsilon" in window.text("//main")
+    _go(window, "rehearsal")
+    window.click("//button[.='Start a rehearsal']")
+    window.wait_for("//h2[.='A rehearsal is running']")
+    window.click("//button[.='Stop, and keep what was found']")
+    window.wait_for("//form[.//input[@name='minutes']]", 180)  # the page loads itself anew until it has ended
+    _go(window, "signoff")
+    for label, text in (
+        ("How to reach the publisher", "statistics@example.org"),
+        ("Licence, such as CC-BY-4.0", "CC-BY-4.0"),
+        ("Why the data are released", "Teaching"),
+    ):
+        _write(window, label, text)
+    window.type("//input[@name='first']", "A. Levi")
+    window.type("//input[@name='second']", "B. Cohen")
+    window.click("//button[@aria-label='Write the two names']")
+    window.wait_for("//td[.='B. Cohen']")
+    spec = load_spec(config)
+    assert spec.schema[column].description == "Age in full years"
+    assert spec.schema[column].bounds_by == "The registry's handbook"
+    assert spec.criteria[0].agreed is not None
+    assert spec.card.signed_by == ("A. Levi", "B. Cohen")
+    assert (spec.card.contact, spec.unit.answered) == ("statistics@example.org", True)
+    return window.text("//pre[@class='command']")
+
+
+def _comments(config: Path) -> list[str]:
+    return re.findall(r"#[^\n]*", config.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["births", "labour"])
+def test_from_a_public_file_to_the_command_without_touching_a_file(chromium: Browser, name: str, request) -> None:
+    config = request.getfixturevalue(name)
+    before = _comments(config)
+    with desk(config, "--data", config.parents[1] / "public.csv") as address:
+        chromium.size(1280)
+        chromium.open(address)
+        if name == "labour":
+            chromium.without_scripts(on=True)
+        column = {"births": "mother_age", "labour": "age"}[name]
+        command = _answer_and_sign(chromium, config, column)
+        chromium.without_scripts(on=False)
+    assert command.startswith(f"synthrelease release {name}.toml --data PRIVATE --out FOLDER --ledger LEDGER")
+    assert _comments(config) == before
+
+
+def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Browser, births: Path) -> None:
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(390)
+        chromium.open(address)
+        chromium.keys(TAB, ENTER)
+        assert chromium.address.endswith("#main")
+        for screen in SCREENS:
+            chromium.open(f"{address.split('/?')[0]}/{screen}")
+            assert chromium.count("//main//input[not(@type='hidden')][not(ancestor::label)][not(@aria-label)]") == 0
+            assert chromium.run("return document.documentElement.scrollWidth") <= 390, screen
+            loaded = chromium.run("return performance.getEntriesByType('resource').map(each => each.name)")
+            assert {urlsplit(each).hostname for each in loaded} <= {"127.0.0.1"}
+
+
+@pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_on_any_screen(chromium: Browser, births: Path, width: int, dark: bool) -> None:
+    source = Path(AXE).read_text(encoding="utf-8")
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(width, dark=dark)
+        chromium.open(address)
+        for screen in SCREENS:
+            chromium.open(f"{address.split('/?')[0]}/{screen}")
+            chromium.run(source + "\nreturn 0")
+            script = "const done = arguments[0]; axe.run().then(found => done(found.violations.map(each => each.id + ' ' + "
+            script += "each.nodes.map(node => node.target + ' ' + node.failureSummary).join('; '))))"
+            found = chromium.ask("execute/async", {"script": script, "args": []})
+            assert found == [], screen
