@@ -575,7 +575,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 11_700
+MOST_LINES = 11_760
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 

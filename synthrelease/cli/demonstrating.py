@@ -69,8 +69,7 @@ def demo(
     if release is not Shipped.births:
         check_free(out)
         out.mkdir()
-        shown = {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years}
-        shown[release](out, jobs)
+        {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years}[release](out, jobs)
         return
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
     _until_released(lambda: run(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True)))

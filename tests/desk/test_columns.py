@@ -61,6 +61,7 @@ def coins(tmp_path: Path) -> Coins:
     return Coins(tmp_path)
 
 
+@pytest.mark.slow
 def test_a_column_is_taken_for_codes_and_back_and_undone(coins: Coins) -> None:
     before = coins.texts()
     page = coins.browser.get("/columns").text
