@@ -525,6 +525,7 @@ MAY_NAME_KINDS = {
     "criteria/face_privacy.py": "its own parameter has the name of a kind of projection",
     "audit/exact_figures.py": "figures a second time, by formulas of its own",
     "audit/exact_members.py": "figures about members a second time, by formulas of its own",
+    "audit/scope.py": "what the enumerations of a generator's measurements are called",
     "audit/sweeps.py": AUDITED,
     "audit/criterion_cases.py": AUDITED,
     "audit/pipelines.py": AUDITED,
@@ -579,7 +580,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 11_800
+MOST_LINES = 11_850
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
