@@ -17,6 +17,7 @@ from synthrelease.cli.terminal import Jobs, err, progress_bars
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
+    from synthrelease.audit.audit import Part
     from synthrelease.audit.loss_findings import LossFinding
     from synthrelease.audit.running import Finding
     from synthrelease.audit.summary import AuditResult
@@ -79,7 +80,7 @@ def audit(
             raise InputError(f"--against: expected it with --draws, --out or nothing else, found {found}.")
         _compare_laws(against, draws, out)
         return
-    wanted = [each.value for each in part or ()]
+    wanted: list[Part] = [each.value for each in part or ()]
     if release is not None and (only or hours is not None or draws is not None or set(wanted) - set(OF_A_RELEASE)):
         expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
         raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")

@@ -41,5 +41,6 @@ def commit(
     terminal.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
     terminal.print(
         f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
-        "the planned charges, selection and criteria."
+        "the planned charges, selection and criteria"
+        + ("." if made.years is None else f"; for all {len(made.years.epsilons_exact)} years the plan and the thresholds.")
     )

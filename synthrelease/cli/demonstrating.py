@@ -141,7 +141,7 @@ def _visits(folder: Path, jobs: int) -> None:
     )
     for question in QUESTIONS:
         step(f'estimate {released} "{question}"')
-        estimate(released, question)
+        estimate([str(released), question])
 
 
 @dataclass(frozen=True, kw_only=True)

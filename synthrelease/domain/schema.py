@@ -332,13 +332,6 @@ class Transformation:
             binning.present if column.ordered else 0 for column, binning in zip(self.schema.columns, self.binnings, strict=True)
         )
 
-    @property
-    def linked(self) -> Linked | None:
-        """How roots stand in records with their members, where all slots of a column have the same bins; else None."""
-        linked = self.schema.linked
-        alike = linked and all(len({self.choice[name] for name in same}) == 1 for same in zip(*linked.slots, strict=True))
-        return linked if alike else None
-
     def numbers(self, column: str) -> np.ndarray:
         """(n_bins,) the number that stands for each bin; NaN for missing values and where the specification gives none."""
         return self.binning(column).known_numbers

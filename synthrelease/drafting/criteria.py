@@ -30,8 +30,6 @@ MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
 the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
-_DEVIATIONS = 3
-"""Above the mean of those fits, by which the next one may be off."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
 _MUCH_WIDER = 3
@@ -292,18 +290,10 @@ def _threshold(draft: CriterionDraft) -> float:
 
 def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
     """The first criterion, where no columns hang together and none says more than single columns."""
-    reached = max(yardstick.perfect, reached_by(fits))
+    reached = max(yardstick.perfect, *fits)
     threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
     epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
     return replace(draft, settings={**draft.settings, "threshold": threshold, "epsilon": epsilon})
-
-
-def reached_by(fits: Sequence[float]) -> float:
-    """What the next fit will hardly exceed: the largest figure of these, or three standard deviations above their mean.
-
-    Few fits of which one is far off from the others, as of a small group, are no sign that none will be farther off.
-    """
-    return max(*fits, float(np.mean(fits) + _DEVIATIONS * np.std(fits, ddof=1))) if np.isfinite(fits).all() else math.inf
 
 
 def _typical(attempts: Sequence[AttemptResult], index: int) -> float:
@@ -332,10 +322,9 @@ def _settled(
     def above(reached: float) -> float:
         return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
 
-    reached = reached_by(fits)
-    threshold = above(max(reached, yardstick.perfect))
+    threshold = above(max(*fits, yardstick.perfect))
     if draft.asks == "pairs" and yardstick.independent <= threshold:
-        threshold = above(reached)
+        threshold = above(max(fits))
     seen = (
         f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
         f"this draft, {_shown(yardstick.independent)} if columns were independent"

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, ValidationError
+from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
 from synthrelease.errors import InputError
 from synthrelease.published.checksums import sha256
@@ -39,6 +39,19 @@ class CommittedCriterionPart(Part):
     epsilon_exact: ExactText
 
 
+class CommittedYearsPart(Part):
+    """A plan over years, as release.json has it (`series.years`), and the year that the rest of the commitment is about."""
+
+    first: int
+    year: int
+    records_in_year: int
+    records_in_all: int
+    epsilons_exact: list[ExactText]
+    delta_exact: ExactText
+    fallbacks: int
+    fallback_epsilon_exact: ExactText
+
+
 class CommitmentPart(Part):
     """All of it.
 
@@ -48,6 +61,8 @@ class CommitmentPart(Part):
     program : the version of synthrelease.
     ledger : null where none was named.
     charges, selection, criteria : the planned law.
+    years : the plan over years, for all of them; specification, program, charges and selection are those of its `year`, names,
+        kinds and thresholds of criteria those of every year. Absent without a plan.
     """
 
     commitment: Literal[1]
@@ -58,6 +73,11 @@ class CommitmentPart(Part):
     charges: ChargePart
     selection: SelectionPart
     criteria: list[CommittedCriterionPart]
+    years: CommittedYearsPart | None = None
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        return {name: value for name, value in dump(self).items() if name != "years" or value is not None}
 
     def dumped(self) -> bytes:
         """The file, in the one way that has this digest."""

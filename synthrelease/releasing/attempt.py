@@ -109,7 +109,7 @@ def generate(
         plausibility=spec.synthetic.merge(transformation),
         prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
         ordered=transformation.ordered,
-        linked=transformation.linked,
+        linked=spec.schema.linked,
     )
     shared = prepared.measured
     if shared is not None:

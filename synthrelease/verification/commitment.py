@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from synthrelease.published.commitment import CommitmentPart, read_commitment
 from synthrelease.published.document import ReleaseDocument
@@ -27,6 +28,18 @@ def committed(document: ReleaseDocument, path: Path) -> Check:
 
 
 def _problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
+    said: Any = document.parts.get("series")
+    stated = None if said is None or said.years is None else said.years.model_dump()
+    if part.years is not None:
+        plan = part.years.model_dump(exclude={"year"})
+        if stated is None or any(stated[name] != value for name, value in plan.items()):
+            yield "series: expected the plan over years, and not that"
+        elif stated["year"] != part.years.year or stated["again"]:  # another year: its own specification and program
+            if [(one.name, one.kind, one.threshold) for one in document.criteria] != [
+                (one.name, one.kind, one.threshold) for one in part.criteria
+            ]:
+                yield "criteria: expected the names, kinds and thresholds"
+            return
     if document.specification != part.specification:
         yield f"specification: expected {part.specification[:16]}..., that"
     program = document.versions.get("synthrelease", document.written_by)
@@ -36,6 +49,6 @@ def _problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
         yield "charges: expected those"
     if document.selection != part.selection:
         yield "selection: expected that"
-    stated = [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]
-    if stated != [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]:
+    figures = [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]
+    if figures != [(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]:
         yield "criteria: expected the names, kinds, thresholds and epsilons"

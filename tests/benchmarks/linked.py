@@ -209,7 +209,7 @@ def main() -> None:
     background = Background(
         plausibility=spec.synthetic.merge(transformation),
         ordered=transformation.ordered,
-        linked=None if options.apart else transformation.linked,
+        linked=None if options.apart else linked,
     )
     for family, epsilon in product(options.families, options.epsilon):
         one = GENERATORS[family].model_validate({})

@@ -26,6 +26,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.ingest import read_public
+from synthrelease.estimates.trends import trend
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.release import release
 from synthrelease.resources import resource
@@ -164,7 +165,52 @@ def read(folder: Path) -> list[Year]:
 
 
 def report(folder: Path) -> None:
-    sys.stdout.write(f"{len(read(folder))}\n")
+    """Success, errors of shares and of their changes, and how often intervals held them; Markdown."""
+    found = read(folder)
+    whole = {number for number in {one.series for one in found} if sum(one.series == number for one in found) == 2 * len(YEARS)}
+    found = [one for one in found if one.series in whole]
+    table = {(one.series, one.year, one.plan): one for one in found}
+    lines = [f"{len(whole)} series; {sum(one.seconds for one in found):.0f} processor seconds for the releases.", ""]
+    lines += ["| plan | " + " | ".join(map(str, YEARS)) + " | all |", "|---|" + "---|" * (len(YEARS) + 1)]
+    for plan in ("series", "alone"):
+        made = [sum(table[number, year, plan].rows is not None for number in whole) for year in YEARS]
+        lines.append(f"| {plan} | " + " | ".join(f"{one}" for one in made) + f" | {sum(made)} of {len(whole) * len(YEARS)} |")
+    lines += ["", "| share | plan | level: rows | level: estimate | change: rows | change: estimate | held | width |"]
+    lines += ["|" + "---|" * 8]
+    for name in (*SHARES, *PAIRS):
+        for plan in ("series", "alone"):
+            lines.append(f"| {name} | {plan} | " + " | ".join(_figures(table, whole, name, plan)) + " |")
+    sys.stdout.write("\n".join(lines) + "\n")
+
+
+def _figures(table: dict[tuple[int, int, str], Year], whole: set[int], name: str, plan: str) -> list[str]:
+    """Mean absolute errors in percentage points, of levels and of changes to the year before, and the intervals of changes."""
+    rows, levels, moved, changes, held, widths = ([] for _ in range(6))
+    for number in sorted(whole):
+        years = [one for year in YEARS if (one := table[number, year, plan]).published is not None]
+        rows += [abs(one.rows[name] - one.truth[name]) for one in years if one.rows is not None]
+        for before, after in zip(years, years[1:], strict=False):
+            true = after.truth[name] - before.truth[name]
+            if before.rows is not None and after.rows is not None:
+                moved.append(abs(after.rows[name] - before.rows[name] - true))
+        if name not in QUESTIONS or len(years) < 2:
+            continue
+        named = [replace(one.published, folder=Path(str(one.year))) for one in years if one.published is not None]
+        told = trend(named, QUESTIONS[name])
+        levels += [
+            abs((term.estimate or 0) - one.truth[name]) for term, one in zip(told.terms[: len(years)], years, strict=True)
+        ]
+        for term, before, after in zip(told.contrasts[: len(years) - 1], years, years[1:], strict=False):
+            true, low, high = after.truth[name] - before.truth[name], term.low or 0.0, term.high or 0.0
+            changes.append(abs((term.estimate or 0) - true))
+            held.append(low <= true <= high)
+            widths.append(high - low)
+
+    def mean(errors: list[float]) -> str:
+        return f"{100 * float(np.mean(errors)):.3f}" if errors else "-"
+
+    share = f"{sum(held)} of {len(held)} ({np.mean(held):.1%})" if held else "-"
+    return [mean(rows), mean(levels), mean(moved), mean(changes), share, mean(widths)]
 
 
 if __name__ == "__main__":

@@ -84,7 +84,7 @@ def test_the_most_exact_level_has_the_weights_of_the_inverse_variances() -> None
 
 def test_a_change_within_noise_is_said_to_be_so() -> None:
     random = np.random.default_rng(4)
-    found = trend([year("2021", TABLE, Fraction(1), random), year("2022", rows(3000, 9), Fraction(1), random)], "share c == 1")
+    found = trend([year("2021", TABLE, Fraction(1), random), year("2022", TABLE, Fraction(1), random)], "share c == 1")
     [term] = found.contrasts
     assert found.within_noise(term)
     assert "percentage points (within noise)" in str(found)
@@ -99,7 +99,7 @@ def test_a_change_within_noise_is_said_to_be_so() -> None:
     [
         ("slope b on a", "2021: 'slope b on a': expected a share, mean or median in several releases"),
         ("share c == 1: a >= 1 against < 1", "2021: .*found another question"),
-        ("share c == 7", "2021: "),
+        ("share q == 7", "2021: .*q"),
     ],
 )
 def test_what_has_no_trend_is_refused_with_the_name_of_the_release(question: str, told: str) -> None:
@@ -113,9 +113,9 @@ def test_releases_of_one_name_or_of_other_bins_are_refused() -> None:
     with pytest.raises(InputError, match="at least two releases"):
         trend([year("2021", TABLE)], "share c == 1")
     other = year("2022", LATER)
-    columns = tuple(replace(one, labels=("0", "1 or 2")) if one.name == "a" else one for one in other.schema)
-    renamed = replace(other, schema=tuple(replace(one, upper=(1.0, 9.0, 99.0)) if one.name == "a" else one for one in columns))
-    with pytest.raises(InputError):
+    shifted = [replace(one, upper=tuple(end + 1 for end in one.upper)) if one.name == "a" else one for one in other.schema]
+    renamed = replace(other, schema=tuple(shifted))
+    with pytest.raises(InputError, match="2022: expected the bins of a that 2021 has"):
         trend([year("2021", TABLE), renamed], "share c == 1 by a")
 
 

@@ -24,10 +24,8 @@ from synthrelease.specification.spec import load_spec, read_specification
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.verification.stated import _same
 from synthrelease.verification.verify import verify_bundle
-from tests.conftest import ROOT
+from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.helpers.tiny import MEASURED, write_config, write_data
-
-CONFIGS = sorted(path for path in (ROOT / "configs").glob("*.toml"))
 
 
 def settings(value: Any) -> Any:

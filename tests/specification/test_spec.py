@@ -14,9 +14,8 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import BudgetError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.conftest import ROOT
-
-CONFIGS = sorted((ROOT / "configs").glob("*.toml"))
 
 
 @pytest.fixture(scope="module")

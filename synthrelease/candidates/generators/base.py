@@ -45,7 +45,7 @@ class Background:
     prior : a public table over the layout, where the generator names one.
     ordered : per column, how many of its first bins are in order, so that neighbours may be put together; 0 where none are, and
         for all columns where it is empty.
-    linked : how rows are roots with their members, where the slots of a column have the same bins.
+    linked : how rows are roots with their members, all slots of a column in the same bins; None where they are not.
     """
 
     plausibility: Plausibility

@@ -106,7 +106,7 @@ class JunctionTree:
 
 
 def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
-    """To which other cliques each is linked in the tree of them all that shares most columns along its links (Kruskal 1956)."""
+    """To which other cliques each is linked in the tree of them all that shares most columns along its links."""
     sets = list(map(frozenset, cliques))
     tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
     for one, other in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):

@@ -1,0 +1,223 @@
+"""A release of a plan over years: what it says, what is checked of it, and what is refused before anything is spent."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.years import Horizon, YearOfSeries
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.commitment import commitment
+from synthrelease.bundle.folder import _sealed
+from synthrelease.cli import app
+from synthrelease.errors import BudgetError, SpecError
+from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.parts.series.building import Series, promise_text
+from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
+from synthrelease.parts.series.summing import paid_so_far
+from synthrelease.publish import ReleaseRequest, check_before_spending, publish
+from synthrelease.published.document import read_strictly
+from synthrelease.releasing.release import Release, release
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.verify import verify_files
+from tests.helpers.cards import rich_bundle
+from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config, write_data
+
+pytestmark = pytest.mark.slow
+
+PLAN = Horizon(
+    first=2021,
+    epsilons=(Fraction(18), Fraction(18), Fraction(20)),
+    in_year=1,
+    in_all=2,
+    fallbacks=1,
+    fallback_epsilon=Fraction(19),
+)
+TABLE = """[series]
+name = "Coins"
+years = 3
+first = 2021
+epsilon = [18, 18, 20]
+records = 2
+fallbacks = 1
+fallback_epsilon = 19
+"""
+LAST = "stop_probability = 0.001\n"
+
+
+def configured(folder: Path, more: str, table: str = TABLE) -> Path:
+    return write_config(folder, {LAST: f"{LAST}\n{table}{more}", **NOT_PROMISED})
+
+
+def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> Path:
+    series = Series(name="Coins", earlier=earlier, year=YearOfSeries(horizon=PLAN, year=year, again=again))
+    return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory: pytest.TempPathFactory) -> Release:
+    work = tmp_path_factory.mktemp("work")
+    made = release(load_spec(write_config(work)), write_data(work))
+    assert made is not None
+    return made
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory, found: Release) -> tuple[Path, Path]:
+    """The first and the third year; of the second nothing was released."""
+    base = tmp_path_factory.mktemp("years")
+    first = bundle_of(found, base / "2021", 2021)
+    return first, bundle_of(found, base / "2023", 2023, ((first / "release.json").read_bytes(),))
+
+
+def years_of(folder: Path) -> YearsPart:
+    part = read_strictly((folder / "release.json").read_bytes()).part(SeriesPart)
+    assert part is not None
+    assert part.years is not None
+    return part.years
+
+
+def problems(report: Any) -> str:
+    return "\n".join(problem for check in report.checks for problem in check.problems)
+
+
+def test_a_release_says_what_is_promised_and_what_is_paid(folders: tuple[Path, Path]) -> None:
+    first, third = map(years_of, folders)
+    assert first.horizon == third.horizon == PLAN
+    assert Fraction(first.promised_epsilon_exact) == 20 + 19 + 18  # two records in the dearest years, a second release in one
+    assert Fraction(first.paid_epsilon_exact) == EPSILON
+    assert Fraction(third.paid_epsilon_exact) == EPSILON + 18  # a year without a release counts as planned
+    text = re.sub(r"\s+", " ", (folders[1] / "README.html").read_text(encoding="utf-8"))
+    assert "2023 is year 3 of 3 (2021 to 2023)" in text
+    assert "a person is promised epsilon = 57, where a person has at most 1 records in a year and 2 in all years" in text
+    assert "this is the last year of the plan" in text
+    given = [(folders[0], {path.name: path.read_bytes() for path in folders[0].iterdir()})]
+    report = verify_files({path.name: path.read_bytes() for path in folders[1].iterdir()}, earlier=given)
+    assert problems(report) == ""
+    assert "epsilon 57 promised over 3 years" in next(check.found for check in report.checks if check.name == "series")
+
+
+def test_paid_so_far_counts_a_failed_first_release_and_errata_once(found: Release) -> None:
+    document = read_strictly(rich_bundle()["release.json"])
+    own = Fraction(document.guarantee.epsilon_exact)
+
+    def part(digest: str, year: int, epsilon: str, corrects: str | None = None, again: bool = False) -> EarlierPart:
+        costs = {"epsilon_exact": epsilon, "delta_exact": "0", "person_epsilon_exact": epsilon, "person_delta_exact": "0"}
+        said = {"title": "Coins", "version": "1", "published": "2026-01-01", "changed": []}
+        return EarlierPart(digest=digest, corrects=corrects, year=year, again=again or None, **costs, **said)  # type: ignore[arg-type]
+
+    def paid(earlier: list[EarlierPart], year: int, again: bool = False) -> Fraction:
+        every = replace(PLAN, in_all=3)
+        return paid_so_far(YearOfSeries(horizon=every, year=year, again=again), earlier, document).epsilon
+
+    assert paid([], 2021) == own
+    assert paid([], 2021, again=True) == own + 18
+    assert paid([part("a", 2021, "7"), part("b", 2021, "7", corrects="a")], 2022) == own + 7
+    assert paid([part("b", 2021, "7", corrects="a")], 2022) == own + 7
+    assert paid([part("a", 2021, "7", again=True)], 2022) == own + 7 + 18
+    assert paid([], 2023) == own + 18 + 18
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("promised_epsilon_exact", "20"),
+        ("paid_epsilon_exact", "1"),
+        ("records_in_all", 1),
+        ("fallbacks", 0),
+        ("year", 2021),
+        ("year", 2024),
+        ("records_in_year", 2),
+        ("epsilons_exact", ["18", "18", "1"]),
+    ],
+)
+def test_what_does_not_follow_from_the_plan_is_found(folders: tuple[Path, Path], field: str, value: object) -> None:
+    files = {path.name: path.read_bytes() for path in folders[1].iterdir() if path.name != "SHA256SUMS"}
+    tables = json.loads(files["release.json"])
+    tables["series"]["years"][field] = value
+    files["release.json"] = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
+    assert "release.json: series: years: expected" in problems(verify_files(_sealed(files, None)))
+
+
+def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folders: tuple[Path, Path]) -> None:
+    def told(more: str, table: str = TABLE) -> str:
+        with pytest.raises(SpecError) as error:
+            load_spec(configured(tmp_path, more, table))
+        return str(error.value)
+
+    earlier = f'earlier = ["{folders[0]}/release.json"]\n'
+    assert "year must be one of the plan, 2021 to 2023, found 2024" in told("year = 2024\n")
+    assert "a plan over years needs year" in told("")
+    assert "years must" in told("", "[series]\nname = 'C'\nyears = 'many'\n") or "years" in told(
+        "", "[series]\nname = 'C'\nyears = 'x'\n"
+    )
+    assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
+    assert "fallbacks and fallback_epsilon need each other" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
+    assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
+    other = "a release of the series 'Coins' with the same plan over years"
+    assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
+    (tmp_path / "plain.json").write_bytes(rich_bundle()["release.json"])
+    assert other in told('year = 2022\nearlier = ["plain.json"]\n')
+    assert load_spec(configured(tmp_path, "year = 2022\n" + earlier)).year == YearOfSeries(horizon=PLAN, year=2022)
+
+
+def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
+    """By the commands: the plan is noted once, each year is released once, and a year that cannot be paid is refused."""
+    config, data, ledger = configured(tmp_path, "year = 2021\n"), write_data(tmp_path), tmp_path / "coins.ledger"
+    request = ReleaseRequest(config=config, data=data, out=tmp_path / "2021", ledger=ledger)
+    with pytest.raises(BudgetError, match="name it .--ledger FILE"):
+        check_before_spending(load_spec(config), replace(request, ledger=None))
+    open_ledger(ledger, "Coins", 57)
+    with pytest.raises(BudgetError, match="to note a plan over years"):
+        check_before_spending(load_spec(config), request)
+    run = CliRunner()
+    noted = run.invoke(app, ["ledger", "years", str(ledger), "--config", str(config)])
+    assert noted.exit_code == 0, noted.output
+    assert "Years left: 2021" in noted.output
+    published = publish(request)
+    assert published is not None
+    assert load_ledger(ledger).statement().entries[-1].notes.year == 2021
+    with pytest.raises(BudgetError, match="has a release of 2021 already"):
+        publish(replace(request, out=tmp_path / "again"))
+    shown = re.sub(r"\s+", " ", run.invoke(app, ["ledger", "show", str(ledger)]).output)
+    assert "Years left: 2022 (epsilon 18), 2023 (epsilon 20). Second releases of a year left: 1" in shown
+    dear = configured(tmp_path, "year = 2022\n", TABLE.replace("[18, 18, 20]", "[18, 17, 20]"))
+    with pytest.raises(SpecError, match="a release of 2022 that costs epsilon = 17 at most, as planned"):
+        check_before_spending(load_spec(dear), replace(request, out=tmp_path / "2022"))
+
+
+def test_a_commitment_to_a_series_holds_for_every_year(tmp_path: Path, folders: tuple[Path, Path], found: Release) -> None:
+    series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=2021))
+    made = commitment(replace(found.spec, parts={"series": series}))
+    assert made.years is not None
+    assert b'"years"' not in commitment(found.spec).dumped()
+
+    def problems_of(part: Any, folder: Path) -> str:
+        (tmp_path / "c.json").write_bytes(part.dumped())
+        files = {path.name: path.read_bytes() for path in folder.iterdir()}
+        return problems(verify_files(files, commitment=tmp_path / "c.json"))
+
+    assert [problems_of(made, folder) for folder in folders] == ["", ""]
+    other_program = made.model_copy(update={"program": "9.9"})
+    assert "versions" in problems_of(other_program, folders[0])
+    assert problems_of(other_program, folders[1]) == ""
+    cheaper = made.model_copy(update={"years": made.years.model_copy(update={"records_in_all": 1})})
+    assert "series: expected the plan over years" in problems_of(cheaper, folders[1])
+    first = made.criteria[0].model_copy(update={"threshold": 0.1})
+    milder = made.model_copy(update={"criteria": [first, *made.criteria[1:]]})
+    assert "criteria: expected the names, kinds and thresholds" in problems_of(milder, folders[1])
+
+
+def test_the_promise_in_words() -> None:
+    text = promise_text(YearOfSeries(horizon=replace(PLAN, in_all=1, fallbacks=0, fallback_epsilon=Fraction(0)), year=2022))
+    assert text.startswith("Years: 2022 is year 2 of 3 (2021 to 2023). Over all of them a person is promised epsilon = 20, ")
+    assert "each record is in one year and of somebody else" in text
+    assert PLAN.promise == Loss(Fraction(57), Fraction(0))
