@@ -64,7 +64,8 @@ OF_SPENDING = (
         old=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
             "expect_head=request.expect_head, domain=spec.exact_domain, piece=None if piece is None else piece.rule.piece, "
-            "split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register))"
+            "split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register), "
+            "year=spec.year)"
         ),
         new=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
@@ -276,8 +277,8 @@ OF_SPENDING = (
         name="ledger: the hash does not cover the domain",
         breaks="a domain can be edited",
         place="ledger.entries:Entry.after",
-        old="[head.hash, number, started, what, to_text(epsilon), to_text(delta), *noted]",
-        new="[head.hash, number, started, what, to_text(epsilon), to_text(delta)]",
+        old='[head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
+        new="[head.hash, number, started, what, to_text(epsilon), to_text(delta), notes.text]",
         tests=(OF_LEDGER,),
     ),
     Mutation(

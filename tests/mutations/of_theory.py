@@ -423,9 +423,9 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: smallest separators",
         breaks="the model is not the one that matches the measurements",
-        place="candidates.generators.junction_tree:JunctionTree.of",
-        old="nx.maximum_spanning_tree",
-        new="nx.minimum_spanning_tree",
+        place="candidates.generators.junction_tree:_spanning_tree",
+        old="-len(sets[pair[0]] & sets[pair[1]])",
+        new="len(sets[pair[0]] & sets[pair[1]])",
         tests=(TREE,),
     ),
     Mutation(
@@ -808,7 +808,7 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_SpecBuilder.build",
+        place="specification.spec:_digest_of",
         old="Source.of(path).digest()",
         new="name",
         tests=(LOW,),
