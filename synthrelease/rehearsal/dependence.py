@@ -195,13 +195,12 @@ class _Sharing:
 
 
 def weight_of(columns: Columns, sizes: Sequence[int]) -> Fraction:
-    """Of a table in a budget: about the root of its cells; of D columns those of a single one count (D - 1) / 2 times.
+    """Of a table in a budget: the root of its cells, to two digits; of D columns those of a single one count (D - 1) / 2 times.
 
     In equal shares a table of two cells costs as much as one of a thousand, each of which gets its noise. With Laplace noise
     the root makes the sum of the noise of all cells least; with Gaussian noise the power 2/3 would, and keeps no more. What a
     single column is off by, all its D - 1 pairs are, each of which has two columns. Where most columns are nearly always the
-    same, that is most of what a release is off by. Weights are powers of two, so that there are few laws of noise: an interval
-    from measurements with fifteen takes ten times as long as from those with one.
+    same, that is most of what a release is off by.
 
     Parameters
     ----------
@@ -209,7 +208,7 @@ def weight_of(columns: Columns, sizes: Sequence[int]) -> Fraction:
     """
     cells = math.prod(sizes[column] for column in columns)
     counted = cells * max(1.0, (len(sizes) - 1) / 2) if len(columns) == 1 else cells
-    return Fraction(2 ** max(0, round(math.log2(counted) / 2)))
+    return Fraction(f"{math.sqrt(counted):.1e}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -167,7 +167,7 @@ def test_a_purse_is_shared_by_the_root_of_cells_and_squares_leave_less_noise() -
     assert gaussian.noise(Fraction(1, 5)).scale == pytest.approx((5 * 20) ** 0.5)  # squared change 2 = 2 (rho / 5) variance
     assert pure(2).noise(Fraction(1, 5)).scale == 5.0
     sizes = (2, 20, 20, 31, 41)
-    assert [float(weight_of(columns, sizes)) for columns in ((0, 2), (1, 2), (3, 4), (0,))] == [8, 16, 32, 2]
+    assert [float(weight_of(columns, sizes)) for columns in ((0, 2), (1, 2), (3, 4), (0,))] == [6.3, 20, 36, 2]
     tables = [(cells, weight_of(columns, sizes)) for cells, columns in ((4, (0,)), (40, (0, 1)), (400, (1, 2)))]
     for purse in (gaussian, pure(2)):
         whole = sum(weight for _, weight in tables)
