@@ -214,7 +214,7 @@ def test_a_dry_run_and_a_rehearsal_divide_public_rows(tmp_path: Path) -> None:
     world = spec.space[0].transformation.schema.layout
     public = World.__new__(World)  # only its way of making a private table is needed
     public.layout = world
-    rows = public.private([code for code in range(12) for _ in range(30)], ())
+    rows = public.private([code for code in range(8) for _ in range(45)], ())
     found = [run_attempts(spec, rows, {}, 1, [(0, number)], Fraction(10))[0] for number in (0, 1, 0)]
     assert found[0].figures == found[2].figures != found[1].figures
     assert all(result.sensitivities[0] == pytest.approx(1 / 144) for result in found)  # the scored piece of 360
