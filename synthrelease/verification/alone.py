@@ -100,7 +100,8 @@ def _document(files: Files) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
+        reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
+        return Check(name=name, problems=(f"{name}: {error}{reads}",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
