@@ -49,6 +49,8 @@ def test_what_the_sheet_expects_of_plan_is_what_plan_prints(
     _, said = said_by(monkeypatch, capsys, "plan", str(folder / "specification.json"))
     printed = re.sub(r"[│├└─]+", "", said)
     [block] = re.findall(r"of the plan:\n\n```\n(.*?)\n```", (folder / NAME).read_text(), re.DOTALL)
+    charges = json.dumps(json.loads((folder / "release.json").read_bytes())["charges"])
+    assert len(block.split("\n")) == charges.count('"because"')  # every node of the tree
     at = 0
     for line in block.split("\n"):
         at = " ".join(printed.split()).find(" ".join(line.split()), at)
