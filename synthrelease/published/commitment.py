@@ -13,12 +13,14 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, Unexpected
 from synthrelease.published.checksums import sha256
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import SelectionPart
+from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
 
+FORMAT: Literal[1] = 1
 MAX_BYTES = 10_000_000
 
 
@@ -100,9 +102,12 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     found = ""
     try:
         content = path.read_bytes()[: MAX_BYTES + 1]
+        check_format(content, (FORMAT,))
         return CommitmentPart.model_validate_json(content), sha256(content)
     except OSError as error:
         found = f"a file that cannot be read ({error.strerror})"
+    except Unexpected as error:
+        raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         found = f"a mistake: {first['msg'].lower()} at {'.'.join(map(str, first['loc'])) or 'the whole'}"

@@ -80,7 +80,7 @@ def test_the_release_verifies_and_says_what_its_bounds_are(bundle: Path) -> None
     report = verify_bundle(bundle)
     assert report.passed, [check.problems for check in report.checks]
     document = read_strictly((bundle / "release.json").read_bytes())
-    assert document.format == 5
+    assert document.format == 1
     assert document.selection.bounds is not None
     assert (document.selection.bounds.risk_exact, document.selection.bounds.transformations) == ("1/100", 2)
     interval = document.criteria[0].interval

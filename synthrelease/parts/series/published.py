@@ -124,6 +124,11 @@ class SeriesPart(Part):
         return {name: value for name, value in dump(self).items() if name != "years" or value is not None}
 
     @property
+    def beyond(self) -> str:
+        """Other releases."""
+        return "that there are no releases of the same register but those that are named"
+
+    @property
     def several_releases(self) -> bool:
         """Earlier ones are named."""
         return bool(self.earlier)

@@ -21,10 +21,6 @@ from synthrelease.verification.part import KnownFiles, Verifying
 class SeriesVerifying(Verifying[object, SeriesPart]):
     """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
 
-    def beyond(self, part: SeriesPart) -> str:
-        """Other releases."""
-        return "that there are no releases of the same register but those that are named"
-
     def found(self, part: SeriesPart, known: KnownFiles) -> str:
         """The sum, and how many of the releases were looked at."""
         looked = f"{len(known.earlier)} of {len(part.earlier) + (part.corrects is not None)} other releases looked at"
