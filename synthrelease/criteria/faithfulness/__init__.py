@@ -70,7 +70,7 @@ class Faithfulness(Criterion):
     """
 
     counts_rows: ClassVar[bool] = True
-    no_offender: ClassVar[str] = "A largest matching is not unique: which rows stay without a partner is a matter of choice."
+    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
     no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
     kind: Literal["faithfulness"]
     exact: tuple[str, ...] = ()
