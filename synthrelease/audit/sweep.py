@@ -98,7 +98,9 @@ class Households:
     roots: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
 
-    def sweep(self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True) -> Sweep:
+    def sweep(
+        self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True, attained: int = 1
+    ) -> Sweep:
         """A `Sweep` of a criterion of members: every replaced root."""
         places = range(1, self.most + 1)
         in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
@@ -108,6 +110,7 @@ class Households:
             criteria=(criterion(kind, of=of, **settings),),
             missing=tuple(in_slots),
             tight=tight,
+            attained=attained,
             reference=figures_of_members,
             linked=Linked(
                 key="k",

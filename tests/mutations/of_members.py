@@ -119,6 +119,17 @@ OF_MEMBERS = (
         core=True,
     ),
     Mutation(
+        name="members: columns that read alike but for values outside of them are one",
+        breaks="a value is clipped where its column says that its root is left out",
+        place="enclave.linked_rows:_read_alike",
+        old='replace(one, name="", description="", alternatives={})',
+        new='replace(one, name="", description="", alternatives={}, outside=other.outside)',
+        tests=(
+            "tests/enclave/test_linked_hostile.py"
+            "::test_two_columns_of_members_that_read_one_column_of_the_file_keep_their_own_rules",
+        ),
+    ),
+    Mutation(
         name="members: those beyond the cap in the order of the file",
         breaks="which members are released depends on how the file was sorted",
         place="enclave.linked_rows:_members",
