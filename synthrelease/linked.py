@@ -152,9 +152,16 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
     def named(match: re.Match[str]) -> str:
         prefix = next((each for each in (FIRST, OTHER) if match[0].startswith(each)), "")
         name, point, level = match[0].removeprefix(prefix).partition(".")
-        return f"{slot_name(name, places[prefix])}{point}{level}" if name in names else match[0]
+        if name not in names or is_count(match):
+            return match[0]
+        return f"{slot_name(name, places[prefix])}{point}{level}"
 
     return NAME_OR_TEXT.sub(named, text)
+
+
+def is_count(match: re.Match[str]) -> bool:
+    """Whether a name in a condition is that of counting, and of no column."""
+    return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:

@@ -11,6 +11,12 @@ BUNDLE = "tests/parts/test_members.py"
 RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
 TWO = (f"{BUNDLE}::test_a_rule_for_two_members_is_about_every_two",)
 
+COUNTED = "tests/parts/test_members_rules.py"
+COUNTS = (
+    f"{COUNTED}::test_the_roots_that_are_kept_are_those_whose_lists_of_members_break_no_rule",
+    f"{COUNTED}::test_what_is_said_of_fewer_members_is_not_said_of_a_root_that_may_have_more",
+)
+
 CRITERIA = "tests/criteria/test_members.py"
 ROOT_IS_REPLACED = (
     "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
@@ -90,6 +96,55 @@ OF_MEMBERS = (
         old='frozenset(found.never.split(" and ")) if not words_of(rule) & {"or", "not"} else frozenset([found.never])',
         new="frozenset([str(sorted((place, other or 0)))])",
         tests=TWO,
+    ),
+    Mutation(
+        name="members: slots that no member fills are counted",
+        breaks="a rule about how many members are not something is true of small households",
+        place="parts.members.wide:_counted",
+        old="place > table.least",
+        new="False",
+        tests=COUNTS,
+    ),
+    Mutation(
+        name="members: an equation is asked of families that the cap cut",
+        breaks="every large household is left out",
+        place="parts.members.wide:_counted",
+        old='against is None or table.more == "drop"',
+        new="True",
+        tests=COUNTS,
+    ),
+    Mutation(
+        name="members: the first one is counted among the others",
+        breaks="a rule about the others is one about everybody",
+        place="parts.members.wide:_counted",
+        old="2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1",
+        new="1",
+        tests=(f"{COUNTED}::test_the_first_member_is_not_counted_among_the_others",),
+    ),
+    Mutation(
+        name="rules of records: a coarse bin is what some value in it is",
+        breaks="released rows are left out that a household of the file may be",
+        place="domain.truth:RecordRule.merge",
+        old="np.ones(transformation.layout.sizes[place], dtype=bool)",
+        new="np.zeros(transformation.layout.sizes[place], dtype=bool)",
+        also=(("domain.truth:RecordRule.merge", "np.logical_and.at", "np.logical_or.at"),),
+        tests=("tests/domain/test_truth.py",),
+    ),
+    Mutation(
+        name="rules of records: released rows are not asked",
+        breaks="a rule that counts holds for the private file alone",
+        place="domain.plausibility:Plausibility.merge",
+        old="tuple(rule.merge(transformation) for rule in self.records)",
+        new="()",
+        tests=("tests/domain/test_truth.py", f"{COUNTED}::test_a_whole_release_of_300_households_breaks_none_of_them"),
+    ),
+    Mutation(
+        name="rules of records: public filling rows break them",
+        breaks="rows that no root can have",
+        place="enclave.resizing:FillerRows.__init__",
+        old="if raw.records:",
+        new="if False:",
+        tests=(f"{COUNTED}::test_public_filling_rows_follow_the_rules",),
     ),
     Mutation(
         name="members: a key with two roots is kept",
