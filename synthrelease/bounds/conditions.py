@@ -18,6 +18,7 @@ import numpy as np
 from synthrelease.domain.axes import spread_out
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.rules import (
+    HOLDS,
     IS_MISSING,
     All,
     Any,
@@ -39,11 +40,6 @@ MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
 """(n_present,) bins of values in which a comparison is surely true, and in which it is possibly true."""
-
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-}  # fmt: skip
 
 
 class AskedOf(Protocol):
@@ -143,6 +139,8 @@ def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, 
             more = _evaluate(part, columns, read)
             surely, possibly = combine(surely, more[0]), combine(possibly, more[1])
         return surely, possibly
+    if not isinstance(rule, Comparison):
+        raise TypeError("a question neither counts nor compares columns")
     axis = [column.name for column in columns].index(rule.column)
     view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
     shape = [len(column.labels) for column in columns]
@@ -193,7 +191,7 @@ def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
     """Whether a numeric comparison is true for one value of the bin."""
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
-    return _COMPARE[part.operator](value, float(part.value))
+    return HOLDS[part.operator](value, float(part.value))
 
 
 def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
