@@ -32,7 +32,7 @@ from synthrelease.domain.rules import (
     parse_rule,
 )
 from synthrelease.errors import InputError, cut, listing
-from synthrelease.linked import Linked
+from synthrelease.linked import NAME_OR_TEXT, Linked, slot_name
 
 LONGEST = 20_000
 """Characters of a question."""
@@ -95,6 +95,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
         rule = parse_rule(text, domains)
     except RuleError as error:
         problem = f"{cut(text, 200)!r}: {error}." + (f" Did you mean {error.suggestion!r}?" if error.suggestion else "")
+        problem += _of_all_members(text, release)
     else:
         parts = list(comparisons(rule))
         if len(parts) > MOST_COMPARISONS:
@@ -103,6 +104,18 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
             _refuse_cut(part, release.by_name[part.column], cut(text, 200))
         return Condition(text=text, rule=rule)
     raise InputError(problem)
+
+
+def _of_all_members(text: str, release: AskedOf) -> str:
+    """What to say of a condition that names a column of all members, which is one column for each of them."""
+    linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
+    if linked is None or not (named := sorted(words & (set(linked.names) - set(release.by_name)))):
+        return ""
+    first, last = (slot_name(named[0], place) for place in (1, linked.most))
+    return (
+        f" {named[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and medians "
+        "over all members are what `estimate` tells."
+    )
 
 
 def in_one_line(text: str) -> str:
