@@ -92,6 +92,7 @@ def specification(folder: Path, year: int, plan: str, before: Path | None) -> Re
     text = text.replace('"../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
     if before is not None:
         text = text.replace('"births-2019', f'"{before}')
+    text = text.replace(f"year = {YEARS[0] if first else YEARS[1]}\n", f"year = {year}\n")
     for old, new in ALONE.items() if plan == "alone" else ():
         text = text.replace(old, new)
     path = folder / f"{plan}-{year}.toml"

@@ -13,6 +13,7 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.years import PlanOfYearsPart
 
 
 def read(content: bytes) -> ReleaseDocument:
@@ -55,18 +56,11 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
 
 def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
     """The plan over years, with what a person paid so far at most."""
-    plan, promise = asked.horizon, asked.horizon.promise
+    promise = asked.horizon.promise
     paid = paid_so_far(asked, earlier, document)
     return YearsPart(
-        first=plan.first,
-        year=asked.year,
+        **PlanOfYearsPart.of_plan(asked).model_dump(),
         again=asked.again,
-        records_in_year=plan.in_year,
-        records_in_all=plan.in_all,
-        epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
-        delta_exact=str(plan.delta),
-        fallbacks=plan.fallbacks,
-        fallback_epsilon_exact=str(plan.fallback_epsilon),
         promised_epsilon_exact=str(promise.epsilon if promise else 0),
         promised_delta_exact=str(promise.delta if promise else 1),
         paid_epsilon_exact=str(paid.epsilon),
