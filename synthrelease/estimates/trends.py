@@ -76,25 +76,21 @@ def trend(
 
     Raises
     ------
-    InputError : as `estimate`, with the name of the release; for releases of the same name, or whose bins of the column after
-        "by" are others.
+    InputError : as `estimate`, with the name of the release; for releases of the same name or with the same noise, and where
+        the bins of a column make another question of the same words.
     """
     years = [_year(one, question, confidence) for one in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
         raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
     first = years[0]
-    if first.asked.by:
-        place = first.asked.parts[0].by
-        for year in years[1:]:
-            bins, others = (each.tables.release.by_name[place] for each in (first, year))
-            if (bins.labels, bins.lower, bins.upper, bins.categories) != (
-                others.labels,
-                others.lower,
-                others.upper,
-                others.categories,
-            ):
-                raise InputError(f"{year.name}: expected the bins of {place} that {first.name} has, found others.")
+    for place, year in enumerate(years[1:], 1):
+        _check_same_question(first, year)
+        for other in years[:place]:
+            if _same_noise(other, year):
+                raise InputError(
+                    f"{year.name}: expected noisy tables of its own, found those of {other.name}: a copy, or an erratum."
+                )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     terms = [replace(term, group=_named(year.name, term.group)) for year in years for term in year.told.terms]
     pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -143,6 +139,29 @@ def _year(release: PublishedRelease | str | Path, question: str, confidence: flo
     except InputError as error:
         problem = str(error)
     raise InputError(f"{name}: {problem}")
+
+
+def _check_same_question(first: _Year, year: _Year) -> None:
+    """Raises InputError where the same words ask for another number, since bins hold other values.
+
+    A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
+    condition a number is compared with the limits of bins; a category has to hold what it held.
+    """
+    asked = first.asked.parts[0]
+    for name in sorted(set().union(*(part.columns for part in first.asked.parts))):
+        one, other = (each.tables.release.by_name[name] for each in (first, year))
+        if one.unit != other.unit:
+            raise InputError(f"{year.name}: expected {name} in the unit {one.unit!r} of {first.name}, found {other.unit!r}.")
+        held = [dict(zip(column.labels, column.categories, strict=False)) for column in (one, other)]
+        same = [(column.labels, column.numbers, column.lower, column.upper, column.categories) for column in (one, other)]
+        whole = name in (asked.column, asked.by)
+        if (whole and same[0] != same[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
+            raise InputError(f"{year.name}: expected the bins of {name} that {first.name} has, found others.")
+
+
+def _same_noise(one: _Year, other: _Year) -> bool:
+    """Whether two releases have the very same noisy tables: then one of them tells nothing more."""
+    return [table.values.tolist() for table in one.tables.tables] == [table.values.tolist() for table in other.tables.tables]
 
 
 def _name(folder: Path) -> str:

@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import Horizon, YearOfSeries
+from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
@@ -147,6 +147,14 @@ def test_what_does_not_follow_from_the_plan_is_found(folders: tuple[Path, Path],
     assert "release.json: series: years: expected" in problems(verify_files(_sealed(files, None)))
 
 
+def test_a_release_without_the_plan_that_an_earlier_one_has_does_not_pass(folders: tuple[Path, Path]) -> None:
+    files = {path.name: path.read_bytes() for path in folders[1].iterdir() if path.name != "SHA256SUMS"}
+    tables = json.loads(files["release.json"])
+    del tables["series"]["years"]
+    files["release.json"] = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
+    assert "series: expected the plan over years that an earlier release has" in problems(verify_files(_sealed(files, None)))
+
+
 def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folders: tuple[Path, Path]) -> None:
     def told(more: str, table: str = TABLE) -> str:
         with pytest.raises(SpecError) as error:
@@ -156,9 +164,7 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folde
     earlier = f'earlier = ["{folders[0]}/release.json"]\n'
     assert "year must be one of the plan, 2021 to 2023, found 2024" in told("year = 2024\n")
     assert "a plan over years needs year" in told("")
-    assert "years must" in told("", "[series]\nname = 'C'\nyears = 'many'\n") or "years" in told(
-        "", "[series]\nname = 'C'\nyears = 'x'\n"
-    )
+    assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
     assert "fallbacks and fallback_epsilon need each other" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
     assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
@@ -166,7 +172,13 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folde
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
     (tmp_path / "plain.json").write_bytes(rich_bundle()["release.json"])
     assert other in told('year = 2022\nearlier = ["plain.json"]\n')
-    assert load_spec(configured(tmp_path, "year = 2022\n" + earlier)).year == YearOfSeries(horizon=PLAN, year=2022)
+    year = load_spec(configured(tmp_path, "year = 2022\n" + earlier)).year
+    named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
+    assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
+    without = "[series]\nname = 'Coins'\n"
+    assert "series.years: expected the plan over years that series.earlier[0] has; found none" in told(earlier, without)
+    sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
+    assert "population: expected no such table: of several releases" in told(f"year = 2021\n{sample}")
 
 
 def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:

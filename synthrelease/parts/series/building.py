@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import Horizon, YearOfSeries
+from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.published.document import read_leniently
@@ -47,9 +47,12 @@ class SeriesBuilding(Building[SeriesTable, Series]):
             problems.add("series.earlier", "each release once", "one that is named twice")
         corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
         year = None if table.years is None else _planned(table, around, problems)
+        named = [
+            _named(f"series.earlier[{place}]", content_of, table.name, year, problems)
+            for place, content_of in enumerate(earlier)
+        ]
         if year is not None:
-            for place, content_of in enumerate(earlier):
-                _check_earlier(f"series.earlier[{place}]", content_of, table.name, year, problems)
+            year = replace(year, named=tuple(one for one in named if one is not None))
         return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
     def year(self, value: Series) -> YearOfSeries | None:
@@ -98,19 +101,29 @@ def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> Ye
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
-def _check_earlier(where: str, content: bytes, name: str, year: YearOfSeries, problems: Problems) -> None:
-    """An earlier release is of the same plan, and of another year, unless it is an erratum."""
-    try:
-        said: Any = read_leniently(content).parts.get("series") if content else None
-    except Unexpected as error:
-        problems.add(where, "the file release.json of a release", str(error))
-        return
+def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
+    """Of an earlier release its year and what it cost; a problem where it is not of the same plan, or of this year."""
     if not content:
-        return
-    if said is None or said.years is None or said.name != name or said.years.horizon != year.horizon:
+        return None  # said already
+    try:
+        document = read_leniently(content)
+    except Unexpected as error:
+        if year is not None:  # otherwise said when the release is written beforehand
+            problems.add(where, "the file release.json of a release", str(error))
+        return None
+    said: Any = document.parts.get("series")
+    plan = None if said is None else said.years
+    if year is None:
+        if plan is not None:
+            problems.add("series.years", f"the plan over years that {where} has", "none")
+        return None
+    if plan is None or said.name != name or plan.horizon != year.horizon:
         problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
-    elif said.years.year == year.year:
+        return None
+    if plan.year == year.year:
         problems.add(where, f"a release of another year than {year.year}", "one of this year")
+    own = document.guarantee
+    return PaidYear(year=plan.year, again=plan.again, paid=Loss(Fraction(own.epsilon_exact), Fraction(own.delta_exact)))
 
 
 def promise_text(year: YearOfSeries) -> str:

@@ -92,8 +92,8 @@ class SeriesPart(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Earlier ones are named."""
-        return bool(self.earlier)
+        """Earlier ones are named, or others are planned."""
+        return bool(self.earlier) or self.years is not None
 
 
 PUBLISHED = SeriesPart
