@@ -33,24 +33,24 @@ class Series:
 class SeriesBuilding(Building[SeriesTable, Series]):
     def build(self, table: SeriesTable, around: Surroundings, problems: Problems) -> Series:
         """With the contents of the files that it names."""
+        places = {f"series.earlier[{place}]": named for place, named in enumerate(table.earlier)}
 
-        def content(named: str, place: str) -> bytes:
+        def content(named: str, place: str) -> bytes | None:
             try:
                 readable, what = "the file release.json of a release", "a file"
                 return regular_file(beside(around.file, named), ".json", MAX_BYTES, readable=readable, named=what)
             except Unexpected as error:
                 problems.add(place, error.expected, error.found or "another")
-                return b""
+                return None
 
-        earlier = tuple(content(named, f"series.earlier[{place}]") for place, named in enumerate(table.earlier))
+        found = {place: content(named, place) for place, named in places.items()}
+        there = {place: each for place, each in found.items() if each is not None}
+        earlier = tuple(there.values())
         if len(set(earlier)) != len(earlier):
             problems.add("series.earlier", "each release once", "one that is named twice")
         corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
         year = None if table.years is None else _planned(table, around, problems)
-        named = [
-            _named(f"series.earlier[{place}]", content_of, table.name, year, problems)
-            for place, content_of in enumerate(earlier)
-        ]
+        named = [_named(place, each, table.name, year, problems) for place, each in there.items()]
         if year is not None:
             year = replace(year, named=tuple(one for one in named if one is not None))
         return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
@@ -103,8 +103,6 @@ def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> Ye
 
 def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
     """Of an earlier release its year and what it cost; a problem where it is not of the same plan, or of this year."""
-    if not content:
-        return None  # said already
     try:
         document = read_leniently(content)
     except Unexpected as error:
