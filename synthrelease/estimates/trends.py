@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.bounds.same_question import other_meaning
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.estimates.answer import estimate
@@ -85,7 +86,8 @@ def trend(
         raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
     first = years[0]
     for place, year in enumerate(years[1:], 1):
-        _check_same_question(first, year)
+        if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
+            raise InputError(f"{year.name}: expected what {first.name} has: {expected}.")
         for other in years[:place]:
             if _same_noise(other, year):
                 raise InputError(
@@ -139,24 +141,6 @@ def _year(release: PublishedRelease | str | Path, question: str, confidence: flo
     except InputError as error:
         problem = str(error)
     raise InputError(f"{name}: {problem}")
-
-
-def _check_same_question(first: _Year, year: _Year) -> None:
-    """Raises InputError where the same words ask for another number, since bins hold other values.
-
-    A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
-    condition a number is compared with the limits of bins; a category has to hold what it held.
-    """
-    asked = first.asked.parts[0]
-    for name in sorted(set().union(*(part.columns for part in first.asked.parts))):
-        one, other = (each.tables.release.by_name[name] for each in (first, year))
-        if one.unit != other.unit:
-            raise InputError(f"{year.name}: expected {name} in the unit {one.unit!r} of {first.name}, found {other.unit!r}.")
-        held = [dict(zip(column.labels, column.categories, strict=False)) for column in (one, other)]
-        same = [(column.labels, column.numbers, column.lower, column.upper, column.categories) for column in (one, other)]
-        whole = name in (asked.column, asked.by)
-        if (whole and same[0] != same[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
-            raise InputError(f"{year.name}: expected the bins of {name} that {first.name} has, found others.")
 
 
 def _same_noise(one: _Year, other: _Year) -> bool:

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from fractions import Fraction
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from synthrelease.accounting.years import MOST_YEARS, Horizon, YearOfSeries
 from synthrelease.published.parts import ExactText, Part
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.years import Horizon, YearOfSeries
+
+MOST_YEARS = 100
+"""`accounting.years.MOST_YEARS`, which a reader need not load."""
 
 
 class PlanOfYearsPart(Part):
@@ -50,6 +55,8 @@ class PlanOfYearsPart(Part):
     @property
     def horizon(self) -> Horizon:
         """The plan."""
+        from synthrelease.accounting.years import Horizon
+
         return Horizon(
             first=self.first,
             epsilons=tuple(map(Fraction, self.epsilons_exact)),

@@ -117,12 +117,12 @@ def test_releases_of_one_name_or_of_other_bins_are_refused() -> None:
 @pytest.mark.parametrize(
     ("column", "others", "question", "told"),
     [
-        ("a", {"upper": (1.0, 2.0, 4.0)}, "share c == 1 by a", "the bins of a that 2021 has"),
-        ("b", {"numbers": (0.0, 1.0, 3.5)}, "mean b", "the bins of b that 2021 has"),
-        ("b", {"labels": ("0", "1", "2-4")}, "median b", "the bins of b that 2021 has"),
-        ("b", {"unit": "ounces"}, "share b >= 1", "b in the unit 'grams' of 2021, found 'ounces'"),
-        ("d", {"categories": (("x",), ("y", "z"))}, "share d == 'x'", "the bins of d that 2021 has"),
-        ("d", {"categories": (("x",), ("y", "z"))}, "mean b where d == 'x'", "the bins of d that 2021 has"),
+        ("a", {"upper": (1.0, 2.0, 4.0)}, "share c == 1 by a", "what 2021 has: the same bins of a, found others"),
+        ("b", {"numbers": (0.0, 1.0, 3.5)}, "mean b", "what 2021 has: the same bins of b, found others"),
+        ("b", {"labels": ("0", "1", "2-4")}, "median b", "what 2021 has: the same bins of b, found others"),
+        ("b", {"unit": "ounces"}, "share b >= 1", "what 2021 has: b in the unit 'grams', found 'ounces'"),
+        ("d", {"categories": (("x",), ("y", "z"))}, "share d == 'x'", "what 2021 has: the same bins of d, found others"),
+        ("d", {"categories": (("x",), ("y", "z"))}, "mean b where d == 'x'", "what 2021 has: the same bins of d, found others"),
     ],
 )
 def test_the_same_words_about_other_bins_are_another_question(

@@ -6,6 +6,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
+from synthrelease.published.estimates import IntendedEstimatePart
 from synthrelease.published.parts import ExactText, Part
 from synthrelease.published.years import PlanOfYearsPart
 
@@ -20,8 +21,10 @@ class EarlierPart(Part):
     person_epsilon_exact, person_delta_exact : what it cost for a person; null where it promised a person nothing.
     corrects : the digest of the release that it replaced, if it is an erratum, which spent nothing.
     changed : what is otherwise in this release, in bins and rules, one sentence each.
-    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced a release that released
-        nothing (absent where it did not).
+    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced one that
+        released nothing (absent where it did not).
+    estimated : of a plan over years, what it states of questions about columns whose bins are the same in this release; absent
+        where there is nothing.
     """
 
     title: str
@@ -36,10 +39,12 @@ class EarlierPart(Part):
     changed: list[str]
     year: int | None = None
     again: Literal[True] | None = None
+    estimated: list[IntendedEstimatePart] = []
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in ("year", "again") or value is not None}
+        absent = [name for name in ("year", "again", "estimated") if getattr(self, name) in (None, [])]
+        return {name: value for name, value in dump(self).items() if name not in absent}
 
 
 class CorrectedPart(Part):

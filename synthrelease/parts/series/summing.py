@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -13,7 +14,10 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.estimates import IntendedEstimatePart
 from synthrelease.published.years import PlanOfYearsPart
+
+_WORD = re.compile(r"\w+")
 
 
 def read(content: bytes) -> ReleaseDocument:
@@ -51,7 +55,26 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
         changed=list(changes(old, document)),
         year=None if said is None or said.years is None else said.years.year,
         again=True if said is not None and said.years is not None and said.years.again else None,
+        estimated=[] if said is None or said.years is None else list(_estimated(old, document)),
     )
+
+
+def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
+    """What an earlier release states of questions about columns whose bins are the same ones in the new release.
+
+    Nothing where it could have been published in several ways: its intervals have a part of the risk each, and no interval of a
+    change follows from them.
+    """
+    if old.estimates is None or not old.measured_once:
+        return
+    before, after = ({one.name: (one.unit, one.bins) for one in each.columns} for each in (old, new))
+    for one in old.estimates.intended:
+        if one is None:
+            continue
+        every = before.keys() | after.keys()
+        named = every & set(_WORD.findall(one.question)) or every  # columns of members have other names
+        if all(name in before and before[name] == after.get(name) for name in named):
+            yield one
 
 
 def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
