@@ -5,7 +5,7 @@ releases without it at the same total.
     python -m tests.benchmarks.years report FOLDER                              the tables, from what is there
 
 Each series is a register of its own (`public_data/simulate_years.py`, another seed) with noise of the operating system.
-"Series": 2019 by `configs/births-years-first.toml` (epsilon 0.85), later years by `births-years.toml` (0.5) from the last
+"Series": 2019 by `configs/years/first.toml` (epsilon 0.85), later years by `later.toml` (0.5) from the last
 release that there is; 2.85 in all. "Alone": every year by the first plan with less for its tables and its test, 0.57; 2.85.
 """
 
@@ -105,9 +105,9 @@ def shares(table: Counts, transformation: Transformation) -> dict[str, float]:
 def specification(folder: Path, year: int, plan: str, before: Path | None) -> ReleaseSpec:
     """The plan of a year, its paths made whole."""
     first = before is None
-    text = resource(f"configs/births-years{'-first' if first else ''}.toml").read_text(encoding="utf-8")
-    text = text.replace('"births.toml"', f'"{resource("configs/births.toml")}"')
-    text = text.replace('"../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
+    text = resource(f"configs/years/{'first' if first else 'later'}.toml").read_text(encoding="utf-8")
+    text = text.replace('"../births.toml"', f'"{resource("configs/births.toml")}"')
+    text = text.replace('"../../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
     if before is not None:
         text = text.replace('"births-2019', f'"{before}')
     text = text.replace(f"year = {YEARS[0] if first else YEARS[1]}\n", f"year = {year}\n")
