@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -16,18 +17,19 @@ from synthrelease.accounting.years import PaidYear, YearOfSeries
 from synthrelease.bundle.commitment import commitment
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
+from synthrelease.estimates.trends import trend
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import paid_so_far
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
 from synthrelease.published.document import read_strictly
-from synthrelease.releasing.release import Release
+from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
-from tests.helpers.tiny import EPSILON, write_data
-from tests.helpers.years import PLAN, TABLE, configured, forged, problems
+from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data
+from tests.helpers.years import PLAN, TABLE, bundle_of, configured, forged, problems
 
 pytestmark = pytest.mark.slow
 
@@ -181,3 +183,47 @@ def test_the_promise_in_words() -> None:
     assert text.startswith("Years: 2022 is year 2 of 3 (2021 to 2023). Over all of them a person is promised epsilon = 20, ")
     assert "each record is in one year and of somebody else" in text
     assert PLAN.promise == Loss(Fraction(57), Fraction(0))
+
+
+ASKED = """[[intended_queries]]
+query = "share face == 'head'"
+why = "Heads"
+
+[[intended_queries]]
+query = "mean year"
+why = "Age"
+
+"""
+
+
+def test_a_card_says_what_changed_since_the_year_before_and_what_is_within_noise(tmp_path: Path) -> None:
+    """By what both releases state: as the command does by their noisy tables."""
+    made = []
+    for year in (2021, 2022, 2023):
+        (tmp_path / str(year)).mkdir()
+        changes = {**MEASURED, "[budget]": ASKED + "[budget]"}
+        spec = load_spec(write_config(tmp_path / str(year), changes))
+        data = write_data(tmp_path / str(year))
+        data.write_text(data.read_text() + "head,2\n" * (year - 2020))  # other rows: noise of a large epsilon may be the same
+        found = release(spec, data)
+        assert found is not None
+        earlier = tuple((folder / "release.json").read_bytes() for folder in made)
+        made.append(bundle_of(found, tmp_path / f"release-{year}", year, earlier))
+    part = read_strictly((made[2] / "release.json").read_bytes()).part(SeriesPart)
+    assert part is not None
+    assert [[one.question for one in each.estimated] for each in part.earlier] == [["share face == 'head'", "mean year"]] * 2
+    text = re.sub(r"\s+", " ", html.unescape((made[2] / "README.html").read_text(encoding="utf-8")))
+    for question, unit, scale in (("share face == 'head'", " percentage points", 100), ("mean year", "", 1)):
+        number = r"([+-][0-9.]+)"
+        told = rf"{re.escape(question)}: {number}{unit} since 2022 \(95% interval {number} to {number}([^.]*)\."
+        [(moved, low, high, rest)] = re.findall(told, text)
+        found_by_command = trend(made[1:], question).contrasts[0]
+        ends = (found_by_command.low, found_by_command.high)
+        if found_by_command.binned_low is not None:
+            ends = (found_by_command.binned_low, found_by_command.binned_high)
+            assert "of bin numbers" in rest
+        expected = [scale * (number or 0) for number in (found_by_command.estimate, *ends)]
+        assert [float(moved), float(low), float(high)] == pytest.approx(expected, rel=0.06, abs=1e-3)
+        assert ("within noise" in rest) == trend(made[1:], question).within_noise(found_by_command)
+    given = [(folder, {path.name: path.read_bytes() for path in folder.iterdir()}) for folder in made[:2]]
+    assert problems(verify_files({path.name: path.read_bytes() for path in made[2].iterdir()}, earlier=given)) == ""
