@@ -80,6 +80,8 @@ def test_the_most_exact_level_has_the_weights_of_the_inverse_variances() -> None
     half = [max(abs(end - term.estimate) for end in ends(term)) for term in (one, other, level)]  # type: ignore[operator]
     weights = parts / parts.sum()
     assert half[2] == pytest.approx(math.hypot(*(weights * half[:2])), rel=0.01)
+    [change] = trend(years, "share a == 1").contrasts  # both years' noises are in it
+    assert [change.high - change.estimate, change.estimate - change.low] == pytest.approx([math.hypot(*half[:2])] * 2, rel=0.02)  # type: ignore[operator]
 
 
 def test_a_change_within_noise_is_said_to_be_so() -> None:

@@ -224,7 +224,7 @@ OF_YEARS = (
         place="estimates.contrasts:_together",
         old="one**2 + other**2 - 2 * correlation * one * other",
         new="one**2",
-        tests=(COVERED,),
+        tests=(f"{TRENDS}::test_the_most_exact_level_has_the_weights_of_the_inverse_variances",),
     ),
     Mutation(
         name="years: half of the noise of a level",
