@@ -68,12 +68,11 @@ def own_acceptance(file: ConfigurationFile, acceptance: Path) -> tuple[Path, Edi
 
     Raises
     ------
-    OutputError : where there is a file already.
+    OutputError : where there are files of both names that it could have.
     """
-    path = acceptance.with_name(file.path.name)
-    if path.exists():
-        raise OutputError(
-            f"{path}: expected no such file, so that a copy of {acceptance.name} can be written there; found one."
-        )
+    names = (file.path.name, f"{file.path.stem}-acceptance.toml")
+    path = next((path for path in map(acceptance.with_name, names) if not path.exists()), None)
+    if path is None:
+        raise OutputError(f"{acceptance.parent}: expected room for a copy of {acceptance.name}, found {' and '.join(names)}.")
     named = Path(os.path.relpath(path, file.path.parent)).as_posix()
     return path, Edit(path=("acceptance",), toml=toml(named))

@@ -37,8 +37,10 @@ CHANGES = {**MEASURED, "\n[[rules]]\nnever = \"face == 'tail' and year > 6\"\n":
 class Coins:
     """A desk over three columns of coins, each coin in several rows."""
 
-    def __init__(self, folder: Path, **opened: object):
-        self.config = write_config(folder, {key: value for key, value in CHANGES.items() if key != value})
+    def __init__(self, folder: Path, name: str = "coins.toml", **opened: object):
+        self.config = write_config(folder, {key: value for key, value in CHANGES.items() if key != value}).with_name(name)
+        if not self.config.exists():
+            self.config.write_text('extends = "coins.toml"\ntitle = "Child"\n', encoding="utf-8")
         public = folder / "public.csv"
         rows = [f"{('head', 'tail')[n % 2]},{n % 8 + 1},{n % 5 + 1},m{n // 3},{1 + n % 40}" for n in range(240)]
         public.write_text("face,year,coin,mint,heavy\n" + "\n".join(rows) + "\n", encoding="utf-8")

@@ -63,7 +63,8 @@ def _line(
                 "picture": pictures[key],
                 "limits": ", ".join(f"{each:.12g}" for each in limits_of(column).get(key, ())),
             }
-            for key in column.alternatives
+            for number, key in enumerate(column.alternatives)
+            if number == 0 or column.bounds is not None
         ],
         "frequent": _frequent(strips.texts(column)),
         "gaps": _gaps(column, found),
