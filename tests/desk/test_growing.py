@@ -16,6 +16,7 @@ from synthrelease.domain.questions import split_question
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.errors import InputError
 from synthrelease.specification.spec import load_spec
+from tests.desk.opened import ORIGIN
 from tests.desk.test_columns import Coins
 
 CRITERION = {"asked": "mean", "first": "year", "second": "face", "third": "", "threshold": "0.5", "epsilon": "0.1"}
@@ -215,7 +216,8 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(coins: Coin
     monkeypatch.setattr(
         Path, "open", lambda self, mode="r", *a, **o: refused(self) if "w" in mode else real(self, mode, *a, **o)
     )
-    answer = coins.browser.post("/budget", data={"seen": seen, "place": "generation", "value": "3"}, headers={"origin": "http://127.0.0.1:8765"})  # fmt: skip
+    form = {"seen": seen, "place": "generation", "value": "3"}
+    answer = coins.browser.post("/budget", data=form, headers={"origin": ORIGIN})
     assert answer.status_code == 422
     assert "could not be written (Permission denied). Nothing was changed." in html.unescape(answer.text)
     assert coins.texts() == before

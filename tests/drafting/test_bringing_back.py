@@ -15,6 +15,16 @@ from synthrelease.errors import InputError
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED, write_config
 
+FAITHFUL = """
+[[criteria]]
+name = "faithful"
+kind = "faithfulness"
+exact = ["face"]
+ignored = ["year"]
+threshold = 0.5
+epsilon = 0.1
+"""
+
 
 @pytest.fixture
 def config(tmp_path: Path) -> Path:
@@ -32,8 +42,7 @@ def public(tmp_path: Path) -> PublicFile:
 @pytest.mark.parametrize(("source", "kind", "name"), [("Head size", "number", "Head_size"), ("mint", "name", "mint")])
 def test_it_is_released_measured_and_named_where_it_has_to_be(config: Path, public: PublicFile, source, kind, name) -> None:
     acceptance = config.with_name("acceptance.toml")
-    faithful = '\n[[criteria]]\nname = "faithful"\nkind = "faithfulness"\nexact = ["face"]\nignored = ["year"]\nthreshold = 0.5\nepsilon = 0.1\n'
-    acceptance.write_text(acceptance.read_text(encoding="utf-8") + faithful, encoding="utf-8")
+    acceptance.write_text(acceptance.read_text(encoding="utf-8") + FAITHFUL, encoding="utf-8")
     before, tables = config.read_bytes(), tomllib.loads(config.read_text(encoding="utf-8"))
     criteria = tomllib.loads(acceptance.read_text(encoding="utf-8"))
     own, ignoring = bring_back(load_spec(config), tables, criteria, public, source, kind)

@@ -13,7 +13,8 @@ from synthrelease.drafting.one_criterion import WORDS, criterion_edits
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config
 
-FINE = {'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]': 'alternatives.halves = ["1-4", "5-8"]\nalternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'}  # fmt: skip
+PAIRS = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'
+FINE = {PAIRS: f'alternatives.halves = ["1-4", "5-8"]\n{PAIRS}'}
 ASKED = {
     "shares": (("face", "year"), "", "absolute_marginal_error", {"tables": ("face:year",)}),
     "moved": (("face", "year"), "", "mean_marginal_error", {"tables": ("face:year",)}),
@@ -31,7 +32,8 @@ def test_what_is_asked_for_is_written(tmp_path: Path, what: str) -> None:
     acceptance = config.with_name("acceptance.toml")
     for _ in range(2):  # the second one has a name of its own
         tables = tomllib.loads(acceptance.read_text(encoding="utf-8"))
-        edits = criterion_edits(load_spec(config), tables, what, (*columns, ""), threshold="0.25", epsilon="0.125", value=value, reason="x")  # fmt: skip
+        told = {"threshold": "0.25", "epsilon": "0.125", "value": value, "reason": "x"}
+        edits = criterion_edits(load_spec(config), tables, what, (*columns, ""), **told)
         acceptance.write_bytes(changed(acceptance, acceptance.read_bytes(), edits))
     spec = load_spec(config)
     first, second = spec.criteria[-2:]

@@ -71,7 +71,8 @@ def test_a_table_without_a_header_is_not_copied(child: Path) -> None:
 
 def test_a_column_of_the_other_file_is_left_out_in_copies_where_that_is_asked_for(child: Path) -> None:
     base = child.with_name("coins.toml")
-    more = '[columns.mint]\nkind = "category"\ncategories = ["a", "b"]\n\n[[rules]]\nnever = "mint == \'a\' and year > 6"\n\n[[rules]]'
+    more = '[columns.mint]\nkind = "category"\ncategories = ["a", "b"]\n\n[[rules]]\n'
+    more += "never = \"mint == 'a' and year > 6\"\n\n[[rules]]"
     base.write_text(base.read_text(encoding="utf-8").replace("[[rules]]", more, 1), encoding="utf-8")
     before = base.read_bytes()
     with pytest.raises(InputError, match="take the column out there"):
