@@ -63,7 +63,7 @@ docs: $(DOCS)
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict
 	@echo "The site is site/index.html."
 
-# Everything for a machine without a network: docs/offline.md. Another machine:
+# Everything for a machine without a network: docs/tutorial.md. Another machine:
 # make wheelhouse TO=wheelhouse-windows FOR="--system windows --python 3.12"
 wheelhouse: $(CORE)
 	$(BIN)/python requirements/wheelhouse.py $(TO) $(FOR)

@@ -140,7 +140,7 @@ def release(
 
     Parameters
     ----------
-    data : the private file, in any format that docs/formats.md names; a folder, pattern or object store of Parquet
+    data : the private file, in any format that docs/columns.md names; a folder, pattern or object store of Parquet
         and CSV files; or the URI of a database.
     out : a new folder for the released files.
     table : of the data, where these are a database.

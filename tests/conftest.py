@@ -22,7 +22,7 @@ LONG = tuple(f"tests/{name}" for name in ("whole/", "rehearsal/", "mutations/", 
 """Folders with tests of many seconds: they come first, so that no worker waits for another in the end."""
 NEEDS = {
     "nvss": ("SYNTHRELEASE_NVSS", "needs the NVSS file: set SYNTHRELEASE_NVSS to its path (see public_data/README.md)"),
-    "wheelhouse": ("SYNTHRELEASE_WHEELHOUSE", "needs a wheelhouse: set SYNTHRELEASE_WHEELHOUSE to its path (docs/offline.md)"),
+    "wheelhouse": ("SYNTHRELEASE_WHEELHOUSE", "needs a wheelhouse: set SYNTHRELEASE_WHEELHOUSE to its path (docs/tutorial.md)"),
 }
 """Markers of tests that need something from outside: the variable that names it, and why they are skipped without."""
 

@@ -45,7 +45,7 @@ def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
 
 def test_the_makefile_and_the_documents_name_tests_that_are_there() -> None:
     """Files by their paths, and what is run with `python -m` by its module."""
-    files = [ROOT / "Makefile", ROOT / ".ci" / "run", *ROOT.glob("*.md"), *ROOT.glob("docs/*.md")]
+    files = [ROOT / "Makefile", ROOT / ".ci" / "run", *ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
     text = "\n".join(path.read_text(encoding="utf-8") for path in files if path.name != "CHANGELOG.md")
     paths = set(re.findall(r"\b(?:tests|requirements)/[\w/.-]+\.(?:py|sh|txt)\b", text))
     modules = {name.replace(".", "/") for name in re.findall(r"-m (tests(?:\.\w+)+)", text)}

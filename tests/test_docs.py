@@ -1,4 +1,4 @@
-"""The pages of docs/: every link leads somewhere, every page is in the navigation, and the site needs no network."""
+"""The pages of docs/: how many they are and how long each way is, every link leads somewhere, the site needs no network."""
 
 from __future__ import annotations
 
@@ -6,101 +6,131 @@ import importlib.util
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import ROOT
 
-PAGES = sorted((ROOT / "docs").glob("*.md"))
+DOCS = ROOT / "docs"
+PAGES = sorted(DOCS.rglob("*.md"))
+INDEX, README = DOCS / "index.md", ROOT / "README.md"
+
+MOST_PAGES, MOST_APPENDICES = 20, 6
+"""Of docs/, and of docs/appendix, which nobody has to read."""
+
+MOST_WORDS = {"Steward": 12_000, "Reader": 4_000}
+"""Of the pages of a way, as `wc -w` counts them."""
+
 _LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
+_HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)
 
 
+@cache
 def anchors(page: Path) -> set[str]:
     """Names of the headings of a page, as the site makes them."""
-    headings = re.findall(r"^#+ (.+)$", _CODE.sub("", page.read_text(encoding="utf-8")), re.MULTILINE)
-    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", text).strip().lower()) for text in headings}
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.MULTILINE | re.DOTALL)
+    return {re.sub(r"[-\s]+", "-", re.sub(r"[^\w\s-]", "", title).strip().lower()) for title in _HEADING.findall(text)}
 
 
-@pytest.mark.parametrize("page", [*PAGES, ROOT / "README.md", ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
+@cache
+def links(page: Path) -> tuple[tuple[str, Path, str], ...]:
+    """Of a page: each link as it stands there, the file that it leads to and the heading in it."""
+    found = _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8")))
+    parts = [(link, *link.partition("#")[::2]) for link in found]
+    return tuple((link, (page.parent / target).resolve() if target else page, anchor) for link, target, anchor in parts)
+
+
+@pytest.mark.parametrize("page", [*PAGES, README, ROOT / "CONTRIBUTING.md"], ids=lambda page: page.name)
 def test_every_link_leads_somewhere(page: Path) -> None:
-    for link in _LINK.findall(_CODE.sub("", page.read_text(encoding="utf-8"))):
-        target, _, anchor = link.partition("#")
-        assert not target.startswith("http"), f"{page.name}: {link} needs a network"
-        path = (page.parent / target) if target else page
+    for link, path, anchor in links(page):
+        assert not link.startswith("http"), f"{page.name}: {link} needs a network"
         assert path.exists(), f"{page.name}: {link}"
         if anchor:
             assert anchor in anchors(path), f"{page.name}: {link}"
-        if page.parent.name == "docs":
-            assert path.parent == page.parent, f"{page.name}: {link} is not part of the site"
+        if page.is_relative_to(DOCS):
+            assert path.is_relative_to(DOCS), f"{page.name}: {link} is not part of the site"
 
 
-def test_every_page_is_in_the_navigation_once() -> None:
-    named = re.findall(r"([\w-]+\.md)$", (ROOT / "mkdocs.yml").read_text(encoding="utf-8"), re.MULTILINE)
-    assert sorted(named) == sorted(page.name for page in PAGES)
-
-
-INDEX, README = ROOT / "docs" / "index.md", ROOT / "README.md"
-READERS = ("steward", "reviewer", "data user", "contributor")
-
-
-def pages_in(text: str) -> list[str]:
-    """Pages of docs/ that a text links to, in order."""
-    links = [target.partition("#")[0].removeprefix("docs/") for target in _LINK.findall(text)]
-    return [link for link in links if (ROOT / "docs" / link).is_file() and link.endswith(".md")]
-
-
+@cache
 def navigation() -> dict[str, list[str]]:
     """The groups of the site's navigation, each with its pages in order."""
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").partition("\nnav:\n")[2]
     parts = re.split(r"^  - ([^:\n]+):", nav, flags=re.MULTILINE)[1:]
     return {
-        name: re.findall(r"([\w-]+\.md)$", pages, re.MULTILINE) for name, pages in zip(parts[::2], parts[1::2], strict=True)
+        name: re.findall(r"([\w/-]+\.md)$", pages, re.MULTILINE) for name, pages in zip(parts[::2], parts[1::2], strict=True)
     }
 
 
-def section(page: Path, heading: str) -> str:
-    return page.read_text(encoding="utf-8").partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+def test_every_page_is_in_the_navigation_once() -> None:
+    named = [page for pages in navigation().values() for page in pages]
+    assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES)
 
 
-def groups(page: Path) -> dict[str, list[str]]:
-    """The groups of the list of all pages."""
-    parts = re.split(r"^- \*\*(.+?)\*\*:", section(page, "All pages"), flags=re.MULTILINE)[1:]
-    return {name: pages_in(text) for name, text in zip(parts[::2], parts[1::2], strict=True)}
+def test_pages_are_few() -> None:
+    appendices = [page for page in PAGES if page.parent != DOCS]
+    assert {page.parent.name for page in appendices} == {"appendix"}
+    assert len(PAGES) - len(appendices) <= MOST_PAGES
+    assert len(appendices) <= MOST_APPENDICES
+    assert [f"appendix/{page.name}" for page in appendices] == sorted(navigation()["Appendix"])
 
 
-def ways(page: Path) -> dict[str, list[str]]:
-    """For each reader the numbered pages of their way."""
-    parts = re.split(r"^\*\*For the (.+?)\*\*.*:$", section(page, "A way through"), flags=re.MULTILINE)[1:]
-    return {
-        reader: [link for number, line in enumerate(text.split("\n\n")[1].splitlines(), 1) for link in numbered(number, line)]
-        for reader, text in zip(parts[::2], parts[1::2], strict=True)
-    }
+def count(page: str) -> int:
+    return len((DOCS / page).read_text(encoding="utf-8").split())
 
 
-def numbered(number: int, line: str) -> list[str]:
-    assert line.startswith(f"{number}. "), line
-    found = pages_in(line)
-    assert len(found) == 1, line
-    return found
+@pytest.mark.parametrize("way", MOST_WORDS)
+def test_a_way_has_few_words(way: str) -> None:
+    words = {page: count(page) for page in navigation()[way]}
+    assert len(words) >= 3
+    assert sum(words.values()) <= MOST_WORDS[way], words
 
 
 @pytest.mark.parametrize("page", [INDEX, README], ids=lambda page: page.name)
-def test_a_list_of_all_pages_has_the_groups_and_the_order_of_the_navigation(page: Path) -> None:
-    assert list(groups(page).items()) == [item for item in navigation().items() if item[0] != "Home"]
+def test_the_list_of_pages_has_the_groups_and_the_order_of_the_navigation(page: Path) -> None:
+    listed = page.read_text(encoding="utf-8").partition("\n## The pages\n")[2]
+    parts = re.split(r"^\*\*(\w+)\*\*", listed, flags=re.MULTILINE)[1:]
+    found = {
+        name: [link.partition("#")[0].removeprefix("docs/") for link in _LINK.findall(text) if "docs/" in link or page == INDEX]
+        for name, text in zip(parts[::2], parts[1::2], strict=True)
+    }
+    assert found == {name: pages for name, pages in navigation().items() if name != "Home"}
 
 
-def test_every_reader_has_a_way_through_that_leaves_generated_tables_aside() -> None:
-    assert tuple(ways(INDEX)) == READERS
-    assert ways(README) == ways(INDEX)
-    for pages in ways(INDEX).values():
-        assert len(pages) == len(set(pages)) >= 3
-    on_a_way = {page for pages in ways(INDEX).values() for page in pages}
-    by_group = navigation()
-    generated = set(by_group.pop("Generated tables"))
-    assert on_a_way == {page for pages in by_group.values() for page in pages} - {"index.md"}
-    assert not on_a_way & generated
+def test_every_page_is_reached_from_the_first_by_links() -> None:
+    reached, ahead = {INDEX}, [INDEX]
+    while ahead:
+        for _, path, _ in links(ahead.pop()):
+            if path.suffix == ".md" and path not in reached:
+                reached.add(path)
+                ahead.append(path)
+    assert reached == set(PAGES)
+
+
+def test_the_words_are_few_in_order_and_used() -> None:
+    rows = re.findall(r"^\| (?!word \|)([^|]+) \| ([^|]+) \|$", (DOCS / "words.md").read_text(encoding="utf-8"), re.MULTILINE)
+    terms = [term for term, _ in rows]
+    assert 40 <= len(terms) <= 60
+    assert terms == sorted(set(terms), key=str.lower)
+    assert len({meaning for _, meaning in rows}) == len(rows)
+    texts = [page.read_text(encoding="utf-8").lower() for page in PAGES if page.name != "words.md"]
+    unused = [term for term in terms if not any(re.search(rf"\b{re.escape(term.lower())}", text) for text in texts)]
+    assert unused == []
+
+
+def test_every_page_that_the_program_or_a_test_names_is_there() -> None:
+    files = [path for folder in ("synthrelease", "tests", "configs", "acceptance") for path in (ROOT / folder).rglob("*")]
+    files += [ROOT / name for name in ("Makefile", "CONTRIBUTING.md", "SECURITY.md", "README.md", "public_data/README.md")]
+    named = {
+        (page, path.relative_to(ROOT).as_posix())
+        for path in files
+        if path.suffix in {".py", ".toml", ".html", ".md", ".js", ""} and path.is_file()
+        for page in re.findall(r"\bdocs/[\w/-]+\.md\b", path.read_text(encoding="utf-8"))
+    }
+    assert len(named) > 50
+    assert sorted(one for one in named if not (ROOT / one[0]).is_file()) == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""Error bounds for queries that no criterion named, from the released figures alone (docs/bounds.md)."""
+"""Error bounds for queries that no criterion named, from the released figures alone (docs/estimates.md)."""
 
 from typing import TYPE_CHECKING
 

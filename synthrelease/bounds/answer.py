@@ -51,7 +51,7 @@ def bound(
     minus : a condition in place of `query`; asks for the difference of the two answers.
     confidence : at least 0.5 and below 1.
     acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
-        where a figure is close to its threshold (docs/bounds.md).
+        where a figure is close to its threshold (docs/estimates.md).
 
     Raises
     ------

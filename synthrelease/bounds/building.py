@@ -1,7 +1,8 @@
 """From what a release says to linear facts about the cells of some columns.
 
 R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
-holds when the true errors are within their limits, so all of them hold together with the stated confidence (docs/bounds.md, 2).
+holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13,
+error bounds).
 """
 
 from __future__ import annotations

@@ -14,7 +14,8 @@ threshold no longer depends on E. The limit is the E at which p(v; E) reaches th
 
 never above T; for a figure far below the threshold it is v + b ln(1 / (2 risk)), as without selection. With kappa >= risk the
 figure is so close to its threshold that it says nothing: the limit is infinite. Given the released table, the probability
-that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (docs/bounds.md, 1).
+that its true error exceeds the limit is at most the risk, whatever the acceptance probability was (theory
+13.1, limit behind an accepted figure).
 """
 
 from __future__ import annotations

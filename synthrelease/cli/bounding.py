@@ -43,7 +43,7 @@ def bound(
 ) -> None:
     """Answer a query from a release, and bound the answer of the file: of those of its rows that the rules keep.
 
-    The bound follows from the released figures alone and holds for all queries together (docs/bounds.md). QUERY is written
+    The bound follows from the released figures alone and holds for all queries together (docs/estimates.md). QUERY is written
     like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
     with --mean for a mean. Or QUERY is a question as `synthrelease estimate` takes it: "share weight < 2500: age >= 35
     against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.

@@ -60,8 +60,8 @@ def compare(
 ) -> None:
     """What other ways to protect the table would have given: the same PUBLIC file, criteria, utility and risk figures.
 
-    For public data alone: figures are shown without noise. No release uses any of these methods (docs/baselines.md). Reads
-    nothing private, spends nothing.
+    For public data alone: figures are shown without noise. No release uses any of these methods
+    (docs/appendix/baselines.md). Reads nothing private, spends nothing.
     """
     from synthrelease.enclave.source import Source
     from synthrelease.rehearsal.compared import METHODS, OF_MEMBERS, WantedMethods

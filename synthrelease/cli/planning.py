@@ -121,8 +121,8 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
     out.print(
-        f"One attempt, estimated for {rows or usual_rows(spec):,} rows on one core of the machine in docs/benchmarks.md "
-        "(yours may take several times as much or as little):"
+        f"One attempt, estimated for {rows or usual_rows(spec):,} rows on one core of the machine in "
+        "docs/appendix/benchmarks.md (yours may take several times as much or as little):"
     )
     for each in attempt_costs(spec, rows):
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"

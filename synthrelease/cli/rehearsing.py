@@ -154,9 +154,7 @@ def allocate(
 
 
 def simulate(
-    facts: Annotated[
-        Path, typer.Argument(metavar="FACTS", help="Published tables and means, a TOML file (docs/simulation.md).")
-    ],
+    facts: Annotated[Path, typer.Argument(metavar="FACTS", help="Published tables and means, a TOML file (docs/drafting.md).")],
     rows: Annotated[int, typer.Option("-n", "--rows", min=1, help="Rows to draw.")],
     out: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file: .csv, .csv.gz or .parquet.")],
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same rows.")] = 1,

@@ -1,4 +1,4 @@
-"""What the limit of a criterion's true error says about the original table, as bounds take it (docs/bounds.md, 2)."""
+"""What the limit of a criterion's true error says about the original table, as bounds take it (theory 13, error bounds)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ def differences(
 
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """An estimate of how long `differences` takes for two tables of so many rows each, on one core (docs/benchmarks.md)."""
+    """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
     largest = min(largest, len(layout.sizes))
     if layout.n_cells <= DENSE_LIMIT:
         return 2e-9 * layout.n_cells * 2 ** min(largest, 3)

@@ -48,7 +48,7 @@ def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
     if of_rows and not (address.startswith("tls://") or _is_here(address)):
         raise InputError(
             f"--address {address}: expected tls://, because counts of private rows go over the network, found a connection "
-            "that everybody on it can read. docs/formats.md says how to set up certificates."
+            "that everybody on it can read. docs/columns.md says how to set up certificates."
         )
     client = None
     try:

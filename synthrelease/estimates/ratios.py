@@ -10,7 +10,10 @@ import numpy as np
 from synthrelease.measurements.laws import Noises, half_width
 
 _REPEATS = 3
-"""How often the quantile is computed anew at the end that it led to."""
+"""How often at most the quantile is computed anew at the end that it led to."""
+
+_CLOSE = 1e-6
+"""Of the way from the estimate: an end that moved by less stands."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,7 +58,8 @@ class Ratio:
         """
         if not self.denominator > 0:
             return self.lowest, self.highest
-        low, high = self._end(confidence, 0), self._end(confidence, 1)
+        first = self._half_width(confidence, self.quotient)
+        low, high = self._end(confidence, 0, first), self._end(confidence, 1, first)
         nearest = self.estimate - self.quotient
         if low > self.highest:
             low += nearest
@@ -68,17 +72,20 @@ class Ratio:
         """The estimate, also where it is beyond what is possible; NaN where the denominator is not above 0."""
         return self.numerator / self.denominator if self.denominator > 0 else math.nan
 
-    def _end(self, confidence: float, which: int) -> float:
-        """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets."""
+    def _end(self, confidence: float, which: int, width: float) -> float:
+        """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets.
+
+        Parameters
+        ----------
+        width : as large as that noise gets at the estimate, where the search begins.
+        """
         ratio = self.quotient
         covariance = self._covariance
-        for _ in range(_REPEATS):
+        for repeat in range(_REPEATS):
             spread = self._variance(ratio)
             if not spread > 0:
                 return ratio
-            along = np.array([1.0, -ratio])
-            normal = max(0.0, float(along @ self.sampling @ along))
-            width = half_width(self.noises, along @ self.weights, normal, confidence, self.step)
+            width = self._half_width(confidence, ratio) if repeat else width
             factor = width**2 / spread
             square = self.denominator**2 - factor * covariance[1, 1]
             middle = self.numerator * self.denominator - factor * covariance[0, 1]
@@ -86,8 +93,16 @@ class Ratio:
             inside = middle**2 - square * constant
             if not (square > 0 and inside >= 0):
                 return math.inf if which else -math.inf
-            ratio = (middle + (2 * which - 1) * math.sqrt(inside)) / square
+            ratio, before = (middle + (2 * which - 1) * math.sqrt(inside)) / square, ratio
+            if abs(ratio - before) <= _CLOSE * abs(ratio - self.quotient):
+                break
         return ratio
+
+    def _half_width(self, confidence: float, ratio: float) -> float:
+        """Of the noise of numerator - ratio * denominator."""
+        along = np.array([1.0, -ratio])
+        normal = max(0.0, float(along @ self.sampling @ along))
+        return half_width(self.noises, along @ self.weights, normal, confidence, self.step)
 
     @property
     def _covariance(self) -> np.ndarray:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -26,6 +27,9 @@ _HIGHEST = 120.0
 _ALLOWANCE = 1e-5
 """Of a probability, for frequencies that are left out and weights that are rounded."""
 
+_LEAST = -45.0
+"""Logarithm below which a characteristic function counts as 0: all its terms together are less than 1e-16 of a probability."""
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Noises:
@@ -42,12 +46,12 @@ class Noises:
     law: np.ndarray
     count: np.ndarray
 
-    @property
+    @cached_property
     def each(self) -> np.ndarray:
         """(n_noises,) the variance of one of them."""
         return np.array([one.variance for one in self.laws])[self.law]
 
-    @property
+    @cached_property
     def variances(self) -> np.ndarray:
         """(n_noises,)."""
         return np.asarray(self.count * self.each)
@@ -82,13 +86,16 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
-    for place, one in enumerate(noises.laws):
-        ours = (law == place) & (steps > 0)
-        counts = np.bincount(steps[ours], weights=count[ours])
-        squares = np.bincount(steps[ours], weights=size[ours] ** 2 * count[ours])
-        present = counts > 0
-        weight = np.sqrt(squares[present] / counts[present]) / whole
-        log_law += (counts[present, None] * one.log_characteristic(angles * weight[:, None])).sum(axis=0)
+    kinds = law * (_STEPS + 1) + steps
+    counts = np.bincount(kinds[steps > 0], weights=count[steps > 0])
+    squares = np.bincount(kinds[steps > 0], weights=(size**2 * count)[steps > 0])
+    shares = np.bincount(kinds[steps > 0], weights=(each * count)[steps > 0])
+    for kind in np.argsort(-shares, kind="stable")[: np.count_nonzero(counts)]:
+        left = log_law > _LEAST  # a characteristic function is at most 1: what counts as 0 stays so
+        angles, log_law = angles[left], log_law[left]
+        weight = math.sqrt(squares[kind] / counts[kind]) / whole
+        log_law += counts[kind] * noises.laws[kind // (_STEPS + 1)].log_characteristic(angles * weight)
+    angles, log_law = angles[log_law > _LEAST], log_law[log_law > _LEAST]
     uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
     parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
     low, high = 0.0, _PERIOD / 2

@@ -127,6 +127,10 @@ class DiscreteLaplace(CountNoise):
         return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
 
 
+_NOTHING = -60.0
+"""A logarithm of a characteristic function below this is not told apart from its main term, which is within ln 3."""
+
+
 class RoundedGaussian(CountNoise):
     """N(0, scale^2), rounded to the next whole number (theory 9.13, rounded Gaussian noise).
 
@@ -183,10 +187,15 @@ class RoundedGaussian(CountNoise):
     def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
         turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
         turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
-        near = -((self.scale * turned) ** 2) / 2
-        shifted = turned[..., None] + turns
-        terms = np.exp(-((self.scale * shifted) ** 2) / 2 - near[..., None]) * np.sinc(shifted / (2 * np.pi))
-        return np.asarray(near + np.log(terms.sum(axis=-1)))
+        near = np.asarray(-((self.scale * turned) ** 2) / 2)
+        told = near > _NOTHING
+        if 2 * np.pi * self.scale**2 * (np.pi - np.abs(turned[told]).max(initial=0.0)) > -_NOTHING:  # e^- this: the next turn
+            near[told] += np.log(np.sinc(turned[told] / (2 * np.pi)))
+            return near
+        shifted = turned[told, None] + turns
+        terms = np.exp(-((self.scale * shifted) ** 2) / 2 - near[told, None]) * np.sinc(shifted / (2 * np.pi))
+        near[told] += np.log(terms.sum(axis=-1))
+        return near
 
     def log_moment(self, h: np.ndarray) -> np.ndarray:
         """The term of no turn, and an upper bound of the others."""

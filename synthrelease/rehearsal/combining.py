@@ -1,7 +1,7 @@
 """The combining rules: one estimate and one variance from the same analysis of M synthetic copies.
 
-Each kind of copy has its own (`Rule`, and `nested` for copies of imputations); docs/rehearsal.md has how often their intervals
-hold the truth (`python -m tests.benchmarks.combining`).
+Each kind of copy has its own (`Rule`, and `nested` for copies of imputations); docs/appendix/benchmarks.md has how often
+their intervals hold the truth (`python -m tests.benchmarks.combining`).
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Methods to compare with, on a public table: made by what stands in `baselines`, and judged as configurations are.
 
 Each is applied to the public rows over the bins of one configuration, and judged by the criteria and by the utility and risk
-figures that the configurations are judged by. None can be released (docs/baselines.md).
+figures that the configurations are judged by. None can be released (docs/appendix/baselines.md).
 """
 
 from __future__ import annotations

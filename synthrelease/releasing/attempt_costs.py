@@ -1,7 +1,8 @@
 """How long an attempt of each family of generators will take and how much memory, from public sizes alone.
 
-The formulas stand on the classes; their constants were measured on one machine (docs/benchmarks.md, `tests.benchmarks.width`).
-Another machine, other libraries and other data take several times as much or as little: these are no promises.
+The formulas stand on the classes; their constants were measured on one machine (docs/appendix/benchmarks.md,
+`tests.benchmarks.width`). Another machine, other libraries and other data take several times as much or as
+little: these are no promises.
 """
 
 from __future__ import annotations

@@ -14,7 +14,7 @@ _BASE_MB = 330
 
 
 def peak_megabytes(spec: ReleaseSpec, jobs: int = 1, rows: int | None = None) -> int:
-    """The peak memory of a release, about, all processes together. Measured in docs/benchmarks.md.
+    """The peak memory of a release, about, all processes together. Measured in docs/appendix/benchmarks.md.
 
     Parameters
     ----------

@@ -182,7 +182,7 @@ class ReleaseSpec:
         )
 
     def row_limits(self) -> Iterator[tuple[str, int]]:
-        """What takes a limited number of rows, in words, and how many (docs/known-limitations.md)."""
+        """What takes a limited number of rows, in words, and how many (docs/threat-model.md)."""
         if self.joint_test is not None:
             yield "a joint test", self.joint_test.most_rows
         for generator in self.space.generators:

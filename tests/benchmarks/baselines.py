@@ -1,4 +1,4 @@
-"""Births and a coded register: a release's configurations beside the methods to compare with. Tables of docs/baselines.md.
+"""Births and a coded register: a release's configurations beside the methods to compare with (docs/appendix/baselines.md).
 
     python -m tests.benchmarks.baselines [--only births] [--attempts 6] [--copies 3]
 

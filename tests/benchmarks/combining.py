@@ -1,4 +1,4 @@
-"""How often 95% intervals of each combining rule hold the truth, by kind of copy. Table of docs/rehearsal.md.
+"""How often 95% intervals of each combining rule hold the truth, by kind of copy. Table of docs/appendix/benchmarks.md.
 
     python -m tests.benchmarks.combining [--samples 1000]
 

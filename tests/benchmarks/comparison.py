@@ -9,7 +9,8 @@ family is Gaussian, and of that a quarter for the libraries, whose neighbours di
 families get epsilon. A distance is half the sum of the differences of all cells' shares (total variation), its mean over all
 tables of one, two and three columns, or over 500 of them, chosen by a fixed seed. Every fit runs in a process of its own;
 seconds are those of its processor, for fit and rows.
-What was measured is added to the results, one line a fit; --write puts tables and a picture of them into docs/generators.md.
+What was measured is added to the results, one line a fit; --write puts tables and a picture of them into
+docs/appendix/benchmarks.md.
 dpmm needs older libraries than ours: its Python is one of an environment of its own (`pip install dpmm==0.1.9`).
 """
 

@@ -1,4 +1,4 @@
-"""The tables and the picture of a comparison, in docs/generators.md."""
+"""The tables and the picture of a comparison, in docs/appendix/benchmarks.md."""
 
 from __future__ import annotations
 
@@ -82,10 +82,10 @@ def picture(results: Sequence[dict[str, Any]], path: Path) -> None:
 
 def write(results: Sequence[dict[str, Any]]) -> None:
     """Put both into the documentation."""
-    page = ROOT / "docs" / "generators.md"
+    page = ROOT / "docs" / "appendix" / "benchmarks.md"
     text = page.read_text("utf-8")
     page.write_text(_between(text, "wide tables", lambda: table(results)), encoding="utf-8")
-    picture(results, ROOT / "docs" / "generators-wide.svg")
+    picture(results, ROOT / "docs" / "appendix" / "generators-wide.svg")
 
 
 def _between(text: str, mark: str, new: Callable[[], str]) -> str:

@@ -1,4 +1,4 @@
-"""Epsilon against success on the births, for three ways to a release: points, a table and a picture in docs/low-epsilon.md.
+"""Epsilon against success on the births, for three ways to a release: points, table, picture (docs/appendix/benchmarks.md).
 
     python -m tests.benchmarks.frontier --data FILE [--runs 20] [--ways shared public paper] [--epsilons 0.5 1]
         [--population other] [--results FILE] [--draw-only]
@@ -32,7 +32,7 @@ from tests.benchmarks.frontier_curves import POPULATIONS, ROOT, TRUTH, WAYS, pop
 from tests.benchmarks.low_epsilon import run_once
 
 RESULTS = ROOT / "tests/benchmarks/frontier_results.jsonl"
-PICTURE, PAGE = ROOT / "docs/frontier.svg", ROOT / "docs/low-epsilon.md"
+PICTURE, PAGE = ROOT / "docs/appendix/frontier.svg", ROOT / "docs/appendix/benchmarks.md"
 
 
 def main() -> None:

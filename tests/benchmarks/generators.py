@@ -7,7 +7,7 @@ One fit of each family gets the same epsilon: pure families as it is, zero-conce
 delta = 1e-9, by the exact curve where a family is Gaussian. A fit counts as accepted when the true errors of its projected
 table, without noise, are within all thresholds of configs/births.toml. Every family runs in a process of its own; seconds are
 the processor's. What was measured is added to the results, one line a family and epsilon; --write puts the newest line of each
-into docs/generators.md and draws docs/generators.svg.
+into docs/appendix/benchmarks.md and draws docs/appendix/generators.svg.
 """
 
 from __future__ import annotations
@@ -204,11 +204,11 @@ def main() -> None:
     found = sorted(newest.values(), key=lambda one: (list(FAMILIES).index(one["name"]), one["epsilon"]))
     print(f"\n{table(found)}")
     if options.write:
-        page = ROOT / "docs" / "generators.md"
+        page = ROOT / "docs" / "appendix" / "benchmarks.md"
         between = r"(<!-- comparison -->\n).*?(<!-- end -->)"
         text = re.sub(between, lambda match: f"{match[1]}\n{table(found)}\n\n{match[2]}", page.read_text("utf-8"), flags=re.S)
         page.write_text(text, encoding="utf-8")
-        picture(found, ROOT / "docs" / "generators.svg")
+        picture(found, ROOT / "docs" / "appendix" / "generators.svg")
 
 
 if __name__ == "__main__":

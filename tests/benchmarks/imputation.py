@@ -1,6 +1,6 @@
-"""Mean income with gaps: ignored, imputed, or a bin of their own. Table and picture of docs/baselines.md.
+"""Mean income with gaps: ignored, imputed, or a bin of their own. Table and picture of docs/appendix/baselines.md.
 
-    python -m tests.benchmarks.imputation [--runs 150] [--picture docs/baselines-imputation.svg]
+    python -m tests.benchmarks.imputation [--runs 150] [--picture docs/appendix/baselines-imputation.svg]
 
 Incomes are made up (tests/helpers/incomes.py), anew in each run.
 """

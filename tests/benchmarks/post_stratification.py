@@ -2,7 +2,7 @@
 
     python -m tests.benchmarks.post_stratification [--runs 200] [--epsilon 5]
 
-Prints the tables of docs/baselines.md.
+Prints the tables of docs/appendix/baselines.md.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Do refits of the model on redrawn noise give analyses of synthetic rows an interval that holds the truth? (docs/refits.md)
+"""Do refits of the model on redrawn noise give analyses of synthetic rows a valid interval? (docs/appendix/benchmarks.md)
 
     python -m tests.benchmarks.refits births|labour [--runs 60] [--refits 10] [--rows N] [--seed 1] [--minutes M]
 

@@ -1,4 +1,4 @@
-"""The tables of docs/baselines.md about permutation swapping: epsilons by largest stratum, and the counties of Massachusetts.
+"""Permutation swapping: epsilons by largest stratum, and the counties of Massachusetts (docs/appendix/baselines.md).
 
     python -m tests.benchmarks.swapping [--runs 20]
 

@@ -1,6 +1,6 @@
-"""Tuning curves of data-augmented imputation on the simulated births: error and risk by noise. Picture of docs/baselines.md.
+"""Tuning curves of data-augmented imputation on the simulated births: error and risk by noise (docs/appendix/baselines.md).
 
-    python -m tests.benchmarks.tuning [--picture docs/baselines-tuning.svg]
+    python -m tests.benchmarks.tuning [--picture docs/appendix/baselines-tuning.svg]
 
 Two columns are drawn anew: parity, by randomised response that keeps a value with probability pi, or mother's age, by W with
 Gaussian noise of sigma bins; everybody has the same mask. The error is the root mean squared error, over the cells of the

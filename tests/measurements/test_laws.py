@@ -100,3 +100,15 @@ def test_many_different_weights_keep_their_variance() -> None:
     noises = noises_of(np.full(3000, 4.0), np.ones(3000, dtype=np.int64))
     sd = math.sqrt(float((weights**2 * noises.variances).sum()))
     assert half_width(noises, weights, 0.0, 0.95) == pytest.approx(1.96 * sd, rel=0.01)
+
+
+@pytest.mark.parametrize("scales", [np.linspace(2.0, 40.0, 30), -np.linspace(2.0, 40.0, 30), np.array([300.0, 1.0, -0.6])])
+def test_noises_of_many_scales_against_the_whole_integral(scales: np.ndarray) -> None:
+    """Every noise by itself at every frequency: nothing is left out, summed together, or ordered."""
+    noises, weights = noises_of(scales, np.ones(len(scales), dtype=np.int64)), np.linspace(0.5, 1.5, len(scales))
+    width, largest = half_width(noises, weights, 0.0, 0.95), float(weights.max())
+    sd = math.sqrt(float((weights**2 * noises.variances).sum()))
+    angles = (np.arange(40_000) + 0.5) * 0.01 / sd
+    law = np.exp(sum(noises.laws[kind].log_characteristic(w * angles) for kind, w in zip(noises.law, weights, strict=True)))
+    held = (2 / np.pi) * (np.sin(angles * (width - largest / 2)) * law * np.sinc(angles * largest / (2 * np.pi)) / angles).sum()
+    assert held * 0.01 / sd == pytest.approx(0.95, abs=3e-5)

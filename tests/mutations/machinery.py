@@ -21,7 +21,7 @@ from tests.mutations.rules import Derived
 
 ROOT = Path(__file__).resolve().parents[2]
 COPIED = ("synthrelease", "tests", "configs", "acceptance", "public_data", "docs", "pyproject.toml")
-TABLE = ROOT / "docs" / "mutations.md"
+TABLE = ROOT / "docs" / "appendix" / "mutations.md"
 TIMEOUT = 900
 """Seconds; a mutated loop may not end."""
 COPIES = 2
@@ -187,7 +187,7 @@ def main(mutations: Sequence[Mutation | Derived], words: Sequence[str]) -> int:
 
 
 def write_table(names: Sequence[str], tried: Mapping[Mutation | Derived, Outcome]) -> None:
-    """Write docs/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
+    """Write docs/appendix/mutations.md: the lines of what was tried, and those of other mutations as they stand there."""
     known = TABLE.read_text(encoding="utf-8").splitlines() if TABLE.exists() else []
     lines = {line.split(" | ")[0].removeprefix("| "): line for line in known if line.startswith("| ")}
     lines |= {mutation.name: _line(mutation, outcome) for mutation, outcome in tried.items()}
@@ -201,7 +201,7 @@ def _line(mutation: Mutation | Derived, outcome: Outcome) -> str:
 
 
 def table(lines: Sequence[str]) -> str:
-    """The text of docs/mutations.md."""
+    """The text of docs/appendix/mutations.md."""
     caught = sum(" :: test_" in line for line in lines)
     head = [
         "# Mutations",

@@ -68,7 +68,7 @@ def test_a_wrong_line_is_caught(tried: tuple[Path, list[str]], name: str) -> Non
 
 
 def test_the_table_in_the_documents_is_of_these_mutations_and_all_are_caught() -> None:
-    text = (ROOT / "docs" / "mutations.md").read_text(encoding="utf-8")
+    text = (ROOT / "docs" / "appendix" / "mutations.md").read_text(encoding="utf-8")
     rows = [line.split(" | ") for line in text.splitlines() if line.startswith("| ") and not line.startswith("| mistake")]
     assert [row[0].removeprefix("| ") for row in rows] == [mutation.name for mutation in mutations()]
     assert all(" :: test_" in row[3] for row in rows)

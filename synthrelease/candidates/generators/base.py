@@ -82,7 +82,7 @@ class Generator(SpecTable):
     """Why `init` drafts no such generator."""
 
     library_megabytes: ClassVar[int] = 0
-    """What the libraries of this family add to the memory of a process, measured (docs/benchmarks.md)."""
+    """What the libraries of this family add to the memory of a process, measured (docs/appendix/benchmarks.md)."""
 
     most_rows: ClassVar[int] = MOST_ROWS
     """Rows for which its privacy is proved: its docstring says where the bound comes from."""
@@ -138,7 +138,7 @@ class Generator(SpecTable):
         return float(self.peak_cells(layout))
 
     seconds_per_effort: ClassVar[float] = 1e-8
-    """Seconds of one unit of `effort`, as measured (docs/benchmarks.md); rough, and different on every machine."""
+    """Seconds of one unit of `effort`, as measured (docs/appendix/benchmarks.md); rough, and different on every machine."""
 
     def seconds(self, layout: Layout, rows: int) -> float:
         """An estimate of how long a fit takes on one core, for a table of so many rows."""

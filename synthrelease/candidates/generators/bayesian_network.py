@@ -1,6 +1,6 @@
 """From noisy joint tables to a Bayesian network, and from the network to rows. All of it is post-processing.
 
-Three steps make the most of the same measurements (docs/generators.md has the gain of each):
+Three steps make the most of the same measurements (docs/appendix/benchmarks.md has the gain of each):
 
 1. The tables agree: where several tables contain the same columns, their marginals are averaged by precision, small sets
    of columns first (Qardaji, Yang & Li, "PriView", SIGMOD 2014, Section 4.4).

@@ -2,7 +2,9 @@
 
 In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
 table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function of
-frequencies that were measured with noise and are part of the charge. docs/generators.md says how it differs from the library's.
+frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are
+over all rows, not over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by
+construction; and the law of all cells is released, not single draws. docs/generators.md says why the library's is not offered.
 """
 
 from __future__ import annotations

@@ -77,7 +77,8 @@ class MatrixMask:
         """What W tells about one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of fresh masks.
 
         One mask that all copies share counts once: the copies are functions of it, of the model and of what is published
-        beside it. With these as they are in data-augmented imputation it is no guarantee for a record (docs/baselines.md).
+        beside it. With these as they are in data-augmented imputation it is no guarantee for a record
+        (docs/appendix/baselines.md).
         """
         with np.errstate(divide="ignore", invalid="ignore"):
             ratios = self.pi.max(axis=1) / self.pi.min(axis=1)

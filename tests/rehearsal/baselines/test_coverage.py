@@ -1,4 +1,4 @@
-"""The tables of docs/baselines.md that say what is checked where: every test, mutation and case that they name is there."""
+"""What docs/appendix/baselines.md says is checked where: every test, mutation and case that it names is there."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 from tests.conftest import ROOT
 
-PAGE = (ROOT / "docs" / "baselines.md").read_text(encoding="utf-8").split("## What is checked, and where")[1]
+PAGE = (ROOT / "docs" / "appendix" / "baselines.md").read_text(encoding="utf-8").split("## What is checked, and where")[1]
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ") and "checked by" not in line and "caught by" not in line]
 
 
 def test_every_row_names_a_test_a_mutation_or_a_case_that_is_there() -> None:
     code = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "tests").rglob("test_*.py")))
     tests = set(re.findall(r"def (test_\w+)", code))
-    tried = (ROOT / "docs" / "mutations.md").read_text(encoding="utf-8")
+    tried = (ROOT / "docs" / "appendix" / "mutations.md").read_text(encoding="utf-8")
     mutations = set(re.findall(r"^\| ([^|]+) \|", tried, re.MULTILINE))
     cases = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "synthrelease" / "audit").glob("*.py")))
     assert len(ROWS) > 35

@@ -158,7 +158,7 @@ class AdaptiveGenerator(Generator):
         return float(self.clique_cells * len(layout.sizes))
 
     def seconds(self, layout: Layout, rows: int) -> float:
-        """Rounds grow with the columns, and so do a round's cliques; 0.3 to 15 s for 6 to 30 columns (docs/generators.md)."""
+        """Rounds grow with the columns, and so do a round's cliques (measured: docs/appendix/benchmarks.md)."""
         return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
 
     def peak_cells(self, layout: Layout) -> int:

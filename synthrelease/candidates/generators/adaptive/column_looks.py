@@ -27,7 +27,7 @@ def column_shares(sizes: Sequence[int]) -> list[Fraction]:
     """Shares of the budget for the columns, in proportion to the root of the size.
 
     At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
-    best; between the two was best for all criteria of the births (docs/generators.md).
+    best; between the two was best for all criteria of the births.
     """
     weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
     return [Fraction(weight, sum(weights)) for weight in weights]

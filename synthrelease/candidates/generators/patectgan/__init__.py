@@ -2,7 +2,8 @@
 
 In every step teachers on disjoint parts of the table vote which of some generated rows are real (`mechanism`). The price of the
 noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
-generator sees the critic. docs/generators.md says how it differs from the library's.
+generator sees the critic. Votes are numbers, not thresholded labels, and the law of all cells is released, not
+single draws. docs/generators.md says why the library's is not offered.
 """
 
 from __future__ import annotations

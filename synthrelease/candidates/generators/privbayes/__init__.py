@@ -4,8 +4,8 @@ Theory 6, PrivBayes.
 
 A Bayesian network is chosen privately (eps1 = epsilon_split * eps), then one joint table per column is measured with
 integer Laplace noise (eps2 = eps - eps1). Everything after the noise is post-processing: consistency between the tables,
-structural zeros from the public rules, and sampling by randomised rounding (docs/generators.md says what differs from the
-paper and what it buys).
+structural zeros from the public rules, and sampling by randomised rounding (docs/appendix/benchmarks.md says what this
+buys).
 """
 
 from __future__ import annotations

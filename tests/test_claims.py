@@ -1,0 +1,396 @@
+"""What the pages claim about the program: commands, options, files, settings, messages and numbers are those that it has."""
+
+from __future__ import annotations
+
+import json
+import re
+import shlex
+import tomllib
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from jsonschema import Draft202012Validator, ValidationError
+
+from synthrelease import errors
+from synthrelease.accounting.rows import SHORTFALL, RowsRule
+from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
+from synthrelease.candidates.generators.privbayes import MOST_PAIRS
+from synthrelease.cli import app
+from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
+from synthrelease.criteria.drafts import MOST_EPSILON
+from synthrelease.criteria.joint import JointTest
+from synthrelease.domain.bins import MAX_BINS
+from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.drafting.columns import MAX_CODES
+from synthrelease.estimates.listed import MOST_CELLS, NAMES
+from synthrelease.noise_grids import MOST_ROWS
+from synthrelease.rehearsal.racing import STAGES
+from synthrelease.releasing.attempt_costs import USUAL_ROWS
+from synthrelease.releasing.dry_run import ROWS
+from synthrelease.specification.json_schema import acceptance_schema, configuration_schema
+from synthrelease.specification.space import MAX_CONFIGURATIONS
+from synthrelease.toml.reading import MAX_SPEC_BYTES
+from synthrelease.toml.tables import MAX_TABLES
+from synthrelease.verification.reading import MAX_BYTES
+from tests.conftest import ROOT
+from tests.helpers.cards import rich_bundle
+
+DOCS = ROOT / "docs"
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+WRITTEN = [page for page in PAGES if page.name not in ("settings.md", "theory.md")]
+"""Pages that people write for people; docs/settings.md is made from the program, and has a test of its own."""
+
+_BLOCK = re.compile(r"^```(\w*)(?: title=\"([^\"]*)\")?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+_INLINE = re.compile(r"`([^`\n]+)`")
+_FOLDERS = "configs|acceptance|public_data|requirements|synthrelease|tests"
+_PATH = re.compile(rf"(?<![\w/.-])(?:{_FOLDERS})/[\w/.-]+\.(?:toml|py|csv|gz|txt|md)\b")
+CLI: Any = typer.main.get_command(app)
+
+
+@cache
+def text(page: Path) -> str:
+    return page.read_text(encoding="utf-8")
+
+
+@cache
+def source() -> str:
+    """All texts of the program."""
+    files = [path for path in (ROOT / "synthrelease").rglob("*") if path.suffix in {".py", ".html", ".md"}]
+    return "\n".join(path.read_text(encoding="utf-8") for path in files)
+
+
+def blocks(page: Path) -> Iterator[tuple[str, str, str]]:
+    """Language, title and text of each fenced block."""
+    yield from ((language, title, inside) for language, title, inside in _BLOCK.findall(text(page)))
+
+
+def inline(page: Path) -> list[str]:
+    return _INLINE.findall(_BLOCK.sub("", text(page)))
+
+
+def commands() -> Iterator[tuple[Path, str]]:
+    """Every command of ours in a fenced block, in one line."""
+    for page in PAGES:
+        for language, _, inside in blocks(page):
+            if language in ("", "console", "text"):
+                for line in re.sub(r"\\\n\s*", "", inside).splitlines():
+                    if match := re.match(r"(?:\$ )?synthrelease (.*)$", line):
+                        yield page, match[1]
+
+
+def mistake(command: str) -> str | None:
+    """What the parser of the real command line says against a command."""
+    words = shlex.split(command, comments=True)
+    group, name = CLI, words.pop(0)
+    if name == "ledger":
+        group, name = CLI.commands["ledger"], words.pop(0)
+    if name not in group.commands:
+        return f"no command {name}"
+    try:
+        group.commands[name].make_context(name, words)
+    except Exception as error:
+        return str(error) or type(error).__name__
+    return None
+
+
+def test_every_command_is_one_that_the_command_line_takes() -> None:
+    found = list(commands())
+    assert len(found) > 45
+    wrong = {(page.name, command): mistake(command) for page, command in found if mistake(command)}
+    assert wrong == {}
+
+
+def test_the_parser_refuses_what_is_no_command() -> None:
+    assert mistake("release configs/births.toml --data a.csv --out b") is None
+    assert mistake("release configs/births.toml --data a.csv --oot b")
+    assert mistake("verifies release")
+    assert mistake("leave-out configs/births.toml")
+
+
+@cache
+def options() -> dict[str, set[str]]:
+    """The options of every command, by its name."""
+    all_of = {**CLI.commands, **CLI.commands["ledger"].commands}
+    return {
+        name: {one for each in command.params for one in [*each.opts, *each.secondary_opts]} for name, command in all_of.items()
+    }
+
+
+OF_OTHERS = {"--no-index", "--find-links", "--require-hashes", "--no-deps", "--strict", "--system", "--python", "--check",
+             "--write", "--help", "--rules", "--apart"}  # fmt: skip
+"""Options of pip, mkdocs, sha256sum and the scripts of the benchmarks."""
+
+
+def test_every_option_that_a_page_names_is_one_of_its_command() -> None:
+    known = set().union(*options().values()) | OF_OTHERS
+    number, wrong = 0, []
+    for page in WRITTEN:
+        for code in (one for one in inline(page) if "python" not in one):
+            command = re.match(r"(?:synthrelease )?([a-z]+(?:-[a-z]+)*) (?=.*--)", code)
+            allowed = options()[command[1]] | {"--help"} if command and command[1] in options() else known
+            for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", code):
+                number += 1
+                if option not in allowed:
+                    wrong.append((page.name, code))
+    assert number > 60
+    assert wrong == []
+
+
+def test_every_command_and_target_that_a_sentence_names_is_there() -> None:
+    targets = set(re.findall(r"^([a-z-]+):", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE))
+    for page in [*WRITTEN, ROOT / "CONTRIBUTING.md"]:
+        for code in inline(page):
+            if match := re.match(r"synthrelease ([a-z]+(?:-[a-z]+)*)\b", code):
+                assert match[1] in options() or match[1] == "ledger", (page.name, code)
+            if match := re.match(r"make ([a-z-]+)", code):
+                assert match[1] in targets, (page.name, code)
+
+
+def test_every_path_of_the_repository_that_a_page_names_is_there() -> None:
+    named = {(page.name, path) for page in [*WRITTEN, *(DOCS / "appendix").glob("*.md")] for path in _PATH.findall(text(page))}
+    examples = {"stays", "NAME", "visits", "homes", "configuration.schema"}
+    wrong = sorted(one for one in named if not (ROOT / one[1]).is_file() and Path(one[1]).stem not in examples)
+    assert len(named) > 40
+    assert wrong == []
+
+
+def test_every_variable_of_the_environment_is_one_that_the_program_or_a_test_reads() -> None:
+    read = source() + "".join(
+        path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name
+    )
+    found = {name for page in PAGES for name in re.findall(r"\bSYNTHRELEASE_[A-Z_]+\b", text(page))}
+    assert len(found) >= 2
+    assert {name for name in found if name not in read} == set()
+
+
+def matters(error: ValidationError) -> bool:
+    """Whether an error is more than that a part of a file lacks what stands in the rest of it."""
+    if error.validator in ("anyOf", "oneOf"):
+        branches: dict[Any, list[ValidationError]] = {}
+        for each in error.context or ():
+            branches.setdefault(each.schema_path[0], []).append(each)
+        return all(any(matters(each) for each in branch) for branch in branches.values())
+    return error.validator not in ("required", "dependentRequired", "minProperties", "not")
+
+
+ACCEPTANCE = {"criteria", "groups", "not_promised", "prior", "face_privacy"}
+
+
+def settings_of(page: Path) -> Iterator[tuple[str, Any]]:
+    """The blocks of TOML of a page that are parts of one of the two files."""
+    for language, title, inside in blocks(page):
+        if language == "toml" and not title.endswith("facts.toml"):
+            yield inside, json.loads(json.dumps(tomllib.loads(inside), default=str))
+
+
+def wrong_settings(part: Any) -> list[str]:
+    schema = acceptance_schema() if set(part) & ACCEPTANCE and not set(part) - ACCEPTANCE else configuration_schema()
+    found = [error for error in Draft202012Validator(schema).iter_errors(part) if matters(error)]
+    return [f"{'.'.join(map(str, error.absolute_path))}: {error.message[:200]}" for error in found]
+
+
+def test_every_block_of_settings_is_a_part_of_one_of_the_two_files() -> None:
+    parts = [(page.name, inside, part) for page in WRITTEN for inside, part in settings_of(page)]
+    assert len(parts) >= 15
+    assert {(name, inside): wrong_settings(part) for name, inside, part in parts if wrong_settings(part)} == {}
+
+
+def test_a_misspelt_setting_is_found() -> None:
+    assert wrong_settings({"budget": {"generation": 1}}) == []
+    assert wrong_settings({"budget": {"generatoin": 1}})
+    assert wrong_settings({"criteria": [{"name": "a", "kind": "mean_marginal_eror"}]})
+    assert wrong_settings({"columns": {"a": {"kind": "code", "otuside": "bin"}}})
+
+
+def keys(schema: Any) -> set[str]:
+    """All names of settings in a schema."""
+    if isinstance(schema, list):
+        return set().union(*map(keys, schema))
+    if not isinstance(schema, dict):
+        return set()
+    own = set(schema.get("properties", {})) if isinstance(schema.get("properties"), dict) else set()
+    return own.union(*map(keys, schema.values()))
+
+
+def test_every_setting_that_a_sentence_names_is_in_the_schema() -> None:
+    known = keys(configuration_schema()) | keys(acceptance_schema()) | {"sha256", "from"}
+    facts = {
+        "bounds",
+        "decimals",
+        "categories",
+        "year",
+        "day",
+        "of",
+        "given",
+        "across",
+        "per",
+        "missing",
+        "tolerance",
+        "name",
+        "sources",
+    }
+    number, wrong = 0, []
+    for page in WRITTEN:
+        for code in inline(page):
+            if match := re.match(r"(?:\[\[?[\w.]+\]?\] )?([a-z_]{3,})(?:\.\w+)? = ", code):
+                number += 1
+                if match[1] not in known | facts:
+                    wrong.append((page.name, code))
+            if match := re.fullmatch(r"\[\[?([a-z_]+)\]?\](?: [a-z_]+)*", code):
+                number += 1
+                if match[1] not in known | facts:
+                    wrong.append((page.name, code))
+    assert number > 60
+    assert wrong == []
+
+
+def test_the_files_of_a_bundle_are_those_that_the_program_writes() -> None:
+    table = text(DOCS / "bundle.md").partition("| file | what it is |")[2].partition("\n\n")[0]
+    named = {code for line in table.splitlines() for code in _INLINE.findall(line.split(" | ")[0])}
+    assert named >= set(rich_bundle())
+    assert {name for name in named - set(rich_bundle()) if f'"{name}"' not in source()} == set()
+
+
+def test_the_columns_of_estimates_csv_are_those_that_the_program_writes() -> None:
+    table = text(DOCS / "bundle.md").partition("| column | says |")[2].partition("\n\n")[0]
+    assert [code for line in table.splitlines() for code in _INLINE.findall(line.split(" | ")[0])] == list(NAMES)
+
+
+def test_the_families_and_their_guarantees_are_those_of_the_program() -> None:
+    table = text(DOCS / "generators.md").partition("| family | guarantee | use it |")[2].partition("\n\n")[0]
+    found: dict[str, str] = {}
+    for line in table.splitlines()[2:]:
+        names, stated = line.strip("| ").split(" | ")[:2]
+        listed, said = _INLINE.findall(names), stated.split("; ")
+        found |= dict(zip(listed, said * len(listed) if len(said) == 1 else said, strict=False))
+    assert found == {name: "pure" if family.guarantee == "pure" else "a delta" for name, family in GENERATORS.items()}
+    steward = text(DOCS / "accounting.md")
+    pure, delta = (
+        re.findall(r"`(\w+)`", part)
+        for part in re.findall(r"\n(`privbayes`.*?) are pure.*?\. (`[^.]*?) are\nzero", steward, re.DOTALL)[0]
+    )
+    assert set(pure) == {name for name, family in GENERATORS.items() if family.guarantee == "pure"}
+    assert set(delta) == set(GENERATORS) - set(pure)
+    gaussian = re.search(r"where every family is (.+?) and the mode", " ".join(steward.split()))
+    assert gaussian is not None
+    assert set(_INLINE.findall(gaussian[1])) == {name for name, family in GENERATORS.items() if family.gaussian}
+
+
+def test_the_extras_are_those_of_the_package() -> None:
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    named = re.search(r"^Extras: (.+?)\. The tests", text(DOCS / "tutorial.md"), re.MULTILINE | re.DOTALL)
+    assert named is not None
+    assert set(_INLINE.findall(named[1])) <= set(extras)
+    for page in WRITTEN:
+        assert set(re.findall(r"\bextra `(\w+)`", text(page))) <= set(extras), page.name
+
+
+def test_the_exit_codes_are_those_of_the_program() -> None:
+    table = dict(re.findall(r"^\| (\d) \| (.+) \|$", text(ROOT / "README.md"), re.MULTILINE))
+    assert "released" in table["0"]
+    assert "stopped while private data were in use" in table[str(errors.PrivateFailure.exit_code)]
+    assert str(STOPPED) == "1"
+    assert "a mistake in the specification" in table[str(errors.SpecError.exit_code)]
+    assert "nothing was released" in table[str(NOTHING_RELEASED)]
+    assert "refused because of the budget" in table[str(errors.BudgetError.exit_code)]
+    assert set(table) == set("012345")
+
+
+def default(command: str, option: str) -> Any:
+    return next(each.default for each in options_of(command) if option in each.opts)
+
+
+def options_of(command: str) -> list[Any]:
+    return list(CLI.commands[command].params)
+
+
+def law(rounds: dict[int, str]) -> FiniteLaw:
+    return FiniteLaw.of({number: Fraction(share) for number, share in rounds.items()})
+
+
+def up(value: Fraction, digits: int = 2) -> str:
+    return f"{-int(-value * 10**digits // 1) / 10**digits:.{digits}f}"
+
+
+ROUND, ACCEPTED = Fraction("4.56"), Fraction("0.73")
+
+
+def of_law(name: str, one: FiniteLaw | StopCoin, digits: int) -> str:
+    return f"| {name} | {up(one.price(ROUND))} | {float(one.nothing(1 - ACCEPTED)):.{digits}f} |"
+
+
+def power(number: int) -> int:
+    return number.bit_length() - 1
+
+
+def margin(epsilon: str) -> int:
+    return RowsRule(way="counted", epsilon=Fraction(epsilon)).margin
+
+
+CLAIMS: list[tuple[str, str]] = [
+    ("accounting.md", f"| without end | {up(2 * ROUND)} | 0 |"),
+    ("accounting.md", of_law("1 (0.182), 6 (0.47) or 7 (0.348)", law({1: "0.182", 6: "0.47", 7: "0.348"}), 3)),
+    ("accounting.md", of_law("1 (0.486), 3 (0.479) or 4 (0.035)", law({1: "0.486", 3: "0.479", 4: "0.035"}), 3)),
+    ("accounting.md", of_law("1", law({1: "1"}), 2)),
+    ("accounting.md", of_law("stop coin 0.1", StopCoin(stop_probability=Fraction("0.1")), 3)),
+    ("accounting.md", of_law("stop coin 0.02", StopCoin(stop_probability=Fraction("0.02")), 3)),
+    ("accounting.md", of_law("stop coin 0.001", StopCoin(stop_probability=Fraction("0.001")), 4)),
+    ("accounting.md", f"At 0.05 the margin is {margin('0.05')} rows, at 0.02 {margin('0.02')}."),
+    ("accounting.md", f"with probability {float(SHORTFALL):g} rows of a public pattern fill up"),
+    ("generators.md", f"{margin('0.01')} at `rows = 0.01`, {margin('0.03')} at 0.03"),
+    ("generators.md", f"The largest clique of the model may have {DENSE_LIMIT:,} cells."),
+    ("generators.md", f"The table may have 2^{power(CELL_LIMIT)} cells."),
+    ("generators.md", f"each choice looks at {MOST_PAIRS:,} public pairs"),
+    ("threat-model.md", f"have at most {DENSE_LIMIT:,} cells."),
+    ("threat-model.md", f"**A column has at most {MAX_BINS:,} bins**"),
+    ("threat-model.md", f"at most {MAX_TABLES} columns, rules, generators or criteria, {MAX_CONFIGURATIONS:,} configurations "
+     f"and {MAX_SPEC_BYTES // 10**6} MB"),
+    ("threat-model.md", f"**The dry run has {ROWS:,} made-up rows.**"),
+    ("threat-model.md", f"for {USUAL_ROWS:,} rows unless `--rows` says otherwise"),
+    ("threat-model.md",
+     f"**At most 2^{power(MOST_ROWS)} rows**, and 2^{power(JointTest.most_rows)} for MST, AIM and a joint test."),
+    ("threat-model.md", f"`verify` reads folders of at most {MAX_BYTES // 10**9} GB."),
+    ("drafting.md", f"its values are texts, {MAX_CODES:,} at most"),
+    ("drafting.md", f"A release has at most {MAX_TABLES} columns."),
+    ("drafting.md", f"or that costs more than epsilon {float(MOST_EPSILON):g} is left out"),
+    ("bundle.md", f"the pairs with {MOST_CELLS} cells in all at most"),
+    ("rehearsal.md", f"Every configuration gets {', '.join(map(str, STAGES[:6]))}, ... attempts"),
+    ("rehearsal.md", f'"nothing" has a probability of at most `--nothing` ({default("rehearse", "--nothing"):g})'),
+    ("rehearsal.md", f"`--noise-level` ({default('rehearse', '--noise-level'):g})"),
+    ("estimates.md", f"that `--confidence` states ({float(default('bound', '--confidence')):.0%} by default)"),
+    ("tutorial.md", "`synthrelease` needs Python 3.11, 3.12 or 3.13."),
+]  # fmt: skip
+"""Page, and what stands there as the program computes it."""
+
+
+@pytest.mark.parametrize(("page", "sentence"), CLAIMS, ids=[f"{page}-{place}" for place, (page, _) in enumerate(CLAIMS)])
+def test_a_page_states_what_the_program_has(page: str, sentence: str) -> None:
+    assert sentence in " ".join(text(DOCS / page).split())
+
+
+SAID = [
+    ("estimates.md", "cannot be told"),
+    ("estimates.md", "covered by a criterion"),
+    ("estimates.md", "bounded"),
+    ("drafting.md", "DOUBTFUL"),
+    ("drafting.md", "LOST"),
+    ("rehearsal.md", "LOST"),
+    ("rehearsal.md", "says nothing"),
+    ("rehearsal.md", "cannot be met"),
+    ("accounting.md", "not answered"),
+    ("columns.md", "stores"),
+]
+"""Page, and what it says that the program says."""
+
+
+@pytest.mark.parametrize(("page", "words"), SAID)
+def test_what_a_page_says_that_the_program_says_is_what_it_says(page: str, words: str) -> None:
+    assert words in text(DOCS / page)
+    assert words in source()
