@@ -23,7 +23,7 @@ FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grouping:
+class GroupingError:
     """What the numbers that stand for bins make of a column.
 
     Attributes
@@ -54,7 +54,7 @@ class PublicBins:
     rows: tuple[int, ...]
     gaps: int
     others: int
-    grouping: Grouping | None = None
+    grouping: GroupingError | None = None
     places: tuple[float, ...] = ()
     between: tuple[int, ...] = ()
 
@@ -126,11 +126,11 @@ def _clipped(file: PublicFile, column: Column, held: np.ndarray) -> np.ndarray:
     return np.clip(np.array(numbers, dtype=float), low, high)
 
 
-def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> Grouping | None:
+def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> GroupingError | None:
     if not np.isfinite(numbers).all():
         return None
     mean = float(np.average(values, weights=times))
-    return Grouping(
+    return GroupingError(
         off=float(np.average(np.abs(values - numbers), weights=times)),
         mean_moved=float(np.average(numbers, weights=times)) - mean,
         spread=math.sqrt(float(np.average((values - mean) ** 2, weights=times))),

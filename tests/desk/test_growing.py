@@ -19,7 +19,7 @@ from synthrelease.specification.spec import load_spec
 from tests.desk.opened import ORIGIN
 from tests.desk.test_columns import Coins
 
-CRITERION = {"asked": "mean", "first": "year", "second": "face", "third": "", "threshold": "0.5", "epsilon": "0.1"}
+CRITERION = {"asked": "conditional_mean", "first": "year", "second": "face", "third": "", "threshold": "0.5", "epsilon": "0.1"}
 
 
 @pytest.fixture

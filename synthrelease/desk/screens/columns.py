@@ -11,7 +11,7 @@ from synthrelease.domain.schema import Column
 from synthrelease.drafting.edited import Path_
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.other_kind import Guesses
-from synthrelease.drafting.public_bins import Grouping, PublicBins
+from synthrelease.drafting.public_bins import GroupingError, PublicBins
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.reading import ConfigurationFile
@@ -87,7 +87,7 @@ def _gaps(column: Column, found: PublicBins | None) -> list[str]:
     return told + ([f"{found.others / rows:.1%} are {beyond}: left out."] if found.others else [])
 
 
-def _off(grouping: Grouping) -> str:
+def _off(grouping: GroupingError) -> str:
     """What the numbers of bins do to the column, in words."""
     moved = f"{grouping.mean_moved:+.2g}" if grouping.mean_moved else "0"
     return (

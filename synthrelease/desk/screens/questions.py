@@ -9,7 +9,7 @@ from synthrelease.criteria import Criterion
 from synthrelease.desk.pictures import marks
 from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.drafting.moved_limits import limits_of
-from synthrelease.drafting.one_criterion import WORDS
+from synthrelease.drafting.one_criterion import kinds_asked_for
 from synthrelease.rehearsal.expected_noise import expected_answers
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.reading import ConfigurationFile
@@ -27,7 +27,7 @@ def gathered(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | 
         "asked": expected_answers(spec),
         "examples": _examples(spec),
         "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
-        "kinds": WORDS,
+        "kinds": kinds_asked_for(),
         "columns": list(spec.schema.names),
         "rehearsed": rehearsed,
         "today": datetime.date.today().isoformat(),
@@ -69,7 +69,7 @@ def _marked(criterion: Criterion, look: dict[str, Any] | None) -> dict[str, Any]
 
 def _examples(spec: ReleaseSpec) -> list[str]:
     """Questions as they can be asked of these columns."""
-    numbers = [column for column in spec.schema.columns if column.bounds is not None and limits_of(column)]
+    numbers = [each for each in spec.schema.columns if each.bounds is not None and each.dates is None]
     names = [column for column in spec.schema.columns if column.bounds is None]
     found = []
     conditions = [f"{column.name} == '{column.atoms.labels[0]}'" for column in names if "'" not in column.atoms.labels[0]]
