@@ -14,18 +14,17 @@ from synthrelease.drafting.other_kind import Kind, column_as
 from synthrelease.drafting.taking_over import own_acceptance
 from synthrelease.drafting.text import toml
 from synthrelease.errors import InputError, SynthreleaseError
-from synthrelease.specification.release_spec import ReleaseSpec
 
 KEPT = ("description", "unit")
 """The steward's words on a column stay, whatever it is taken for."""
 NO_PUBLIC = "What a column can be is read from the public file. Start the desk with --data PUBLIC."
 
 
-def would_leave_out(path: Path, spec: ReleaseSpec, name: str) -> LeftOutOf:
-    """What goes with a column."""
-    if name not in spec.schema.by_name:
+def left_out(path: Path, texts: BothTexts, name: str, *, dry_run: bool) -> LeftOutOf:
+    """What goes with a column, which has a table of its own; with it, unless this is a `dry_run`."""
+    if name not in texts.file.tables["columns"]:
         raise NoSuchControl
-    return leave_out(path, [name], dry_run=True, take_over=True)
+    return leave_out(path, [name], dry_run=dry_run, take_over=True)
 
 
 def other_kind(shown: Shown, name: str, kind: str) -> Changes:

@@ -173,7 +173,7 @@ class Desk:
         elif what == "key":
             self.files.act(seen, lambda: actions.take_as_key(self.files, shown, which))
         elif form.get("sure") == "yes":
-            self.files.act(seen, lambda: actions.leave_out(self.files.path, [which], take_over=True))
+            self.files.act(seen, lambda: actions.left_out(self.files.path, shown.texts, which, dry_run=False))
         else:
             return self._asked_first(shown.texts, shown.spec, which)
         return None
@@ -181,7 +181,7 @@ class Desk:
     def _asked_first(self, texts: BothTexts, spec: ReleaseSpec, which: str) -> Response:
         shown: dict[str, Any] = {"name": "columns", "screens": SCREENS, "told": "", "difference": "", "last": ""}
         shown |= self._around(texts, spec) | {"which": which}
-        shown["found"] = actions.would_leave_out(self.files.path, spec, which)
+        shown["found"] = actions.left_out(self.files.path, texts, which, dry_run=True)
         return HTMLResponse(self._pages.get_template("leaving.html").render(shown))
 
     def _around(self, texts: BothTexts, spec: ReleaseSpec) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from synthrelease.domain.questions import split_question
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.errors import InputError
 from synthrelease.specification.spec import load_spec
-from tests.desk.opened import ORIGIN
+from tests.desk.opened import ORIGIN, Opened
 from tests.desk.test_columns import Coins
 
 CRITERION = {"asked": "conditional_mean", "first": "year", "second": "face", "third": "", "threshold": "0.5", "epsilon": "0.1"}
@@ -221,3 +221,18 @@ def test_a_folder_that_cannot_be_written_is_told_and_nothing_is_lost(coins: Coin
     assert answer.status_code == 422
     assert "could not be written (Permission denied). Nothing was changed." in html.unescape(answer.text)
     assert coins.texts() == before
+
+
+def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: Path) -> None:
+    opened = Opened(tmp_path, name="visits.toml")
+    linked = load_spec(opened.config).schema.linked
+    assert linked is not None
+    page = opened.browser.get("/columns").text
+    name, first = linked.names[0], linked.slots[0][0]
+    assert page.count(f'aria-label="Write Description of {name}"') == 1
+    assert linked.slots[1][0] not in page
+    assert opened.write("columns", f"description:{first}", value="Of a member").status_code == 303
+    assert load_spec(opened.config).tables["members"]["columns"][name]["description"] == "Of a member"
+    for place in (f"kind:{first}", f"leave:{first}", f"leave:{linked.size}"):
+        assert opened.write("columns", place, value="name", sure="yes").status_code == 422, place
+    assert "--members PRIVATE_MEMBERS" in opened.browser.get("/signoff").text
