@@ -22,9 +22,9 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: any format is read",
         breaks="a document is read by rules that are not its own",
-        place="published.document:_read",
-        old="head.format != FORMAT",
-        new="head.format < FORMAT",
+        place="published.formats:check_format",
+        old="head.format not in reads",
+        new="head.format < min(reads)",
         tests=(f"{DOCUMENT}::test_another_number_is_refused_with_the_version_that_reads_it",),
     ),
     Mutation(

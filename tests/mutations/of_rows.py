@@ -266,7 +266,7 @@ OF_THE_ROWS = (
         name="group: delta grows by the number of records alone",
         breaks="a person with several records is promised too much",
         place="accounting.guarantee:loss_of_group",
-        old="records * exp_up((records - 1) * epsilon)",
+        old="records * exp_up(exponent)",
         new="records",
         tests=(f"{TEXTS}::test_the_loss_of_a_group_is_that_of_steps_from_file_to_file",),
     ),
