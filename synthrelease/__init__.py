@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from synthrelease.estimates.trends import trend
     from synthrelease.published import PublishedRelease, load
 
-__version__ = "0.1.0"
+__version__ = "1.0.0"
 __all__ = [
     "Bound",
     "Estimate",

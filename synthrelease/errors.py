@@ -57,6 +57,19 @@ class Unexpected(ValueError):
         super().__init__(f"{place}: {text}" if place else text)
 
 
+def of_another_format(found: int, reads: Sequence[int], writer: str = "") -> Unexpected:
+    """What is said of a document of a format that is not read here: which it has, and which program reads it.
+
+    Parameters
+    ----------
+    reads : the numbers that are read here, the one that is written first.
+    writer : the version that wrote it, where the document says so.
+    """
+    program = f"synthrelease {cut(writer, 40)!r}, which wrote it," if writer else "the version of synthrelease that wrote it"
+    numbers = " or ".join(map(str, reads))
+    return Unexpected(numbers, f"{found}: {program} reads it, this version reads {numbers}", place="format")
+
+
 class SpecError(SynthreleaseError):
     """The configuration or acceptance file cannot be used. Carries all the problems that were found."""
 

@@ -6,6 +6,7 @@ import re
 
 import yaml
 
+import synthrelease
 from tests.conftest import ROOT
 
 
@@ -60,3 +61,9 @@ def test_the_tests_of_a_criterion_have_its_file_among_them() -> None:
     named = " ".join(recipe("criterion"))
     assert (ROOT / "tests" / "criteria" / "test_faithfulness.py").is_file()
     assert "$(wildcard tests/criteria/test_$(NAME).py)" in named
+
+
+def test_one_version_is_said_everywhere() -> None:
+    (packaged,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
+    (first, *_) = re.findall(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert packaged == first == synthrelease.__version__

@@ -20,7 +20,7 @@ INDEX, README = DOCS / "index.md", ROOT / "README.md"
 MOST_PAGES, MOST_APPENDICES = 20, 6
 """Of docs/, and of docs/appendix, which nobody has to read."""
 
-MOST_WORDS = {"Steward": 12_000, "Reader": 4_000}
+MOST_WORDS = {"Steward": 12_000, "Reader": 4_000, "Reviewer": 12_000}
 """Of the pages of a way, as `wc -w` counts them."""
 
 _LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
@@ -83,9 +83,14 @@ def count(page: str) -> int:
 
 @pytest.mark.parametrize("way", MOST_WORDS)
 def test_a_way_has_few_words(way: str) -> None:
-    words = {page: count(page) for page in navigation()[way]}
+    words = {page: count(page) for page in [*navigation()[way], "words.md"]}  # which every page takes for granted
     assert len(words) >= 3
     assert sum(words.values()) <= MOST_WORDS[way], words
+
+
+def test_the_page_to_sign_by_names_its_way_in_order() -> None:
+    way = (DOCS / "sign.md").read_text(encoding="utf-8").partition("\n## The way\n")[2]
+    assert re.findall(r"^\d\. .*?\]\(([\w-]+\.md)\)", way, re.MULTILINE) == ["words.md", *navigation()["Reviewer"][1:]]
 
 
 @pytest.mark.parametrize("page", [INDEX, README], ids=lambda page: page.name)

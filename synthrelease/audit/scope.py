@@ -4,19 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from synthrelease.audit.examples import enumerated_as
 from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS
 from synthrelease.published.document import ReleaseDocument
-
-_MEASURED = {
-    "privbayes": "PrivBayes",
-    "marginals": "marginals",
-    "gaussian_marginals": "marginals",
-    "adaptive": "adaptive",
-    "adaptive_pure": "adaptive",
-    "dpgan": "networks",
-    "dpctgan": "networks",
-}
-"""What the enumerations of a generator's measurements are called. What others measure shows in their losses alone."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,13 +27,12 @@ class Scope:
     def of(cls, document: ReleaseDocument) -> Scope:
         """What a release rests on: its generator, its criteria, the joint test of these, and the number of its rows."""
         generator = str(document.configuration["generator"]["family"])
-        kinds = {one.kind for one in document.criteria} | {NUMBER_OF_ROWS}
+        criteria = {one.kind for one in document.criteria}
+        kinds = {NUMBER_OF_ROWS, *criteria, *enumerated_as("generators", generator)}
+        for kind in criteria:
+            kinds.update(enumerated_as("criteria", kind))
         if document.selection.joint_test is not None:
             kinds.add("joint test")
-        if "regression_coefficients" in kinds:
-            kinds.add("functional mechanism")
-        if generator in _MEASURED:
-            kinds.add(_MEASURED[generator])
         return cls(generators=frozenset({generator}), enumerated=frozenset(kinds))
 
     def named(self, *texts: str) -> bool:

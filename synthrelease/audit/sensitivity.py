@@ -222,16 +222,15 @@ class CodeFigures:
 
     def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
-        charges = self.criterion.per_score()
-        scores = [
-            self.criterion.score(private.with_plan(charges), candidate, self.setting, self.fitted) for private in privates
-        ]
+        charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
+        asked = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
+        scores = [self.criterion.answer(private.with_plan(charges), asked) for private in privates]
         return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
 
     def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
         """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
-        test = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10))
+        test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
+        asked = [(one, one.query(n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
         for private in privates:
-            asked = [(one, one.query(private.n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
             test.noisy_slack(private.with_plan([test.charge]), asked)
         return test.epsilon, {1.0}

@@ -20,6 +20,7 @@ from synthrelease.bundle.options import made
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.questions_sheet import questions_files
+from synthrelease.bundle.sign_sheet import sign_files
 from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published.document import ReleaseDocument
@@ -98,5 +99,6 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
         "CITATION.cff": citation_bytes(document),
         **pages,
         **questions_files(document),
+        **sign_files(document),
         "README.md": markdown_bytes(document, table),
     }

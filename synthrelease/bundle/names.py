@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthrelease.bundle import measurements
 from synthrelease.bundle.options import file_words
 from synthrelease.published import checksums, signatures
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.specification import canonical
 
 FILES = {
@@ -33,6 +33,7 @@ FILES = {
     "deployment.yaml": "an entry for OpenDP's registry of deployments",
     "CITATION.cff": "how to cite the data",
     "QUESTIONS.md": "ten questions in R, Stata and Python: code for the files of this folder, with estimates and intervals",
+    "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
     "README.html": "this card as a page",
     "README.md": "this card as plain text",
     checksums.NAME: "the SHA-256 checksum of every file",
@@ -61,8 +62,9 @@ def data_files(document: ReleaseDocument) -> list[str]:
 def documents(document: ReleaseDocument) -> list[str]:
     """The files that follow from release.json and the table."""
     pages = [page_name(document, language) for language in document.card.languages]
-    sheet = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
-    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, *sheet, "README.md"]
+    sheets = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
+    sheets += [] if document.format == BEFORE else ["SIGN.md"]
+    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, *sheets, "README.md"]
 
 
 def further_documents(document: ReleaseDocument) -> list[str]:

@@ -15,7 +15,7 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
-from synthrelease.published.document import read_strictly
+from synthrelease.published.document import FORMAT, read_strictly
 from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
 from synthrelease.specification import canonical
@@ -71,7 +71,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     )
     of_rows = made(spec.parts, rows, anew=True)
     table = of_rows.table
-    changed = {"card": card, "written_by": own_version()}
+    changed = {"format": FORMAT, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})

@@ -10,9 +10,11 @@ from __future__ import annotations
 import gc
 import io
 import sys
+from typing import Annotated
 
 import typer
 
+from synthrelease import __version__
 from synthrelease.cli import accounting
 from synthrelease.cli.auditing import audit
 from synthrelease.cli.bounding import bound
@@ -28,9 +30,17 @@ from synthrelease.cli.planning import check, plan
 from synthrelease.cli.quiet import QuietCommand, QuietGroup, be_quiet
 from synthrelease.cli.rehearsing import allocate, rehearse, simulate
 from synthrelease.cli.releasing import release
-from synthrelease.cli.terminal import STOPPED, err
+from synthrelease.cli.terminal import STOPPED, err, out
 from synthrelease.connections import without_secrets
 from synthrelease.errors import SynthreleaseError, failure_of
+
+
+def _print_version(asked: bool) -> None:
+    """The number that stands in every document that it writes."""
+    if asked:
+        out.print(f"synthrelease {__version__}", highlight=False)
+        raise typer.Exit
+
 
 app = typer.Typer(
     cls=QuietGroup,
@@ -38,11 +48,21 @@ app = typer.Typer(
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,  # help texts name tables such as [bundle], which rich would swallow
-    help="Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`.",
     epilog="Exit codes: 0 released or fine, 1 stopped while private data were in use (the budget counts as spent), "
     "2 a mistake in the specification or the input, 3 nothing released or accepted, 4 refused because of the budget, 5 a "
     "published release that does not fit together, or a claim that an audit contradicts.",
 )
+
+
+@app.callback()
+def _options(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_print_version, help="Show which version this is, and end.")
+    ] = False,
+) -> None:
+    """Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`."""
+
+
 for command in (
     init,
     leave_out,

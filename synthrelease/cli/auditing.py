@@ -50,7 +50,10 @@ def audit(
             "--release", metavar="DIR", help="Only what a published release rests on: its generator, criteria and selection."
         ),
     ] = None,
-    records: Annotated[int, typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated.")] = 5,
+    records: Annotated[
+        int | None,
+        typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated. [default: 5, of a release 4]"),
+    ] = None,
     against: Annotated[
         str | None,
         typer.Option(
@@ -63,9 +66,10 @@ def audit(
     Reads no file but release.json of a release that is named; spends nothing. There is no seed: the machine's own entropy is
     part of what is audited.
     """
-    from synthrelease.audit.audit import OF_A_RELEASE, USUAL, run_audit
+    from synthrelease.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, run_audit
     from synthrelease.audit.running import Effort
     from synthrelease.audit.scope import Scope
+    from synthrelease.audit.sweeps import MOST_RECORDS
     from synthrelease.errors import InputError, OutputError
     from synthrelease.published.folder import document_of
 
@@ -91,7 +95,7 @@ def audit(
             effort=Effort(draws=draws, hours=hours),
             jobs=jobs,
             scope=scope,
-            most_records=records,
+            most_records=records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE),
             progress=progress,
         )
     if out is not None:

@@ -37,7 +37,11 @@ if TYPE_CHECKING:
 
 def plan(
     configs: Annotated[
-        list[Path], typer.Argument(metavar="CONFIG...", help="TOML files of releases; several are shown side by side.")
+        list[Path],
+        typer.Argument(
+            metavar="CONFIG...",
+            help="TOML files of releases, or specification.json of a released folder; several are shown side by side.",
+        ),
     ],
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a tree.")] = False,
     jobs: Jobs = 1,
@@ -60,9 +64,8 @@ def plan(
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.shortlist import cheaper_plan, narrowed
-    from synthrelease.specification.spec import load_spec
 
-    specs = [load_spec(config) for config in configs]
+    specs = [_read(config) for config in configs]
     if shortlist is not None:
         if len(specs) > 1:
             raise InputError(
@@ -80,7 +83,8 @@ def plan(
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
         _print_warnings(specs[0], rows)
-        warn_of_gaps(specs[0])
+        if not _published(configs[0]):  # which has no card
+            warn_of_gaps(specs[0])
     else:
         print_plans([(config.name, spec.plan.total) for config, spec in zip(configs, specs, strict=True)])
     for spec in specs:
@@ -89,6 +93,25 @@ def plan(
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
         _check_possible(spec, rows)
+
+
+def _published(config: Path) -> bool:
+    from synthrelease.specification.canonical import NAME
+
+    return config.name == NAME
+
+
+def _read(config: Path) -> ReleaseSpec:
+    """A configuration; or the text that a release publishes, which names no other file."""
+    from synthrelease.specification.spec import load_spec, read_specification
+
+    if not _published(config):
+        return load_spec(config)
+    try:
+        content = config.read_bytes()
+    except OSError as error:
+        raise InputError(f"{config}: expected a file that can be read, found {error.strerror}.") from None
+    return read_specification(content)
 
 
 def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:

@@ -22,7 +22,9 @@ from synthrelease.errors import BudgetError
 from synthrelease.ledger.notes import NONE, Notes
 from synthrelease.ledger.rationals import from_text, to_text
 
-FORMAT = 3
+FORMAT = 1
+BEFORE = 3
+"""The provisional number of what became format 1, which the last versions before 1.0.0 wrote."""
 _LARGEST_DENOMINATOR = 10**1000
 _BEGINNING = re.compile(r"[0-9a-f]{16,64}")
 
@@ -95,12 +97,13 @@ class Entry:
 
 @dataclass(frozen=True, kw_only=True)
 class Statement:
-    """A ledger as it was found: the account and its entries in order."""
+    """A ledger as it was found: the account and its entries in order. `format` is the number that its first hash covers."""
 
     dataset: str
     epsilon_limit: Fraction
     delta_limit: Fraction
     entries: tuple[Entry, ...] = ()
+    format: int = FORMAT
 
     @property
     def epsilons(self) -> Spent:
@@ -193,7 +196,7 @@ class Statement:
         if number > 0:
             return self.entries[number - 1].hash
         account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]
-        return _digest(["synthrelease ledger", FORMAT, *account])
+        return _digest(["synthrelease ledger", self.format, *account])
 
 
 def domain_of(text: object) -> str | None:

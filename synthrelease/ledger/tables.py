@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from synthrelease.errors import BudgetError
-from synthrelease.ledger.entries import FORMAT, Entry, Statement, domain_of, line, summed
+from synthrelease.ledger.entries import BEFORE, FORMAT, Entry, Statement, domain_of, line, summed
 from synthrelease.ledger.notes import Notes, notes_of
 from synthrelease.ledger.rationals import from_text
 from synthrelease.ledger.storage import refusal, restore
@@ -26,9 +26,9 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
     mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
     if mark != MARK:
         raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
-    if version != FORMAT:
+    if version not in (FORMAT, BEFORE):
         other = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
-        raise refusal(path, f"a ledger of format {FORMAT}", f"format {version}", other)
+        raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", other)
     if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
         raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
     sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
@@ -44,6 +44,7 @@ def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
             dataset=line("name", dataset, 100),
             epsilon_limit=from_text(epsilon_limit),
             delta_limit=from_text(delta_limit),
+            format=version,
         )
         head = account.head
         for row in database.execute("SELECT * FROM charges ORDER BY number"):

@@ -13,12 +13,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
 
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, Unexpected
 from synthrelease.published.checksums import sha256
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import SelectionPart
+from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
+from synthrelease.published.years import PlanOfYearsPart
 
+FORMAT: Literal[1] = 1
 MAX_BYTES = 10_000_000
 
 
@@ -37,19 +40,6 @@ class CommittedCriterionPart(Part):
     kind: str
     threshold: Number
     epsilon_exact: ExactText
-
-
-class CommittedYearsPart(Part):
-    """A plan over years, as release.json has it (`series.years`), and the year that the rest of the commitment is about."""
-
-    first: int
-    year: int
-    records_in_year: int
-    records_in_all: int
-    epsilons_exact: list[ExactText]
-    delta_exact: ExactText
-    fallbacks: int
-    fallback_epsilon_exact: ExactText
 
 
 class CommitmentPart(Part):
@@ -73,7 +63,7 @@ class CommitmentPart(Part):
     charges: ChargePart
     selection: SelectionPart
     criteria: list[CommittedCriterionPart]
-    years: CommittedYearsPart | None = None
+    years: PlanOfYearsPart | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
@@ -100,9 +90,12 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
     found = ""
     try:
         content = path.read_bytes()[: MAX_BYTES + 1]
+        check_format(content, (FORMAT,))
         return CommitmentPart.model_validate_json(content), sha256(content)
     except OSError as error:
         found = f"a file that cannot be read ({error.strerror})"
+    except Unexpected as error:
+        raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         found = f"a mistake: {first['msg'].lower()} at {'.'.join(map(str, first['loc'])) or 'the whole'}"

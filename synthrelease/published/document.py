@@ -1,15 +1,16 @@
 """release.json as one set of models: the documents of a bundle are written from it, `verify` and `load` read it back.
 
-**The promise.** A document carries the number of its format. Until the program is published for the first
-time the format is provisional. From then on:
+**The promise** (docs/bundle.md, what programs may rely on). A document carries the number of its format, 1 since version 1.0.0,
+the first that was published:
 
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
   every earlier version, which leaves out what it does not know, reads the later documents of the number.
 - A new number it takes to remove or rename a field, to change its type, unit or meaning, to require a new one, or to add a
   word to those that a field may hold (a rule of the charges, a way of the rows).
-- Documents of any other number are refused; the message names the version of synthrelease that wrote them,
-  which is one that can read them.
+- Documents of a later number are refused; the message names the version of synthrelease that wrote them, which is one that
+  reads them.
+- Documents of the provisional number 5, which the last versions before 1.0.0 wrote, are format 1 without the sheet to sign.
 
 Two readings of the same classes: `read_strictly` for `verify`, which has to account for everything that stands there, and
 `read_leniently` for `load`, which leaves out fields that a later version added. `verify` is for the version that wrote the
@@ -27,8 +28,6 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
     AliasChoices,
-    BaseModel,
-    ConfigDict,
     Field,
     SerializerFunctionWrapHandler,
     ValidationError,
@@ -39,13 +38,14 @@ from pydantic import (
 
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.errors import BudgetError, Unexpected, cut
+from synthrelease.errors import BudgetError, Unexpected
 from synthrelease.linked import Linked, of_member
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
+from synthrelease.published.formats import check_format
 from synthrelease.published.lines import TableShape
 from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, WeightColumn, number, upwards
@@ -60,7 +60,9 @@ if TYPE_CHECKING:
     from synthrelease.criteria import Criterion, Score
     from synthrelease.criteria.one_noise import OneNoise
 
-FORMAT: Literal[5] = 5
+FORMAT: Literal[1] = 1
+BEFORE: Literal[5] = 5
+"""The provisional number of what became format 1."""
 MOST_SHARING = 100
 """Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
 
@@ -262,6 +264,14 @@ class SelectionPart(Part):
         shape = None if self.shape is None else Fraction(self.shape)
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
+    @property
+    def measured_times(self) -> float:
+        """How often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
+        if self.shared_measurements:
+            return 1.0
+        law = self.rule.law
+        return math.inf if law is None else law.mean
+
 
 Said = TypeVar("Said", bound=Part)
 
@@ -269,7 +279,7 @@ Said = TypeVar("Said", bound=Part)
 class _DocumentCore(Part):
     """What stands in every release.json, and in the order of its fields before the options."""
 
-    format: Literal[5]
+    format: Literal[1, 5]
     title: str
     description: str
     synthetic: Literal[True]
@@ -433,6 +443,21 @@ class ReleaseDocument(_DocumentWithOptions):
         return (self.csv, names[0]), (self.parquet, names[1])
 
     @property
+    def measured_bins(self) -> int:
+        """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
+        selection = self.selection
+        if not selection.shared_measurements:
+            return 1
+        if selection.bounds is not None:
+            return selection.bounds.transformations
+        return min(selection.configurations, math.prod(len(column.alternatives) for column in self.columns))
+
+    @property
+    def measured_once(self) -> bool:
+        """Whether noisy tables could have been published in one way alone: then an interval has all of its risk."""
+        return self.selection.measured_times * self.measured_bins == 1
+
+    @property
     def weighted(self) -> bool:
         """Whether the table has one column more than `columns`, "weight"."""
         return self.weights_column is not None
@@ -464,15 +489,6 @@ class ReleaseDocument(_DocumentWithOptions):
         return (json.dumps(tables, indent=2, ensure_ascii=False, allow_nan=False) + "\n").encode("utf-8")
 
 
-class _Head(BaseModel):
-    """What documents of every format say."""
-
-    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
-
-    format: int
-    written_by: str = ""
-
-
 def read_strictly(content: bytes | str) -> ReleaseDocument:
     """release.json with every field accounted for.
 
@@ -496,14 +512,7 @@ def read_leniently(content: bytes | str) -> ReleaseDocument:
 def _read(content: bytes | str, unknown: Literal["forbid", "ignore"]) -> ReleaseDocument:
     kind, place, message = "nested", "", "nested too deep"
     try:
-        head = _Head.model_validate_json(content)
-        if head.format != FORMAT:
-            writer = f"synthrelease {cut(head.written_by, 40)!r}" if head.written_by else "the synthrelease"
-            raise Unexpected(
-                str(FORMAT),
-                f"{head.format}: {writer} that wrote it can read it",
-                place="format",
-            )
+        check_format(content, (FORMAT, BEFORE))
         return ReleaseDocument.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]

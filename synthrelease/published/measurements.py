@@ -33,6 +33,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
+from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
 
 NAME = "measurements.json"
@@ -179,6 +180,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
     Unexpected : for the first thing that is not as `synthrelease release` writes it.
     """
     try:
+        check_format(content, (FORMAT,))
         return MeasurementsPart.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]

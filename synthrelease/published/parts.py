@@ -80,6 +80,11 @@ class Part(BaseModel):
         return None
 
     @property
+    def beyond(self) -> str:
+        """What nobody can check about it without the private file, a part of a sentence; empty for nothing."""
+        return ""
+
+    @property
     def several_releases(self) -> bool:
         """Whether it says that there are other releases from the same records, whose losses add up."""
         return False

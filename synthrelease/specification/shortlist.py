@@ -9,7 +9,7 @@ from dataclasses import replace
 from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
@@ -17,7 +17,7 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
-from synthrelease.errors import Problem, SpecError
+from synthrelease.errors import Problem, SpecError, of_another_format
 from synthrelease.specification.canonical import canonical_text
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.fields import SpecTable
@@ -156,9 +156,13 @@ def judged_digest(tables: Mapping[str, Any]) -> str:
     return hashlib.sha256(canonical_text({**rest, "acceptance": acceptance, "unit": unit})).hexdigest()
 
 
-class ShortlistFile(SpecTable):
-    """shortlist.toml"""
+FORMAT: Literal[1] = 1
 
+
+class ShortlistFile(SpecTable):
+    """shortlist.toml; without a format, which the last versions before 1.0.0 did not write, it is of format 1."""
+
+    format: Literal[1] = FORMAT
     title: str = ""
     data: RehearsedTable | None = None
     rehearsed: PlanTable | None = None
@@ -259,7 +263,11 @@ def cheaper_plan(spec: ReleaseSpec, path: str | Path) -> PlanTable | None:
 
 
 def _read(path: str | Path) -> ShortlistFile:
-    file = validated(ShortlistFile, read_toml(Path(path)), str(path))
+    tables = read_toml(Path(path))
+    if type(found := tables.get("format", FORMAT)) is int and found != FORMAT:
+        other = of_another_format(found, (FORMAT,))
+        raise SpecError([Problem(file=str(path), path="format", expected=other.expected, found=other.found or "")])
+    file = validated(ShortlistFile, tables, str(path))
     if isinstance(file, list):
         raise SpecError(file)
     return file
@@ -312,6 +320,7 @@ def shortlist_text(
     lines = [
         "# Drawn up by `synthrelease rehearse` on public data, for `synthrelease release --shortlist`. Configurations may be",
         "# taken out by hand, before any private data are read.",
+        f"format = {FORMAT}",
         f"title = {_toml(title)}",
     ]
     if data is not None:

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.errors import Unexpected
-from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
+from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, table_of
@@ -100,7 +100,11 @@ def _document(files: Files) -> ReleaseDocument | Check:
     try:
         document = read_strictly(files[name])
     except Unexpected as error:
-        return Check(name=name, problems=(f"{name}: {error} (this program reads format {FORMAT})",))
+        reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
+        return Check(name=name, problems=(f"{name}: {error}{reads}",))
+    if document.format == BEFORE and not document.written_by.startswith("0."):  # it has no sheet that could be compared
+        found = f"{BEFORE}, which no published version writes"
+        return Check(name=name, problems=(f"{name}: format: expected {FORMAT}, found {found}",))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)

@@ -40,10 +40,6 @@ class KnownFiles:
 class Verifying(Generic[Value, Said]):
     """The hooks."""
 
-    def beyond(self, part: Said) -> str:
-        """What nobody can check about it without the private file, a part of a sentence; empty for nothing."""
-        return ""
-
     def asked(self, value: Value, part: Said, document: ReleaseDocument) -> Iterator[str]:
         """What is not as the published specification asks for it, one sentence each; `value` is what that holds."""
         yield from ()

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from synthrelease.published.beyond import beyond
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
+from synthrelease.specification.canonical import WORDS
 from synthrelease.verification.alone import verify_alone
-from synthrelease.verification.beyond import beyond
 from synthrelease.verification.checks import Check, Report, made
 from synthrelease.verification.reading import check_unchanged, read_files
 from synthrelease.verification.schema import Rebuilt
@@ -88,7 +89,7 @@ def verify_files(
         signed_by=alone.signature.signed_by,
         key_given=public_key is not None,
         committed=commitment is not None,
-        beyond=() if alone.read is None else tuple(beyond(alone.read[0])),
+        beyond=() if alone.read is None else tuple(beyond(alone.read[0], WORDS)),
         left_out=tuple(name for name, wanted in (("plan", plan), ("documents", documents)) if not wanted),
     )
 

@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from synthrelease.audit import model_sensitivity
+from synthrelease.audit.examples import enumerated_as
 from synthrelease.audit.loss_cases import loss_cases
 from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS
@@ -45,6 +46,17 @@ def test_of_a_release_are_the_enumerations_of_its_criteria(kind: str) -> None:
     scope = Scope.of(released("mwem", [kind]))
     assert {each for each in KINDS if scope.has_kind(each)} == own | {NUMBER_OF_ROWS}
     assert Scope.of(released("mwem", [kind], joint=True)).has_kind("joint test")
+
+
+def test_what_examples_name_is_enumerated() -> None:
+    named = [
+        name
+        for family, kinds in (("generators", GENERATORS), ("criteria", CRITERIA))
+        for kind in kinds
+        for name in enumerated_as(family, kind)
+    ]
+    assert set(named) <= KINDS
+    assert len(named) >= 8
 
 
 def test_every_enumeration_belongs_to_some_release() -> None:

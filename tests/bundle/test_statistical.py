@@ -156,7 +156,7 @@ def test_formats_can_be_added_to_a_finished_release_and_taken_away_again() -> No
 
 
 def test_formats_are_no_part_of_what_a_release_computes() -> None:
-    assert DOCUMENT["format"] == 5
+    assert DOCUMENT["format"] == 1
     assert DOCUMENT["specification"] == json.loads(files_of(BundleTable())["release.json"])["specification"]
     assert "bundle" not in json.loads(files_of(BundleTable())["release.json"])
 

@@ -87,15 +87,16 @@ def test_load_reads_the_bundle_of_a_later_version_and_verify_says_what_it_does_n
     )  # fmt: skip
     assert (later.schema, later.rules, later.evaluation) == (before.schema, before.rules, before.evaluation)
     problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
-    assert any("of_a_later_version" in problem and "format 5" in problem for problem in problems)
+    assert any("of_a_later_version" in problem and "reads format 1" in problem for problem in problems)
 
 
-@pytest.mark.parametrize("number", [0, 1, 2, 3, 4, 6, 99])
+@pytest.mark.parametrize("number", [0, 2, 3, 4, 6, 99])
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])
 def test_another_number_is_refused_with_the_version_that_reads_it(read: Callable[[bytes], object], number: int) -> None:
     with pytest.raises(Unexpected) as caught:
         read(changed(lambda d: d.update(format=number, written_by="0.7.1")))
-    assert str(caught.value) == f"format: expected 5, found {number}: synthrelease '0.7.1' that wrote it can read it"
+    told = "synthrelease '0.7.1', which wrote it, reads it, this version reads 1 or 5"
+    assert str(caught.value) == f"format: expected 1 or 5, found {number}: {told}"
 
 
 @pytest.mark.parametrize("read", [read_strictly, read_leniently])

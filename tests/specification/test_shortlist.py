@@ -220,7 +220,7 @@ def test_misspelt_keys_are_refused_with_the_name_that_is_meant(coins: ReleaseSpe
         "'attempts'; found 'projections'. Did you mean 'projection'?"
     )
     found = mistakes(coins, tmp_path, text.replace("title =", "titel ="))
-    assert found.startswith("titel: expected one of 'title', 'data', ")
+    assert found.startswith("titel: expected one of 'format', 'title', 'data', ")
     assert found.endswith("found 'titel'. Did you mean 'title'?")
 
 

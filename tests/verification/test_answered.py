@@ -80,7 +80,7 @@ def test_the_release_verifies_and_says_what_its_bounds_are(bundle: Path) -> None
     report = verify_bundle(bundle)
     assert report.passed, [check.problems for check in report.checks]
     document = read_strictly((bundle / "release.json").read_bytes())
-    assert document.format == 5
+    assert document.format == 1
     assert document.selection.bounds is not None
     assert (document.selection.bounds.risk_exact, document.selection.bounds.transformations) == ("1/100", 2)
     interval = document.criteria[0].interval
@@ -88,8 +88,8 @@ def test_the_release_verifies_and_says_what_its_bounds_are(bundle: Path) -> None
     assert (interval.how, interval.level, interval.low, interval.high) == ("measurements", 0.99, 0, document.criteria[0].value)
     for page in ("README.md", "README.html"):
         text = (bundle / page).read_text()
-        assert "All of them hold together with probability at least 99%" in text
-        assert "marginals, mean year: the figures" in text
+        assert "All bounds hold together with probability at least 99%" in text
+        assert "marginals, mean year: these figures" in text
     assert load(bundle).criteria[0].value == document.criteria[0].value
     assert bound(bundle, "year < 5").low > 0
 

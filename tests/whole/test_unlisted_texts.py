@@ -181,7 +181,7 @@ def test_the_release_has_them_follows_its_rules_and_says_so(folder: Path) -> Non
     assert set(table["diagnosis"]) == {"Circulation", "Respiration", "other", "missing"}
     assert not np.any((table["place"] == "all others") & (table["diagnosis"] == "other"))
     document = json.loads((folder / "release/release.json").read_text())
-    assert document["format"] == 5
+    assert document["format"] == 1
     assert [(one["outside"], one["outside_label"]) for one in document["schema"]] == [("bin", "all others"), ("bin", "other")]
     assert document["schema"][1]["characters"] == 1
     card = (folder / "release/README.md").read_text()

@@ -6,6 +6,8 @@ reads them. A file has
 - `EXAMPLES`: settings as they stand in the TOML files, several where a setting changes the course, about the columns of
   `COLUMNS`. Of a criterion, each is a list of tables: the last one is meant, those before it are criteria that it refers to;
   name, threshold and epsilon are there where not any will do;
+- `ENUMERATED`, where what a kind measures is enumerated under a name that other kinds may share: that name
+  (`audit/model_sensitivity.py`);
 - of a criterion, `SWEEPS`: worlds of at most six cells, in which all neighbours are enumerated. One of them says which are
   `furthest` apart. There are none where the figure is made from nothing private.
 """
@@ -30,6 +32,11 @@ def examples(family: str, kind: str) -> Sequence[Any]:
 def to_learn(kind: str) -> Mapping[str, object]:
     """What the example of a generator needs more of before it knows the table: `TO_LEARN` of its file."""
     return getattr(_module("generators", kind), "TO_LEARN", {})
+
+
+def enumerated_as(family: str, kind: str) -> Sequence[str]:
+    """What the enumerations of a kind's measurements are called: `ENUMERATED` of its file."""
+    return getattr(_module(family, kind), "ENUMERATED", ())
 
 
 def criterion_sweeps(kind: str) -> Sequence[Sweep]:

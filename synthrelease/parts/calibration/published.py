@@ -95,6 +95,11 @@ class CalibrationPart(Part):
         return (("published_figures", "calibration.margins"),)
 
     @property
+    def beyond(self) -> str:
+        """Where the totals come from."""
+        return f"that the totals of the weights were published, as is stated: {self.source}"
+
+    @property
     def weights_column(self) -> WeightColumn | None:
         """Where the totals were met."""
         if self.weights is None:

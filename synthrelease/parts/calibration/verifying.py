@@ -20,10 +20,6 @@ _RELATIVE = 1e-6
 class CalibrationVerifying(Verifying[object, CalibrationPart]):
     """The weights of the table, or the reason why it has none, follow from its rows and the published totals."""
 
-    def beyond(self, part: CalibrationPart) -> str:
-        """Where the totals come from."""
-        return f"that the totals of the weights were published, as is stated: {part.source}"
-
     def found(self, part: CalibrationPart, known: KnownFiles) -> str:
         """How well the totals are met."""
         if part.weights is None:

@@ -37,5 +37,10 @@ class ImputationPart(Part):
         """The name of the file with the copies."""
         return bundle.named(IMPUTED)
 
+    @property
+    def beyond(self) -> str:
+        """How donors were drawn."""
+        return "that donors were drawn at random for the complete copies"
+
 
 PUBLISHED = ImputationPart

@@ -24,10 +24,6 @@ from synthrelease.verification.part import KnownFiles, Verifying
 class ImputationVerifying(Verifying[ImputationTable, ImputationPart]):
     """The copies belong to the table. Which donor was drawn is random, and only that there is one can be checked."""
 
-    def beyond(self, part: ImputationPart) -> str:
-        """How donors were drawn."""
-        return "that donors were drawn at random for the complete copies"
-
     def asked(self, value: ImputationTable, part: ImputationPart, document: ReleaseDocument) -> Iterator[str]:
         """As many copies, made in the way that the specification says."""
         match = [column.name for column in document.columns] if value.match is None else list(value.match)

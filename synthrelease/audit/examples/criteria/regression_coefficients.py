@@ -4,3 +4,5 @@ _LINE = {"target": "c", "features": ["a", "b"], "representation": {"a": "single"
 EXAMPLES = ([{"fit": "once", **_LINE}], [{"fit": "every_round", **_LINE}])
 SWEEPS = ()
 """Its moments are enumerated with the models (`model_sensitivity`)."""
+
+ENUMERATED = ("functional mechanism",)

@@ -1,16 +1,19 @@
-"""What nobody can check without the private file: every verification lists it."""
+"""What nobody can check without the private file: every verification lists it, and so does the sheet to sign."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.specification.canonical import WORDS
-from synthrelease.verification.options import verifyings
 
 
-def beyond(document: ReleaseDocument) -> Iterator[str]:
-    """What release.json says and no other file tells, a part of a sentence each."""
+def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
+    """What release.json says and no other file tells, a part of a sentence each.
+
+    Parameters
+    ----------
+    words : tables of the configuration that are no part of the published specification (`specification.canonical.WORDS`).
+    """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:
         yield f"that {rows} rows of a private file were kept and counted"
@@ -27,7 +30,7 @@ def beyond(document: ReleaseDocument) -> Iterator[str]:
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
-    yield from (text for name, part in document.parts.items() if (text := verifyings()[name].beyond(part)))
+    yield from (part.beyond for part in document.parts.values() if part.beyond)
     yield "with which versions of programs the run was made"
-    tables = ", ".join(f"[{name}]" for name in WORDS if name != "card")
+    tables = ", ".join(f"[{name}]" for name in words if name != "card")
     yield f"the publisher's words, which are no part of the specification: the card, and what {tables} ask for"

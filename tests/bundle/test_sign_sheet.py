@@ -1,0 +1,118 @@
+"""SIGN.md says what the folder says: its claim, what `plan` prints, the noise; `verify` notices edits; older ones have none."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import shutil
+from fractions import Fraction
+from pathlib import Path
+
+import pytest
+
+from synthrelease.bundle.rewriting import rewritten
+from synthrelease.bundle.sign_sheet import NAME, by_hand, claim, sign_files
+from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.verify import verify_bundle
+from tests.helpers.cards import rich_bundle, write_files
+from tests.helpers.command_line import said_by
+
+KEPT = Path(__file__).parent.parent / "kept"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_files(rich_bundle(), tmp_path_factory.mktemp("sign") / "bundle")
+
+
+@pytest.fixture(scope="module")
+def document(folder: Path) -> ReleaseDocument:
+    return read_strictly((folder / "release.json").read_bytes())
+
+
+def test_verify_notices_an_edit_of_the_sheet_and_its_absence(folder: Path, tmp_path: Path) -> None:
+    problems = [problem for check in verify_bundle(folder).checks for problem in check.problems]
+    assert problems == []
+    epsilon = claim(read_strictly((folder / "release.json").read_bytes())).partition("epsilon = ")[2].partition(")")[0]
+    for change in (lambda path: path.write_text(path.read_text().replace(epsilon, "1", 1)), Path.unlink):
+        edited = shutil.copytree(folder, tmp_path / "edited", dirs_exist_ok=True)
+        change(edited / NAME)
+        failed = {check.name: check.problems for check in verify_bundle(edited).checks if check.problems}
+        assert any(problem.startswith(NAME) for problem in failed["documents"])
+
+
+def test_what_the_sheet_expects_of_plan_is_what_plan_prints(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    _, said = said_by(monkeypatch, capsys, "plan", str(folder / "specification.json"))
+    printed = re.sub(r"[│├└─]+", "", said)
+    [block] = re.findall(r"of the plan:\n\n```\n(.*?)\n```", (folder / NAME).read_text(), re.DOTALL)
+    charges = json.dumps(json.loads((folder / "release.json").read_bytes())["charges"])
+    assert len(block.split("\n")) == charges.count('"because"')  # every node of the tree
+    at = 0
+    for line in block.split("\n"):
+        at = " ".join(printed.split()).find(" ".join(line.split()), at)
+        assert at >= 0, line
+
+
+def test_the_claim_has_the_exact_loss_or_more_and_the_neighbours_of_the_release(document: ReleaseDocument) -> None:
+    said = claim(document)
+    [epsilon] = re.findall(r"epsilon = ([\d.]+)\)", said)
+    assert 0 <= Fraction(epsilon) - Fraction(document.guarantee.epsilon_exact) < Fraction(1, 10**9)
+    assert f"e^{epsilon} times" in said
+    assert "pure differential privacy" in said
+    assert said.count(".") - said.count(epsilon) * epsilon.count(".") == 1  # one sentence
+    for fact in document.guarantee.invariants:
+        assert fact in said
+
+
+def test_the_claim_of_a_release_with_a_delta_a_key_or_an_exact_number(document: ReleaseDocument) -> None:
+    guarantee, person = document.guarantee, document.guarantee.person
+
+    def said(about: dict[str, object], domain: dict[str, object] | None = None) -> str:
+        changed = guarantee.model_copy(update=about)
+        return claim(
+            document.model_copy(update={"guarantee": changed, "domain": document.domain.model_copy(update=domain or {})})
+        )
+
+    assert "plus delta = 0.000001 (approximate" in said({"delta_exact": "1/1000000"})
+    of_all = person.model_copy(update={"epsilon_exact": "9", "delta_exact": "0"})
+    assert "300 persons that differ in all rows of one person" in said({"person": of_all}, {"persons": 300})
+    assert "epsilon = 9)" in said({"person": of_all}, {"persons": 300})  # that of all rows, not of one
+    nothing = person.model_copy(update={"epsilon_exact": None, "delta_exact": None})
+    assert "nothing is claimed" in said({"person": nothing}, {"persons": 300})
+    assert "that is kept" in said({}, {"file_rows": None, "way": "exact"})
+
+
+def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseDocument) -> None:
+    own = [one for one in document.criteria if one.sensitivity is not None and one.noise_sd is not None and not one.one_noise]
+    assert own
+    for one in own:
+        assert one.noise_sd is not None
+        assert math.isclose(float(by_hand(one)), float(one.noise_sd), rel_tol=0.01)
+
+
+def test_every_criterion_that_costs_something_is_named_with_the_command_of_its_tests(document: ReleaseDocument) -> None:
+    [sheet] = sign_files(document).values()
+    [named] = re.findall(r'make criterion NAME="(.*)"', sheet.decode())
+    assert set(named.split(" or ")) == {one.kind for one in document.criteria if Fraction(one.epsilon_exact) > 0}
+
+
+def test_a_release_from_before_has_no_sheet_until_its_documents_are_written_anew(tmp_path: Path) -> None:
+    old = KEPT / "provisional"
+    assert sign_files(read_strictly((old / "release" / "release.json").read_bytes())) == {}
+    files = {path.name: path.read_bytes() for path in (old / "release").iterdir()}
+    assert NAME not in files
+    found = rewritten(files, load_spec(old / "coins.toml"))
+    assert json.loads(found["release.json"])["format"] == FORMAT
+    assert found[NAME].startswith(b"# To sign: Coins")
+
+
+def test_nobody_drops_the_sheet_by_the_old_number(folder: Path, tmp_path: Path) -> None:
+    files = {path.name: path.read_bytes() for path in folder.iterdir() if path.name != NAME}
+    text = files["release.json"].decode().replace(f'"format": {FORMAT}', f'"format": {BEFORE}', 1)
+    files["release.json"] = re.sub(r'"written_by": ".*?"', '"written_by": "1.0.0"', text).encode()
+    failed = {check.name: check.problems for check in verify_bundle(write_files(files, tmp_path / "old")).checks}
+    assert failed["release.json"] == (f"release.json: format: expected 1, found {BEFORE}, which no published version writes",)
