@@ -2,7 +2,7 @@
 
 Every row is drawn from the shares and effects of ``visits_facts.toml``; no row is a person, and no figure comes from a file
 of persons. The draw is seeded: the same facts, patients, seed and year give the same files, byte for byte. This script protects
-nothing and needs nothing from the ``synthrelease`` package.
+nothing and needs nothing from the ``synthrelease`` package. Random classes are drawn as ``simulate_labour.py`` draws them.
 
 There are two files with a key. Stays of one patient have a history: a diagnosis comes back, nobody is admitted before the
 discharge of the stay before, and nobody after a death. Some patients are entered twice, and some stays belong to nobody, as
@@ -12,13 +12,14 @@ Usage: ``python public_data/simulate_visits.py --patients 20000 --seed 2024 --ou
 """
 
 import argparse
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 FACTS = Path(__file__).with_name("visits_facts.toml")
 HOME, OTHER_CARE, DIED = "1", "2", "3"
@@ -29,29 +30,12 @@ WOMAN = 1
 CANCER = 1
 """Its place among the chapters."""
 
+LABOUR = runpy.run_path(str(Path(__file__).with_name("simulate_labour.py")))
+shares, pick, chance = LABOUR["shares"], LABOUR["pick"], LABOUR["chance"]
+
 Facts = dict[str, Any]
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
-
-
-def shares(weights: ArrayLike) -> Floats:
-    """Scale non-negative weights of shape ``(..., n)`` so that the last axis sums to one."""
-    array = np.asarray(weights, dtype=float)
-    scaled: Floats = array / array.sum(axis=-1, keepdims=True)
-    return scaled
-
-
-def pick(probabilities: Floats, at: Floats) -> Ints:
-    """Return the class of each row: ``probabilities`` (n_rows, n_classes) or (n_classes,), ``at`` (n_rows,) in (0, 1)."""
-    cumulated = np.cumsum(np.broadcast_to(probabilities, (len(at), np.shape(probabilities)[-1])), axis=-1)
-    classes: Ints = (at[:, None] >= cumulated[:, :-1] / cumulated[:, -1:]).sum(axis=1)
-    return classes
-
-
-def chance(logits: Floats) -> Floats:
-    """Turn logits into probabilities."""
-    probabilities: Floats = 1 / (1 + np.exp(-logits))
-    return probabilities
 
 
 class Register:

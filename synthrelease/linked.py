@@ -110,6 +110,26 @@ class Linked:
             for column in map(names.index, slot):
                 bins[column][number <= place] = sizes[column] - 1
 
+    def in_order(self, names: Sequence[str], bins: Sequence[np.ndarray], kept: Container[str]) -> list[np.ndarray]:
+        """Wide rows whose members stand in the increasing order of their bins, whichever slots they had before.
+
+        Parameters
+        ----------
+        names, bins : of the columns of the wide record: what they are called, and (n_rows,) the bin of each row.
+        kept : the columns whose bins order the members, and that are put in order; in all slots, or in none.
+        """
+        found = list(bins)
+        columns = [tuple(map(names.index, same)) for same in zip(*self.slots, strict=True) if same[0] in kept]
+        if not columns:
+            return found
+        of_slots = [np.stack([bins[column] for column in same], axis=1) for same in columns]
+        order = np.lexsort(of_slots[::-1])  # slots without a member have the last bins, and stay last
+        for same, values in zip(columns, of_slots, strict=True):
+            ordered = np.take_along_axis(values, order, axis=1)
+            for slot, column in enumerate(same):
+                found[column] = ordered[:, slot]
+        return found
+
     @property
     def of_members(self) -> frozenset[str]:
         """The names of all columns of slots."""
@@ -152,9 +172,16 @@ def in_slot(text: str, names: Container[str], place: int, other: int | None = No
     def named(match: re.Match[str]) -> str:
         prefix = next((each for each in (FIRST, OTHER) if match[0].startswith(each)), "")
         name, point, level = match[0].removeprefix(prefix).partition(".")
-        return f"{slot_name(name, places[prefix])}{point}{level}" if name in names else match[0]
+        if name not in names or is_count(match):
+            return match[0]
+        return f"{slot_name(name, places[prefix])}{point}{level}"
 
     return NAME_OR_TEXT.sub(named, text)
+
+
+def is_count(match: re.Match[str]) -> bool:
+    """Whether a name in a condition is that of counting, and of no column."""
+    return match[0] == "count" and match.string[match.end() :].lstrip().startswith("(")
 
 
 def slot_name(name: str, place: int) -> str:

@@ -482,7 +482,7 @@ def test_a_release_is_run_from_one_place() -> None:
         "cli/planning.py",
         "drafting/draft.py",
         "drafting/adopting.py",
-        "desk/screens.py",
+        "desk/screens/signoff.py",
     }  # these spend nothing
     assert files_where(calls("write_bundle")) == {"publish.py"}
     callers = {path for path, tree in TREES.items() if "synthrelease.releasing.release.release" in set(imported(tree))}
@@ -580,7 +580,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 11_850
+MOST_LINES = 12_200
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -671,11 +671,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 53),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 106),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 75),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 128),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 98),
+        ("import synthrelease; synthrelease.load({folder!r})", 54),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 107),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 76),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 129),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 100),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

@@ -58,7 +58,10 @@ def loss_of_group(epsilon: Fraction, delta: Fraction, records: int) -> Loss | No
     """
     if not delta:
         return Loss(records * epsilon, Fraction(0))
-    grown = records * exp_up((records - 1) * epsilon) * delta
+    exponent = (records - 1) * epsilon
+    if exponent > delta.denominator.bit_length():  # e^exponent is more than 1 / delta, and may be too large to be computed
+        return None
+    grown = records * exp_up(exponent) * delta
     return Loss(records * epsilon, tidy_up(grown)) if grown < 1 else None
 
 

@@ -83,9 +83,19 @@ class Horizon:
 
 
 @dataclass(frozen=True, kw_only=True)
+class PaidYear:
+    """An earlier release of a plan that a release names: of which year, and what it cost a record."""
+
+    year: int
+    again: bool
+    paid: Loss
+
+
+@dataclass(frozen=True, kw_only=True)
 class YearOfSeries:
-    """Which year of which plan a release is, and whether it replaces one that released nothing."""
+    """Which year of which plan a release is, whether it replaces one that released nothing, and which earlier ones it names."""
 
     horizon: Horizon
     year: int
     again: bool = False
+    named: tuple[PaidYear, ...] = ()

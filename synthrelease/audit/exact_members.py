@@ -15,6 +15,7 @@ import numpy as np
 
 from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
+from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.members import OfMembers
 
 Row = Mapping[str, int | None]
@@ -74,6 +75,42 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
         there = other[name]
         row[f"{whose}.{name} - {name}"] = None if value is None or there is None else there - value
     return row
+
+
+def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """The share of roots without a similar one of their own, members in any order; bound 1/n (theory 3.6, faithfulness)."""
+    n = int(synthetic.sum())
+    ours = _each(synthetic)
+    similar = {(one, other): _similar(criterion, world, one, other) for one in world.cells for other in world.cells}
+    left = [n - _most_pairs([[similar[cell, mine] for mine in ours] for cell in _each(table)]) for table in tables]
+    return ExactFigures(numerators=np.array(left), denominator=n, bound=Fraction(1, n), void=False)
+
+
+def _each(table: np.ndarray) -> list[int]:
+    return np.repeat(np.arange(len(table)), table).tolist()
+
+
+def _similar(criterion: Faithfulness, world: World, one: int, other: int) -> bool:
+    """Whether two roots have as many members, whose values, put in order, are the same but for one that is one apart. Of roots
+    with one column of members."""
+    (name,) = world.linked.names if world.linked else ("",)
+    values = [sorted(int(row[name] or 0) for row in rows_of_root(world, cell, "members")) for cell in (one, other)]
+    if len(values[0]) != len(values[1]):
+        return False
+    apart = [abs(a - b) for a, b in zip(*values, strict=True) if a != b]
+    return not apart or (bool(criterion.at_most) and apart == [1])
+
+
+def _most_pairs(similar: list[list[bool]]) -> int:
+    """The largest number of pairs of a row and a column that are similar, each in one pair, by trying them all."""
+    if not similar:
+        return 0
+    first, *rest = similar
+    found = _most_pairs(rest)
+    for place, fits in enumerate(first):
+        if fits:
+            found = max(found, 1 + _most_pairs([row[:place] + row[place + 1 :] for row in rest]))
+    return found
 
 
 Known = tuple[Callable[[Rows], Fraction], Fraction, bool]

@@ -98,17 +98,28 @@ class Households:
     roots: Mapping[str, int] = field(default_factory=dict)
     lacking: tuple[str, ...] = ()
 
-    def sweep(self, kind: str, name: str, of: str, settings: Mapping[str, object], *, tight: bool = True) -> Sweep:
-        """A `Sweep` of a criterion of members: every replaced root."""
+    def sweep(
+        self,
+        kind: str,
+        name: str,
+        of: str,
+        settings: Mapping[str, object],
+        *,
+        tight: bool = True,
+        attained: int = 1,
+        reference: Callable[..., ExactFigures] = figures_of_members,
+    ) -> Sweep:
+        """A `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
         places = range(1, self.most + 1)
         in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
         return Sweep(
             name=f"{kind.replace('_', ' ')} of {name}, roots of {self.least} to {self.most}",
             highs={**self.roots, "n": self.most - self.least, **in_slots},
-            criteria=(criterion(kind, of=of, **settings),),
+            criteria=(criterion(kind, **({"of": of} if of else {}), **settings),),
             missing=tuple(in_slots),
             tight=tight,
-            reference=figures_of_members,
+            attained=attained,
+            reference=reference,
             linked=Linked(
                 key="k",
                 size="n",

@@ -18,6 +18,7 @@ import numpy as np
 from synthrelease.domain.axes import spread_out
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.rules import (
+    HOLDS,
     IS_MISSING,
     All,
     Any,
@@ -31,7 +32,7 @@ from synthrelease.domain.rules import (
     parse_rule,
 )
 from synthrelease.errors import InputError, cut, listing
-from synthrelease.linked import Linked
+from synthrelease.linked import NAME_OR_TEXT, Linked, slot_name
 
 LONGEST = 20_000
 """Characters of a question."""
@@ -39,11 +40,6 @@ MOST_COMPARISONS = 1000
 Columns = tuple[PublishedColumn, ...]
 Reading = Callable[[Comparison, PublishedColumn], tuple[np.ndarray, np.ndarray]]
 """(n_present,) bins of values in which a comparison is surely true, and in which it is possibly true."""
-
-_COMPARE: dict[str, Callable[[float, float], bool]] = {
-    "<": lambda a, b: a < b, "<=": lambda a, b: a <= b, ">": lambda a, b: a > b, ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b, "!=": lambda a, b: a != b,
-}  # fmt: skip
 
 
 class AskedOf(Protocol):
@@ -99,6 +95,7 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
         rule = parse_rule(text, domains)
     except RuleError as error:
         problem = f"{cut(text, 200)!r}: {error}." + (f" Did you mean {error.suggestion!r}?" if error.suggestion else "")
+        problem += _of_all_members(text, release)
     else:
         parts = list(comparisons(rule))
         if len(parts) > MOST_COMPARISONS:
@@ -107,6 +104,18 @@ def parse_condition(text: str, release: AskedOf) -> Condition:
             _refuse_cut(part, release.by_name[part.column], cut(text, 200))
         return Condition(text=text, rule=rule)
     raise InputError(problem)
+
+
+def _of_all_members(text: str, release: AskedOf) -> str:
+    """What to say of a condition that names a column of all members, which is one column for each of them."""
+    linked, words = release.linked, {match[0] for match in NAME_OR_TEXT.finditer(text)}
+    if linked is None or not (named := sorted(words & (set(linked.names) - set(release.by_name)))):
+        return ""
+    first, last = (slot_name(named[0], place) for place in (1, linked.most))
+    return (
+        f" {named[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and medians "
+        "over all members are what `estimate` tells."
+    )
 
 
 def in_one_line(text: str) -> str:
@@ -143,6 +152,8 @@ def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, 
             more = _evaluate(part, columns, read)
             surely, possibly = combine(surely, more[0]), combine(possibly, more[1])
         return surely, possibly
+    if not isinstance(rule, Comparison):
+        raise TypeError("a question neither counts nor compares columns")
     axis = [column.name for column in columns].index(rule.column)
     view = [len(column.labels) if i == axis else 1 for i, column in enumerate(columns)]
     shape = [len(column.labels) for column in columns]
@@ -193,7 +204,7 @@ def _holds(part: Comparison, column: PublishedColumn, index: int) -> bool:
     """Whether a numeric comparison is true for one value of the bin."""
     low, high = column.lower[index], column.upper[index]
     value = low if math.isfinite(low) else high - 1 if column.kind == "integer" else math.nextafter(high, -math.inf)
-    return _COMPARE[part.operator](value, float(part.value))
+    return HOLDS[part.operator](value, float(part.value))
 
 
 def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:

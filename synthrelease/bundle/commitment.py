@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from synthrelease.accounting.years import YearOfSeries
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.planned import selection_part
 from synthrelease.ledger.account import load_ledger
-from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
+from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, LedgerHeadPart
 from synthrelease.published.costs import ChargePart
+from synthrelease.published.years import PlanOfYearsPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -40,20 +40,5 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
             CommittedCriterionPart(name=one.name, kind=one.kind, threshold=one.threshold, epsilon_exact=str(one.epsilon))
             for one in spec.criteria
         ],
-        years=None if spec.year is None else _years(spec.year),
-    )
-
-
-def _years(asked: YearOfSeries) -> CommittedYearsPart:
-    """The plan over years."""
-    plan = asked.horizon
-    return CommittedYearsPart(
-        first=plan.first,
-        year=asked.year,
-        records_in_year=plan.in_year,
-        records_in_all=plan.in_all,
-        epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
-        delta_exact=str(plan.delta),
-        fallbacks=plan.fallbacks,
-        fallback_epsilon_exact=str(plan.fallback_epsilon),
+        years=None if spec.year is None else PlanOfYearsPart.of_plan(spec.year),
     )

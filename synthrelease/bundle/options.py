@@ -112,7 +112,7 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
 def sections(document: ReleaseDocument) -> list[CardSection]:
     """The sections of the options of a release."""
     hooks = writings()
-    return list(_there(hooks[name].section(part, document.bundle) for name, part in document.parts.items()))
+    return list(_there(hooks[name].section(part, document) for name, part in document.parts.items()))
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:

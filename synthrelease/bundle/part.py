@@ -152,8 +152,8 @@ class Writing(Generic[Value, Said]):
         """What the card says beside the guarantee."""
         return None
 
-    def section(self, part: Said, bundle: BundleTable) -> CardSection | None:
-        """What the card says in a section of its own."""
+    def section(self, part: Said, document: ReleaseDocument) -> CardSection | None:
+        """What the card of a release says in a section of its own."""
         return None
 
     def outcome(self, part: Said) -> Outcome | None:

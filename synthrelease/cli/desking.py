@@ -14,6 +14,7 @@ from synthrelease.errors import InputError
 def desk(
     config: Config,
     data: Annotated[str | None, typer.Option("--data", metavar="PUBLIC", help="A public file, for the pictures.")] = None,
+    members: Annotated[str | None, typer.Option("--members", metavar="PUBLIC", help="With [members]: theirs.")] = None,
     ledger: Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Of the dataset: what it has left.")] = None,
     release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="A published folder to look at.")] = None,
     port: Annotated[int, typer.Option(min=0, max=65535, help="Of the loopback address; 0 takes a free one.")] = 0,
@@ -30,7 +31,8 @@ def desk(
     try:
         import uvicorn
 
-        from synthrelease.desk.server import Desk, Opened, application
+        from synthrelease.desk.pages import Desk, Opened
+        from synthrelease.desk.server import application
     except ImportError:
         raise InputError("The desk needs the extra `desk`: pip install 'synthrelease[desk]'.") from None
     from synthrelease.desk.files import DeskFiles, announced
@@ -40,11 +42,12 @@ def desk(
 
     files = DeskFiles(Path(config))
     files.spec(files.texts())
-    rehearsals = Rehearsals(files.path, data)
+    rehearsals = Rehearsals(files.path, data, members)
     if release is not None and not (release / "release.json").is_file():
         raise InputError(f"{release}: expected the folder of a release, found no release.json in it.")
     public = None if data is None else read_public_file(data)
-    guesses = Guesses() if public is None else Guesses.of(public)
+    of_members = None if members is None else read_public_file(members)
+    guesses = Guesses.of(*(each for each in (public, of_members) if each is not None))
     listener = socket.socket()
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
@@ -58,6 +61,7 @@ def desk(
         opened = Opened(
             files=files,
             public=public,
+            members=of_members,
             guesses=guesses,
             rehearsals=rehearsals,
             folder=release,

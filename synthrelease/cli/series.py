@@ -58,10 +58,10 @@ def _configuration(folder: Path, year: int, released: list[Path], again: bool = 
     from synthrelease.resources import resource
 
     later = bool(released) and not again
-    text = resource(f"configs/births-years{'' if later else '-first'}.toml").read_text(encoding="utf-8")
-    text = text.replace('"births.toml"', json.dumps(str(resource("configs/births.toml"))))
+    text = resource(f"configs/years/{'later' if later else 'first'}.toml").read_text(encoding="utf-8")
+    text = text.replace('"../births.toml"', json.dumps(str(resource("configs/births.toml"))))
     acceptance = resource("acceptance/births-frontier.toml")
-    text = text.replace('"../acceptance/births-frontier.toml"', json.dumps(str(acceptance)))
+    text = text.replace('"../../acceptance/births-frontier.toml"', json.dumps(str(acceptance)))
     earlier = f"earlier = {json.dumps([f'{each.name}/release.json' for each in released])}\n"
     text = text.replace('earlier = ["births-2019/release.json"]\n', "")
     text = text.replace("year = 2020\n", f"year = {year}\n{earlier}").replace("year = 2019\n", f"year = {year}\n{earlier}")

@@ -142,6 +142,8 @@ class Criterion(SpecTable):
     """Why, or when, the sensitivity does not follow from what a bundle holds."""
     no_bounds: ClassVar[str] = ""
     """Why the figure says nothing about queries that no criterion named."""
+    asked_for: ClassVar[str] = ""
+    """What somebody asks for in words who names columns and a threshold alone; empty where a criterion needs more."""
     no_draft: ClassVar[str] = ""
     """Why `init` drafts no such criterion."""
     no_offender: ClassVar[str] = ""

@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import Literal
+from typing import ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -89,6 +89,7 @@ class ConditionalMean(OfMembers):
     ('income',)
     """
 
+    asked_for: ClassVar[str] = "The mean of a column of numbers, also in groups: its largest error"
     kind: Literal["conditional_mean"]
     column: str
     by: tuple[str, ...] = ()

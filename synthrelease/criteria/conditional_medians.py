@@ -75,6 +75,9 @@ class ConditionalMedian(OfMembers):
 
     counts_rows: ClassVar[bool] = True
     best_figure: ClassVar[float] = -0.5
+    asked_for: ClassVar[str] = (
+        "The median of a column of numbers, also in groups: whether it lies in the bin of the released one or next to it"
+    )
     kind: Literal["conditional_median"]
     column: str
     by: tuple[str, ...] = ()

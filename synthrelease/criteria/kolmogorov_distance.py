@@ -75,6 +75,7 @@ class KolmogorovDistance(OfMembers):
     """
 
     no_draft: ClassVar[str] = "`init` drafts a median, which readers know; its bound for whole distributions is a choice."
+    asked_for: ClassVar[str] = "How a column is distributed, also in groups: the largest error of a cumulated share"
     kind: Literal["kolmogorov_distance"]
     column: str
     by: tuple[str, ...] = ()

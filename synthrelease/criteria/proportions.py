@@ -10,7 +10,7 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -80,6 +80,7 @@ class DifferenceInProportions(OfMembers):
     0.0001
     """
 
+    asked_for: ClassVar[str] = "How often a value occurs, also in groups: the largest error of a share of a group"
     kind: Literal["difference_in_proportions"]
     column: str
     bins: tuple[str, ...] = Field(min_length=1)

@@ -63,7 +63,7 @@ class RegressionPrediction(Criterion):
     no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
     no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
     no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
-    no_offender: ClassVar[str] = "A mean error has no parts that would be read one by one."
+    no_offender: ClassVar[str] = "It is one mean over all rows."
     kind: Literal["regression_prediction"]
     coefficients: str
     range: tuple[float, float]

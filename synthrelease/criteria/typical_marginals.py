@@ -94,6 +94,7 @@ class MeanMarginalError(TypicalMarginalError):
     """
 
     no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
+    asked_for: ClassVar[str] = "A table of columns as a whole: the share of the rows in a wrong cell"
     kind: Literal["mean_marginal_error"]
 
     @classmethod

@@ -5,18 +5,22 @@ from __future__ import annotations
 import difflib
 import hashlib
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from synthrelease.desk.locks import locked
-from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
+from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
+from synthrelease.drafting.taking_over import taken_over
 from synthrelease.errors import OutputError, SynthreleaseError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_changed
-from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration
+from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, toml_tables
 
+Changes = Mapping[str, Sequence[Edit]]
+"""Of the "configuration" and of the "acceptance" file."""
 MOST_KEPT = 20
 """BothTexts that are kept to show what an editor changed."""
 
@@ -46,6 +50,10 @@ class BothTexts:
     others: tuple[tuple[str, int], ...]
     file: ConfigurationFile
     acceptance_path: Path
+
+    @property
+    def acceptance_tables(self) -> dict[str, Any]:
+        return toml_tables(self.acceptance, self.acceptance_path)
 
     @property
     def seen(self) -> str:
@@ -106,12 +114,8 @@ class DeskFiles:
                 raise
             self._before = (self.texts().seen, texts)
 
-    def edit(self, seen: str, place: str, edits: Sequence[Edit]) -> None:
-        """Change one file, if both are as the page showed them and the change leaves files that can be loaded.
-
-        Parameters
-        ----------
-        place : "configuration" or "acceptance".
+    def edit(self, seen: str, changes: Changes) -> None:
+        """Change the files, if both are as the page showed them and the change leaves files that can be loaded.
 
         Raises
         ------
@@ -119,18 +123,31 @@ class DeskFiles:
         """
         with self._lock:
             texts = self._as_seen(seen)
-            if place == "acceptance":
-                if "acceptance" in texts.file.inherited:
-                    raise OutputError(_INHERITED.format(what="acceptance file", base=texts.file.base))
-                after = changed(texts.acceptance_path, texts.acceptance, edits)
-                spec = loaded_changed(self.path, texts.configuration, after)
-                replace_files({texts.acceptance_path: (texts.acceptance, after)})
-            else:
-                after = changed(self.path, texts.configuration, self._overriding(texts, edits))
-                spec = loaded_changed(self.path, after, texts.acceptance)
-                replace_files({self.path: (texts.configuration, after)})
+            spec = self.write(texts, changes)
             seen = self.texts().seen
             self._before, self._loaded = (seen, texts), (seen, spec)
+
+    def write(self, texts: BothTexts, changes: Changes) -> ReleaseSpec:
+        """Change the files that hold these texts, for `edit` and for an action; what they then say."""
+        acceptance = texts.acceptance
+        if edits := changes.get("acceptance"):
+            check_own_acceptance(texts.file)
+            acceptance = changed(texts.acceptance_path, acceptance, edits)
+        configuration = texts.configuration
+        if edits := changes.get("configuration"):
+            configuration = changed(self.path, *_prepared(texts.file, configuration, edits))
+        spec = loaded_changed(self.path, configuration, acceptance)
+        replace_files(
+            {
+                path: (before, after)
+                for path, before, after in (
+                    (texts.acceptance_path, texts.acceptance, acceptance),
+                    (self.path, texts.configuration, configuration),
+                )
+                if before != after
+            }
+        )
+        return spec
 
     def undo(self, seen: str) -> None:
         """Write the text from before the last edit of this desk, if nothing was changed since."""
@@ -153,18 +170,43 @@ class DeskFiles:
             raise Moved(difference(self._kept[seen], texts) if seen in self._kept else "")
         return texts
 
-    def _overriding(self, texts: BothTexts, edits: Sequence[Edit]) -> list[Edit]:
-        """What is in a table of the file that this one extends becomes a line that overrides it here."""
-        found = []
-        for edit in edits:
-            top = str(edit.path[0])
-            if len(edit.path) < 2 or top not in texts.file.inherited or top == "card":
-                found.append(edit)
-            elif edit.toml is None or any(isinstance(step, int) for step in edit.path):
-                raise OutputError(_INHERITED.format(what=f"table [{top}]", base=texts.file.base))
-            else:
-                found.append(Edit(path=("override", *edit.path), toml=edit.toml))
-        return found
+
+def check_own_acceptance(file: ConfigurationFile) -> None:
+    """Raises OutputError where the acceptance file is that of the extended configuration: another release goes by it, too."""
+    if "acceptance" in file.inherited:
+        raise OutputError(
+            f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
+            'Nothing was written. The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
+        )
+
+
+def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
+    """The content, and the edits that are then to be made in it.
+
+    A setting of a table that the extended file hands down becomes a line that overrides it. What no such line can say, as that
+    a setting goes, needs the table itself: it is copied here.
+    """
+    handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})
+    own = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
+    there = [
+        Edit(path=("override", *edit.path), toml=edit.toml) if edit.path[0] in handed_down and edit.path[0] not in own else edit
+        for edit in edits
+    ]
+    return taken_over(file, content, own), there
+
+
+def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
+    """Whether lines can say all that is changed in a table."""
+
+    def is_there(path: Path_) -> bool:
+        tables: object = file.tables
+        for step in path:
+            if not isinstance(tables, dict) or step not in tables:
+                return False
+            tables = tables[step]
+        return isinstance(tables, dict)
+
+    return all(edit.toml is not None and is_there(edit.path[:-1]) for edit in edits if edit.path[0] == name)
 
 
 def _named(file: ConfigurationFile) -> list[Path]:
@@ -176,13 +218,11 @@ def _named(file: ConfigurationFile) -> list[Path]:
 
 
 def _contents(now: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
-    return {
-        now.file.path: (now.configuration, wanted.configuration),
-        now.acceptance_path: (now.acceptance, wanted.acceptance),
-    }
-
-
-_INHERITED = "The {what} stands in {base}, which this file extends. Nothing was written: open that file, or copy it here."
+    """What is written to have the text of before; a copy of the acceptance file that was made since stays."""
+    found = {now.file.path: (now.configuration, wanted.configuration)}
+    if now.acceptance_path == wanted.acceptance_path:
+        found[now.acceptance_path] = (now.acceptance, wanted.acceptance)
+    return found
 
 
 @contextmanager

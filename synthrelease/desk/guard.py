@@ -17,8 +17,8 @@ MOST_ADDRESS = 4_096
 """The longest address, with its question mark."""
 FORM = "application/x-www-form-urlencoded"
 OWN = (
-    "default-src 'none'; style-src 'self'; img-src 'self'; frame-src 'self'; form-action 'self'; base-uri 'none'; "
-    "frame-ancestors 'none'"
+    "default-src 'none'; style-src 'self'; script-src 'self'; connect-src 'self'; img-src 'self'; frame-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 )
 CARD = "sandbox; default-src 'none'; style-src 'unsafe-inline'; img-src data:; frame-ancestors 'self'"
 """The policy of a card, which has styles of its own: it runs no script, sends no form and loads nothing."""

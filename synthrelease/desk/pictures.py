@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from itertools import combinations
 
-import numpy as np
 from markupsafe import Markup
 
-from synthrelease.domain.schema import Column
+from synthrelease.drafting.public_bins import PublicBins
 
-WIDTH, HEIGHT = 240.0, 34.0
+WIDTH, HEIGHT = 420.0, 56.0
+ROOM = 34.0
+"""Between two numbers beneath a strip."""
 MARKS, ROW = 560.0, 26.0
 MAP = 300.0
 MOST_NUMBERED = 20
@@ -18,57 +19,46 @@ FAINT = 0.02
 """Cramer's V below which a pair is left white."""
 
 
-def shares(column: Column, texts: Mapping[str | None, int]) -> list[float] | None:
-    """The share of the public values in each atomic bin; None where they cannot be told from the texts alone."""
-    counts = bin_counts(column, texts)
-    return None if counts is None else list(counts / counts.sum())
-
-
-def bin_counts(column: Column, texts: Mapping[str | None, int]) -> np.ndarray | None:
-    """(n_atoms,) how many public values are in each atomic bin; None where that cannot be told, or none is."""
-    if column.part is not None or column.minus is not None or column.characters is not None:
-        return None
-    counts = np.zeros(len(column.atoms.labels))
-    for text, times in texts.items():
-        place = _bin(column, text)
-        if place is not None:
-            counts[place] += times
-    return counts if counts.sum() > 0 else None
-
-
-def _bin(column: Column, text: str | None) -> int | None:
-    if text is None:
-        return None
-    if column.bounds is None:
-        return column.values.get(text)
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    if not column.bounds[0] <= value <= column.bounds[1]:
-        return None
-    return int(np.searchsorted(column.edges, value, side="right"))
-
-
-def strip(column: Column, texts: Mapping[str | None, int]) -> Markup:
-    """The public values on the released bins; empty where they cannot be told."""
-    counts = bin_counts(column, texts)
-    if counts is None:
-        return Markup()
-    binning = next(iter(column.alternatives.values()))
-    found = np.bincount(binning.of_atom, weights=counts, minlength=len(binning.labels)) / counts.sum()
-    top, width = int(np.argmax(found)), WIDTH / len(found)
-    label = (
-        f"Public values of {column.name}: {len(found)} bins; the most frequent is {binning.labels[top]} "
-        f"with {found[top]:.0%} of the public rows"
-    )
+def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
+    """The public rows in bins that have no order on a line."""
+    width, most, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
+    label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], most, rows)}"
     bars = [
-        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * share / found[top]:.1f}" '
-        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * share / found[top]:.1f}"/>'
-        for index, share in enumerate(found)
-        if share > 0
+        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * each / most:.1f}" '
+        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * each / most:.1f}"/>'
+        for index, each in enumerate(rows)
+        if each
     ]
     return _svg("bars", WIDTH, HEIGHT + 1, label, [*bars, f'<path d="M0 {HEIGHT + 0.5}H{WIDTH}"/>'])
+
+
+def histogram(name: str, limits: Sequence[float], found: PublicBins) -> Markup:
+    """The public rows of a column of numbers with the limits of its bins, which a script lets one drag.
+
+    Each place between which limits can be moved has the same width.
+    """
+    places, width, most = found.places, WIDTH / len(found.places), max(found.between)
+    label = f"Public values of {name} with {len(limits)} limits between bins: {', '.join(f'{each:.6g}' for each in limits)}"
+    at = {place: number * width for number, place in enumerate(places)}
+    edges = [0.0, *(at[limit] for limit in limits), WIDTH]
+    bands = [
+        f'<rect class="band" x="{low:.1f}" width="{high - low:.1f}" height="{HEIGHT}"/>'
+        for low, high in zip(edges[1::2], edges[2::2], strict=False)
+    ]
+    tops = "".join(f"V{HEIGHT - (HEIGHT - 4) * each / most:.1f}h{width:.2f}" for each in found.between)
+    marked = [f'<path class="limit" d="M{at[limit]:.1f} 0V{HEIGHT}"/>' for limit in limits]
+    last, numbers = -ROOM, []
+    for limit in limits:
+        if at[limit] - last >= ROOM:
+            last = at[limit]
+            numbers.append(f'<text x="{min(max(last, 10), WIDTH - 12):.1f}" y="{HEIGHT + 12:g}">{limit:.6g}</text>')
+    data = f' data-places="{" ".join(f"{each:.12g}" for each in places)}"'
+    parts = [*bands, f'<path class="rows" d="M0 {HEIGHT}{tops}V{HEIGHT}Z"/>', *marked, *numbers]
+    return _svg("limits", WIDTH, HEIGHT + 16, label, parts, data)
+
+
+def _most(label: str, most: int, rows: Sequence[int]) -> str:
+    return f"the most frequent is {label} with {most / sum(rows):.0%} of the public rows"
 
 
 def marks(threshold: float, halves: float | None, fit: float | None, independent: float | None, *, bad: bool) -> Markup:
@@ -124,9 +114,9 @@ def heat_map(names: Sequence[str], values: Sequence[float], unseen: Sequence[Seq
     return _svg("heat", MAP, MAP, title, parts)
 
 
-def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str]) -> Markup:
+def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], more: str = "") -> Markup:
     head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
-    return Markup(f'{head}aria-label="{_text(label)}">' + "".join(parts) + "</svg>")
+    return Markup(f'{head}aria-label="{_text(label)}"{more}>' + "".join(parts) + "</svg>")
 
 
 def _text(text: str) -> str:

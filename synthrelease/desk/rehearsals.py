@@ -61,11 +61,11 @@ class Rehearsals:
     Parameters
     ----------
     config : the configuration.
-    data : the public file that is rehearsed on; None where none was given.
+    data, members : the public file that is rehearsed on, and with [members] that of the members; None where none was given.
     """
 
-    def __init__(self, config: Path, data: str | None):
-        self.config, self.data = config, data
+    def __init__(self, config: Path, data: str | None, members: str | None = None):
+        self.config, self.data, self.members = config, data, members
         self.log = config.with_name(f"{config.stem}-rehearsal.log")
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
@@ -97,6 +97,7 @@ class Rehearsals:
             raise InputError("A rehearsal needs a public file. Start the desk with --data PUBLIC.")
         folder = self.folder(spec)
         command = [sys.executable, "-m", "synthrelease", "rehearse", str(self.config), "--data", self.data]
+        command += [] if self.members is None else ["--members", self.members]
         command += ["--out", str(folder), "--minutes", str(minutes)]
         with self._lock, locked(self.log, make=True) as free:
             if not free:

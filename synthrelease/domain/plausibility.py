@@ -12,21 +12,19 @@ absence is just what a bin of missing values is there to avoid.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.rules import IS_MISSING, All, Any, Comparison, Not, Rule, RuleError, comparisons
+from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Layout, Transformation
+from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said
 from synthrelease.errors import listing
 from synthrelease.linked import Linked
 
 MAX_MASK_CELLS = 50_000_000
-_OPERATORS = {
-    "<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal,
-}  # fmt: skip
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,11 +47,13 @@ class Plausibility:
     ----------
     linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and
         others are not, holds as they are read.
+    records : rules that count, or compare columns: in no mask, or not in one of the file, and asked of each row by itself.
     """
 
     layout: Layout
     masks: tuple[Mask, ...]
     linked: Linked | None = None
+    records: tuple[RecordRule, ...] = ()
 
     @classmethod
     def from_rules(
@@ -77,15 +77,22 @@ class Plausibility:
         ------
         RuleError : when the rules in one mask span too many cells.
         """
-        tied = [(rule, _uneven(rule, columns) if apart else _names(rule)) for rule in rules]
+        plain = [rule for rule in rules if not any(of_records(rule))]
+        tied = [(rule, _uneven(rule, columns) if apart else columns_of(rule)) for rule in plain]
         joined = [[rule for rule, _ in group] for group in _connected(tied)]
+        alone = [rule for rule in rules if any(of_records(rule))]
+        if apart:
+            masked = [rule for rule in alone if _has_mask(rule, columns)]
+            joined += [[rule] for rule in masked]
+            alone = [rule for rule in alone if rule not in masked]
         of_columns: dict[tuple[int, ...], Mask] = {}
         for group in joined:
             mask = _mask_of(group, columns)
             before = of_columns.get(mask.columns)
             forbidden = mask.forbidden if before is None else before.forbidden | mask.forbidden
             of_columns[mask.columns] = Mask(columns=mask.columns, forbidden=forbidden)
-        return cls(layout=layout, masks=tuple(of_columns.values()))
+        records = tuple(RecordRule.of(rule, columns) for rule in alone)
+        return cls(layout=layout, masks=tuple(of_columns.values()), records=records)
 
     def merge(self, transformation: Transformation) -> Plausibility:
         """The masks over the bins of a transformation: forbidden where every atomic combination in the cell is."""
@@ -101,18 +108,21 @@ class Plausibility:
                 np.logical_or.at(np.moveaxis(merged, axis, 0), into, np.moveaxis(allowed, axis, 0))
                 allowed = merged
             masks.append(Mask(columns=mask.columns, forbidden=~allowed))
-        return Plausibility(layout=transformation.layout, masks=tuple(masks))
+        records = tuple(rule.merge(transformation) for rule in self.records)
+        return Plausibility(layout=transformation.layout, masks=tuple(masks), records=records)
 
     def forbidden(self, digits: Sequence[np.ndarray]) -> np.ndarray:
         """(n,) True where the cell with these bin indices (one array per column) is implausible."""
         bad = np.zeros(len(digits[0]), dtype=bool)
         for mask in self.masks:
             bad |= mask.forbidden[tuple(digits[column] for column in mask.columns)]
+        for rule in self.records:
+            bad |= rule.forbidden(digits)
         return bad
 
     def filter(self, table: Counts) -> Counts:
         """The rows of a table that are plausible."""
-        return table.keep(~self.forbidden(table.bins)) if self.masks else table
+        return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
     def drawn_from(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
         """For each mask its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the file.
@@ -146,13 +156,16 @@ class Plausibility:
         return zeros
 
 
-def _names(rule: Rule) -> set[str]:
-    return {part.column for part in comparisons(rule)}
+def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
+    """Whether a rule counts nothing, and a mask of it is not too large."""
+    named = columns_of(rule)
+    cells = math.prod(len(column.atoms) for column in columns if column.name in named)
+    return cells <= MAX_MASK_CELLS and not any(isinstance(part, Count) for part in of_records(rule))
 
 
 def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
     """One mask of some rules, over the atomic bins of all their columns."""
-    names = set[str]().union(*map(_names, rules))
+    names = set[str]().union(*map(columns_of, rules))
     chosen = [i for i, column in enumerate(columns) if column.name in names]
     shape = tuple(len(columns[i].atoms) for i in chosen)
     if math.prod(shape) > MAX_MASK_CELLS:
@@ -161,8 +174,20 @@ def _mask_of(rules: Sequence[Rule], columns: Sequence[Column]) -> Mask:
         )
     axes = {columns[i].name: (axis, columns[i]) for axis, i in enumerate(chosen)}
     forbidden = np.zeros(shape, dtype=bool)
+
+    def leaf(part: Comparison | Gap | Count) -> Said:
+        if isinstance(part, Count):
+            raise TypeError("a rule that counts has no mask")
+        axis, column = axes[part.column]
+        if isinstance(part, Comparison):
+            true, false = of_atoms(part, column)
+            return _along(true, axis, len(shape)), _along(false, axis, len(shape))
+        beside, other = axes[part.other]
+        gap = _along(numbers_of(column), axis, len(shape)) - _along(numbers_of(other), beside, len(shape)) - part.more
+        return compared(gap, gap, part.operator)
+
     for rule in rules:
-        forbidden |= _evaluate(rule, axes, len(shape))[0]
+        forbidden |= said(rule, leaf)[0]
     return Mask(columns=tuple(chosen), forbidden=forbidden)
 
 
@@ -189,34 +214,6 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
     return [members for _, members in groups]
 
 
-def _evaluate(rule: Rule, axes: Mapping[str, tuple[int, Column]], n_axes: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where a rule is true, and where it is false; elsewhere it is unknown. Arrays that broadcast to the shape of the mask."""
-    if isinstance(rule, Not):
-        true, false = _evaluate(rule.part, axes, n_axes)
-        return false, true
-    if isinstance(rule, All | Any):
-        parts = [_evaluate(part, axes, n_axes) for part in rule.parts]
-        true_parts = np.broadcast_arrays(*[true for true, _ in parts])
-        false_parts = np.broadcast_arrays(*[false for _, false in parts])
-        if isinstance(rule, All):
-            return np.logical_and.reduce(true_parts), np.logical_or.reduce(false_parts)
-        return np.logical_or.reduce(true_parts), np.logical_and.reduce(false_parts)
-    axis, column = axes[rule.column]
-    present = np.arange(len(column.atoms)) < column.atoms.present
-    shape = [1] * n_axes
-    shape[axis] = len(column.atoms)
-    if rule.operator == IS_MISSING:
-        return (~present).reshape(shape), present.reshape(shape)
-    met = np.zeros(len(column.atoms), dtype=bool)
-    met[present] = _met(rule, column)
-    return met.reshape(shape), (present & ~met).reshape(shape)
-
-
-def _met(rule: Comparison, column: Column) -> np.ndarray:
-    """(n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
-    if isinstance(rule.value, str):
-        same = np.array([label == rule.value for label in column.atoms.labels[: column.atoms.present]])
-        return same if rule.operator == "==" else ~same
-    # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
-    lowest = (column.bounds or (-math.inf, math.inf))[0]
-    return _OPERATORS[rule.operator](np.array([lowest, *column.edges]), rule.value)
+def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
+    """Values of the bins of one column, as an array that broadcasts to a mask."""
+    return values.reshape([-1 if each == axis else 1 for each in range(n_axes)])

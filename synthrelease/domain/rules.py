@@ -7,6 +7,11 @@
     operator   := "<" | "<=" | ">" | ">=" | "==" | "!="
     value      := number | 'category in quotes'
 
+Of roots with their members also, where all columns are whole numbers:
+
+    comparison := column operator sum | "count" "(" rule ("," rule)* ")" operator (number | sum)
+    sum        := column (("+" | "-") number)?
+
 A rule says what must **never** occur. A missing value makes every comparison but `is missing` unknown, neither true nor false,
 and a rule says something of a record only where it is true. Values outside the public bounds or categories of a column are
 mistakes: a rule that can never apply would give false comfort.
@@ -15,17 +20,23 @@ mistakes: a rule that can never apply would give false comfort.
 from __future__ import annotations
 
 import math
+import operator as op
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from synthrelease.errors import Unexpected, closest, cut, listing
 
-OPERATORS = ("<", "<=", ">", ">=", "==", "!=")
+HOLDS: Mapping[str, Callable[[float, float], bool]] = {
+    "<": op.lt, "<=": op.le, ">": op.gt, ">=": op.ge, "==": op.eq, "!=": op.ne,
+}  # fmt: skip
+OPERATORS = tuple(HOLDS)
 MAX_DEPTH = 100
 LARGEST = 1e15
 """Of the numbers in a rule, as of bounds: all whole numbers up to it are exact."""
-_TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*))")
+MOST_NUMBERS = 1000
+"""Whole numbers of a column that a rule compares with another one: each is an atomic bin."""
+_TOKEN = re.compile(r"\s*(?:(<=|>=|==|!=|<|>|=|\(|\)|\[|\]|,)|(-?\d+(?:\.\d+)?)|'([^']*)'|\"([^\"]*)\"|([A-Za-z_]\w*)|([+-]))")
 
 
 class RuleError(Unexpected):
@@ -78,27 +89,48 @@ class Any:
     parts: tuple[Rule, ...]
 
 
-Rule = Comparison | Not | All | Any
+@dataclass(frozen=True)
+class Gap:
+    """`column operator other + more`, all whole numbers."""
+
+    column: str
+    operator: str
+    other: str
+    more: float
 
 
-def parse_rule(text: str, columns: Mapping[str, Domain]) -> Rule:
+@dataclass(frozen=True)
+class Count:
+    """How many of some rules are true, compared with `other + more`, or with `more` alone."""
+
+    parts: tuple[Rule, ...]
+    operator: str
+    other: str | None
+    more: float
+
+
+Rule = Comparison | Not | All | Any | Gap | Count
+
+
+def parse_rule(text: str, columns: Mapping[str, Domain], *, of_records: bool = False) -> Rule:
     """Read one rule.
 
     Parameters
     ----------
     text : for example "mother_age < 23 and parity > 6".
     columns : what each column may be compared with.
+    of_records : whether it may compare columns with one another, and count.
 
     Raises
     ------
     RuleError : with what was expected and what was found where.
     """
-    return _Parser(text, columns).parse()
+    return _Parser(text, columns, of_records).parse()
 
 
 class _Parser:
-    def __init__(self, text: str, columns: Mapping[str, Domain]):
-        self.columns = columns
+    def __init__(self, text: str, columns: Mapping[str, Domain], of_records: bool = False):
+        self.columns, self.of_records = columns, of_records
         self.tokens: list[tuple[str, str]] = []
         position = 0
         while text[position:].strip():
@@ -107,10 +139,10 @@ class _Parser:
                 rest = text[position:].strip()
                 shown = rest if len(rest) <= 20 else rest[:17] + "..."
                 raise RuleError("a column, an operator or a value", repr(shown))
-            symbol, number, single, double, word = match.groups()
+            symbol, number, single, double, word, sign = match.groups()
             quoted = single if single is not None else double
-            kind = "symbol" if symbol else "number" if number else "text" if quoted is not None else "word"
-            self.tokens.append((kind, symbol or number or quoted or word or ""))
+            kind = "symbol" if symbol or sign else "number" if number else "text" if quoted is not None else "word"
+            self.tokens.append((kind, symbol or sign or number or quoted or word or ""))
             position = match.end()
         self.at = 0
         self.depth = 0
@@ -172,6 +204,8 @@ class _Parser:
 
     def _comparison(self) -> Rule:
         name = self._take("a column name", "word")
+        if self.of_records and name == "count" and self._accept("("):
+            return self._count()
         if name not in self.columns:
             raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
         if self._accept("in"):
@@ -188,7 +222,57 @@ class _Parser:
             suggestion = "==" if operator == "=" else None
             raise RuleError(f"one of < <= > >= == != in after {name!r}", self._found(), suggestion)
         self.at += 1
+        if self.of_records and self._peek()[0] == "word":
+            self._check_whole(name)
+            other, more = self._sum()
+            return self._decides(Gap(name, operator, other, more), self._bounds(name))
         return self._compare(name, operator, written=operator)
+
+    def _count(self) -> Rule:
+        parts = [self._any()]
+        while self._accept(","):
+            parts.append(self._any())
+        self._take("')' or ',' in count(...)", "symbol", ")")
+        operator = self._take(f"one of {' '.join(OPERATORS)} after count(...)", "symbol")
+        if operator not in OPERATORS:
+            raise RuleError(f"one of {' '.join(OPERATORS)} after count(...)", repr(operator))
+        other, more = self._sum() if self._peek()[0] == "word" else (None, float(self._take("a number or a column", "number")))
+        return self._decides(Count(tuple(parts), operator, other, more), (0, len(parts)))
+
+    def _sum(self) -> tuple[str, float]:
+        """A column, and what is added to it."""
+        name = self._take("a column name", "word")
+        if name == "count" and self._peek() == ("symbol", "("):
+            raise RuleError("count(...) before the comparison, not behind it", "'count('")
+        if name not in self.columns:
+            raise RuleError(f"a column ({listing(self.columns)})", repr(cut(name, 60)), closest(name, self.columns))
+        self._check_whole(name)
+        if self._peek()[0] == "number" and self._peek()[1].startswith("-"):  # age -12
+            return name, float(self._take("a number", "number"))
+        for sign, times in (("+", 1), ("-", -1)):
+            if self._accept(sign):
+                return name, times * float(self._take(f"a number after {sign}", "number"))
+        return name, 0.0
+
+    def _check_whole(self, name: str) -> None:
+        domain = self.columns[name]
+        numbers = 0 if domain.kind != "integer" or domain.bounds is None else domain.bounds[1] - domain.bounds[0] + 1
+        if not 0 < numbers <= MOST_NUMBERS:
+            expected = f"columns of at most {MOST_NUMBERS:,} whole numbers where two are compared, or one with a count"
+            raise RuleError(expected, f"{name!r}, of the kind {domain.kind}" + (f", with {numbers:,.0f}" if numbers else ""))
+
+    def _bounds(self, name: str) -> tuple[float, float]:
+        return self.columns[name].bounds or (0, 0)
+
+    def _decides(self, part: Gap | Count, bounds: tuple[float, float]) -> Rule:
+        """The part, where some values of its columns meet it and others do not."""
+        least, most = (0.0, 0.0) if part.other is None else self._bounds(part.other)
+        low, high = bounds[0] - most - part.more, bounds[1] - least - part.more
+        signs = [sign for sign, occurs in ((-1, low < 0), (0, low <= 0 <= high), (1, high > 0)) if occurs]
+        if len({HOLDS[part.operator](sign, 0) for sign in signs}) < 2:
+            found = f"'{part.operator} {'' if part.other is None else f'{part.other} + '}{part.more:.15g}'"
+            raise RuleError("a comparison that some values within the bounds meet and others do not", found)
+        return part
 
     def _is_missing(self, name: str) -> Rule:
         negated = self._accept("not")
@@ -225,16 +309,38 @@ class _Parser:
 
 
 def comparisons(rule: Rule) -> Iterable[Comparison]:
-    """All comparisons in a rule."""
+    """All comparisons of a column with a value in a rule."""
     if isinstance(rule, Comparison):
         yield rule
-    else:
+    elif not isinstance(rule, Gap):
         for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
             yield from comparisons(part)
 
 
+def of_records(rule: Rule) -> Iterable[Gap | Count]:
+    """What in a rule compares a column with another one, or counts."""
+    if isinstance(rule, Gap | Count):
+        yield rule
+    if not isinstance(rule, Gap | Comparison):
+        for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
+            yield from of_records(part)
+
+
+def by_number(rule: Rule) -> set[str]:
+    """The columns of which a rule looks at every whole number."""
+    found = {part.other for part in of_records(rule) if part.other is not None}
+    return found | {part.column for part in of_records(rule) if isinstance(part, Gap)}
+
+
+def columns_of(rule: Rule) -> set[str]:
+    """The columns that a rule names."""
+    return {part.column for part in comparisons(rule)} | by_number(rule)
+
+
 def edges(rule: Rule, column: str, bounds: tuple[float, float], *, whole_numbers: bool) -> set[float]:
     """Inner edges that the atomic bins of a numeric column need so that every bin is wholly inside or outside the rule."""
+    if column in by_number(rule):
+        return set(map(float, range(math.ceil(bounds[0]) + 1, math.floor(bounds[1]) + 1)))
     return {
         edge
         for part in comparisons(rule)

@@ -72,7 +72,7 @@ def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> Numbe
     wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
     coarse = _kept(values, counts, wanted[0], fixed)
     fine = _kept(values, counts, wanted[1], coarse)
-    edge = _round_step((values[-1] - values[0]) / 100, whole)
+    edge = round_step((values[-1] - values[0]) / 100, whole)
     low = _plain(math.floor(values[0] / edge) * edge)
     high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
     groups = _groups(values, counts, coarse)
@@ -99,26 +99,32 @@ def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[f
     inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
     cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
     first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
-    step = _round_step((last - first) / COARSE, whole)
+    step = round_step((last - first) / COARSE, whole)
     finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
     return _multiples(values, step), _multiples(values, finer)
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
     """1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
-    positive = values > 0
-    if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
+    if (ends := skewed(values, counts)) is None:
         return None
-    cumulated = np.cumsum(counts[positive]) / counts[positive].sum()
-    low, middle, high = (float(values[positive][np.searchsorted(cumulated, share)]) for share in (0.03, 0.5, 0.97))
-    if high < _SKEWED * middle:
-        return None
+    low, high = ends
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     fine = [_plain(10.0**power * factor) for power in powers for factor in _STEPS]
     fine = [limit for limit in fine if low <= limit <= high and (limit >= 1 or not whole)]
     every = next(step for step in (1, 2, 3, 6, 12) if len(fine) / step <= COARSE or step == 12)
     negative = [0.0] if values[0] < 0 else []
     return negative + fine[::every], negative + fine
+
+
+def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
+    """The 3rd and the 97th percentile of the positive values, where most of these stand in a small part; None elsewhere."""
+    positive = values > 0
+    if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
+        return None
+    cumulated = np.cumsum(counts[positive]) / counts[positive].sum()
+    low, middle, high = (float(values[positive][np.searchsorted(cumulated, share)]) for share in (0.03, 0.5, 0.97))
+    return (low, high) if high >= _SKEWED * middle else None
 
 
 def _multiples(values: np.ndarray, step: float) -> list[float]:
@@ -131,7 +137,7 @@ def _multiples(values: np.ndarray, step: float) -> list[float]:
 def _divisors(step: float, whole: bool) -> list[float]:
     """Round steps that a step is a multiple of."""
     parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
-    return [part for part in parts if _round_step(part, whole) == part] or [step]
+    return [part for part in parts if round_step(part, whole) == part] or [step]
 
 
 def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
@@ -158,7 +164,7 @@ def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> 
     return (rows / counts.sum()).tolist()
 
 
-def _round_step(width: float, whole: bool) -> float:
+def round_step(width: float, whole: bool) -> float:
     """1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
     if not width > 0:
         return 1.0

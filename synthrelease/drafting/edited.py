@@ -8,6 +8,8 @@ Whether the text then says what it should is checked by reading it, not trusted.
 from __future__ import annotations
 
 import copy
+import itertools
+import json
 import os
 import re
 import shutil
@@ -37,7 +39,7 @@ class Edit:
 
     Attributes
     ----------
-    path : where.
+    path : where; the place behind the last one of a list of tables adds a table to it.
     toml : the new value as TOML writes it; None takes out what is there.
     remark : a comment behind a key that is new.
     """
@@ -54,11 +56,14 @@ def edited(text: str, edits: Sequence[Edit]) -> str:
     ------
     ValueError : when the file is written in a way in which they cannot be made.
     """
-    before, blocks, document = _tables(text), _blocks(text), tomlkit.parse(text)
+    before, blocks, document = _tables(text), headed_tables(text), tomlkit.parse(text)
     wanted, later = copy.deepcopy(before), list[Edit]()
     for edit in _from_behind(edits):
         _change(wanted, edit)
         under_header = edit.toml is None and any(block.path[: len(edit.path)] == edit.path for block in blocks)
+        if isinstance(edit.path[-1], int) and edit.toml is not None and not _is_there(before, edit.path):
+            later += _new_table(edit, before, blocks)
+            continue
         if under_header or not _is_there(before, edit.path):
             later.append(edit)
         else:
@@ -99,9 +104,9 @@ def _is_there(tables: Any, path: Path_) -> bool:
 def _change(tables: Any, edit: Edit) -> None:
     """Change plain tables, or those of tomlkit, in place."""
     above = tables
-    for step in edit.path[:-1]:
+    for step, below in itertools.pairwise(edit.path):
         if isinstance(tables, dict) and step not in tables:
-            tables[step] = {}
+            tables[step] = [] if isinstance(below, int) else {}
         above, tables = tables, tables[step]
     key = edit.path[-1]
     if edit.toml is None and isinstance(tables, tomlkit.items.InlineTable):  # written anew: blanks would be left in it
@@ -113,11 +118,29 @@ def _change(tables: Any, edit: Edit) -> None:
     elif isinstance(tables, tomlkit.container.Container | tomlkit.items.Item):
         tables[key] = tomlkit.value(edit.toml)  # type: ignore[index]
     else:
-        tables[key] = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
+        value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
+        if isinstance(tables, list) and key == len(tables):
+            tables.append(value)
+        else:
+            tables[key] = value
+
+
+def _new_table(edit: Edit, before: Mapping[str, Any], blocks: Sequence[HeadedTable]) -> list[Edit]:
+    """A table more in a list of tables with headers, key by key, for `_with_key` to write.
+
+    Raises
+    ------
+    ValueError : where the list stands between brackets.
+    """
+    if _is_there(before, edit.path[:-1]) and not any(block.path[:-1] == edit.path[:-1] for block in blocks):
+        raise ValueError("a list of tables between brackets")
+    value = tomllib.loads(f"value = {edit.toml}", parse_float=Decimal)["value"]
+    parts = tomlkit.parse(f"value = {edit.toml}")["value"]
+    return [Edit(path=(*edit.path, name), toml=parts[name].as_string()) for name in value]  # type: ignore[index,union-attr]
 
 
 @dataclass(frozen=True, kw_only=True)
-class _Headed:
+class HeadedTable:
     """A table with a header, by its lines.
 
     Attributes
@@ -132,7 +155,7 @@ class _Headed:
     last: int
 
 
-def _blocks(text: str) -> list[_Headed]:
+def headed_tables(text: str) -> list[HeadedTable]:
     """All tables with headers, in their order. A bracket within a text, a comment or a list begins none."""
     lines = text.split("\n")
     bare = _TEXT_OR_COMMENT.sub(lambda match: re.sub(r"[^\n]", " " if match[0][0] == "#" else "x", match[0]), text).split("\n")
@@ -142,7 +165,7 @@ def _blocks(text: str) -> list[_Headed]:
             headers.append(number)
         else:
             depth += sum(line.count(mark) for mark in "[{") - sum(line.count(mark) for mark in "]}")
-    blocks, times = list[_Headed](), dict[Path_, int]()
+    blocks, times = list[HeadedTable](), dict[Path_, int]()
     for number, following in zip(headers, [*headers, len(lines)][1:], strict=True):
         first, last = number, following - 1
         while first > 0 and lines[first - 1].lstrip().startswith("#") and not bare[first - 1].strip():
@@ -153,7 +176,7 @@ def _blocks(text: str) -> list[_Headed]:
         if bare[number].lstrip().startswith("[["):
             times[names] = times.get(names, -1) + 1
         path = _numbered(names, times)
-        blocks.append(_Headed(path=path, first=first, header=number, last=last))
+        blocks.append(HeadedTable(path=path, first=first, header=number, last=last))
     return blocks
 
 
@@ -180,7 +203,7 @@ def _numbered(names: Path_, times: Mapping[Path_, int]) -> Path_:
 
 def _without_table(text: str, path: Path_) -> str:
     """The text without a table, and the tables in it: their lines, and what is said right above the header."""
-    for block in reversed(_blocks(text)):
+    for block in reversed(headed_tables(text)):
         if block.path[: len(path)] != path:
             continue
         lines = text.split("\n")
@@ -196,15 +219,24 @@ def _with_key(text: str, edit: Edit) -> str:
     table, key = edit.path[:-1], str(edit.path[-1])
     line = f"{key} = {edit.toml}" + (f"  # {edit.remark}" if edit.remark else "")
     lines = text.split("\n")
-    for block in _blocks(text):
+    for block in headed_tables(text):
         if block.path == table:
             return "\n".join([*lines[: block.last + 1], line, *lines[block.last + 1 :]])
     if _is_there(_tables(text), table):
         document = tomlkit.parse(text)
         _change(document, edit)
         return tomlkit.dumps(document)
-    name = ".".join(str(step) for step in table)
-    return "\n".join([text.rstrip("\n"), "", f"[{name}]", line, ""])
+    name = ".".join(_plain(step) for step in table if isinstance(step, str))
+    header = f"[[{name}]]" if isinstance(table[-1], int) else f"[{name}]"
+    beside = [block.last for block in headed_tables(text) if len(table) > 1 and block.path[: len(table) - 1] == table[:-1]]
+    if beside:
+        return "\n".join([*lines[: beside[-1] + 1], "", header, line, *lines[beside[-1] + 1 :]])
+    return "\n".join([text.rstrip("\n"), "", header, line, ""])
+
+
+def _plain(name: str) -> str:
+    """A key as a header has it."""
+    return name if re.fullmatch(r"[A-Za-z0-9_-]+", name) else json.dumps(name)
 
 
 def changed(path: Path, before: bytes, edits: Sequence[Edit]) -> bytes:

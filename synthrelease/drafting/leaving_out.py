@@ -17,6 +17,7 @@ from typing import Any
 from synthrelease.accounting.charges import Charge
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
+from synthrelease.drafting.taking_over import taken_over
 from synthrelease.drafting.text import toml, wrapped
 from synthrelease.errors import InputError, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.terms import FormulaTerm, read_terms
@@ -54,7 +55,7 @@ class LeftOutOf:
     after: Charge
 
 
-def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False) -> LeftOutOf:
+def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False, take_over: bool = False) -> LeftOutOf:
     """Take columns out of a configuration and of its acceptance file, comments kept.
 
     The changed files are loaded before they are written; either both are written or none.
@@ -63,6 +64,8 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     ----------
     columns : by their names in the release.
     dry_run : only say what would be changed.
+    take_over : write tables that another configuration hands down out in this one, where a column has to go from them; else
+        that is refused.
 
     Raises
     ------
@@ -83,12 +86,13 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
     found = _References(gone, file.tables, read_toml(acceptance_path))
     found.look()
     undecided = [*found.undecided]
-    if file.base is not None:
-        undecided += [
-            f"{dotted(edit.path)} stands in {file.base}, which this configuration extends: take the column out there"
-            for edit in found.of_configuration
-            if file.file_of(dotted(edit.path)) == file.base
-        ]
+    theirs = [edit for edit in found.of_configuration if file.file_of(dotted(edit.path)) == file.base]
+    copied = list(dict.fromkeys(str(edit.path[0]) for edit in theirs if take_over and edit.path[0] in file.inherited))
+    undecided += [
+        f"{dotted(edit.path)} stands in {file.base}, which this configuration extends: take the column out there"
+        for edit in theirs
+        if edit.path[0] not in copied
+    ]
     undecided += _shared(path, acceptance_path, bool(found.of_acceptance))
     if undecided:
         raise InputError(
@@ -97,13 +101,14 @@ def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = Fal
         )
     contents = {path: found.of_configuration, acceptance_path: found.of_acceptance}
     before = {each: each.read_bytes() for each in contents}
-    after = {each: changed(each, before[each], edits) for each, edits in contents.items()}
+    own = before | {path: taken_over(file, before[path], copied)}
+    after = {each: changed(each, own[each], edits) for each, edits in contents.items()}
     loaded = loaded_changed(path, after[path], after[acceptance_path])
     if not dry_run:  # the acceptance file first: without the column it still fits the configuration with it
         replace_files({each: (before[each], after[each]) for each in (acceptance_path, path)})
     return LeftOutOf(
         paths=(path, acceptance_path),
-        taken=tuple(found.taken),
+        taken=(*found.taken, *(f"[{name}] of {file.base} is copied here first" for name in copied)),
         to_look_at=(*found.to_look_at, *_still_named(gone, after)),
         before=spec.plan.total,
         after=loaded.plan.total,

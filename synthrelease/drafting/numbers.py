@@ -56,7 +56,7 @@ def number_facts(
     """
     found: dict[str, float] = {}
     for intervals in bins:
-        found |= _bin_numbers(values, counts, intervals, bounds, whole)
+        found |= bin_numbers(values, counts, intervals, bounds, whole)
     return NumberFacts(
         numbers={label: number for label, number in found.items() if number > 0 or not weight},
         step=None if weight else _step(values, counts, bins[0], bounds, whole),
@@ -65,7 +65,7 @@ def number_facts(
     )
 
 
-def _bin_numbers(
+def bin_numbers(
     values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
 ) -> dict[str, float]:
     """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is

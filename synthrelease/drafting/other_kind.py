@@ -36,14 +36,16 @@ class Guesses:
     dates: frozenset[str] = frozenset()
 
     @classmethod
-    def of(cls, file: PublicFile) -> Guesses:
-        """Reads the file once more."""
-        columns, left_out, dates = drafted_columns(file, {})
-        because = {each.source: each.remark for each in columns}
-        doubtful = {each.source: each.doubt.partition(". If not")[0] for each in columns if each.doubt}
-        return cls(
-            because=because, doubtful=doubtful, left_out=tuple(each for each in left_out if each.source), dates=frozenset(dates)
-        )
+    def of(cls, *files: PublicFile) -> Guesses:
+        """Reads each file once more: the public one, and that of members where there is one."""
+        because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
+        for file in files:
+            columns, others, dated = drafted_columns(file, {})
+            because |= {each.source: each.remark for each in columns}
+            doubtful |= {each.source: each.doubt.partition(". If not")[0] for each in columns if each.doubt}
+            left_out += [each for each in others if each.source]
+            dates |= set(dated)
+        return cls(because=because, doubtful=doubtful, left_out=tuple(left_out), dates=frozenset(dates))
 
 
 def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:

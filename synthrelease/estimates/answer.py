@@ -40,8 +40,8 @@ OF_MEMBERS = (
     "together; where none does they are taken to be as alike as can be, and intervals are wider than they need be."
 )
 SELECTED = (
-    "Which noisy tables were published, and on which bins, depends on their noise: there were {times:.3g} ways on average at "
-    "most, and each interval is wider for it (by Bonferroni)."
+    "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
+    "average. The risk of each interval is shared among them, which makes it wider (Bonferroni)."
 )
 
 

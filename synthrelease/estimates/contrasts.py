@@ -18,10 +18,10 @@ from synthrelease.estimates.averages import OPEN, Average, known
 from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.words import Term
 
-_Interval = tuple[float, float, float]
+Interval = tuple[float, float, float]
 """Low end, estimate, high end."""
 
-_NOTHING: _Interval = (math.nan, math.nan, math.nan)
+_NOTHING: Interval = (math.nan, math.nan, math.nan)
 
 
 def of_shares(first: Average, second: Average, level: float) -> list[Term]:
@@ -113,11 +113,11 @@ def _pairs(first: Average, second: Average) -> tuple[tuple[Ratio, Ratio], tuple[
 
 def _both(
     first: Average, second: Average, level: float, scale: Callable[[float], float] | None = None
-) -> tuple[_Interval, _Interval]:
+) -> tuple[Interval, Interval]:
     """For the file and for a population; NaN where one of the groups is told nothing of."""
     of_file, of_population = zip(intervals(first, level, scale), intervals(second, level, scale), strict=True)
     found = [
-        _less(*groups, _correlation(*ratios))
+        less(*groups, _correlation(*ratios))
         for groups, ratios in zip((of_file, of_population), _pairs(first, second), strict=True)
     ]
     if scale is None:  # what the groups can be limits a difference, too
@@ -128,7 +128,7 @@ def _both(
     return found[0], found[1]
 
 
-def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[_Interval]:
+def intervals(group: Average, level: float, scale: Callable[[float], float] | None) -> list[Interval]:
     """For the file and for a population. On its own scale a number has the interval that is not cut off at what is possible.
 
     An estimate that is cut off is no longer in the middle of its noise: differences of such ones miss in one direction.
@@ -149,7 +149,7 @@ def intervals(group: Average, level: float, scale: Callable[[float], float] | No
     return [(ends[place], free.file.quotient + group.middle, ends[place + 1]) for place in (0, 2)]
 
 
-def _less(one: _Interval, other: _Interval, correlation: float) -> _Interval:
+def less(one: Interval, other: Interval, correlation: float) -> Interval:
     """One number less another. An infinite end is 0 or 1 of a share, which it cannot be beyond."""
     if not (math.isfinite(one[2]) and math.isfinite(other[0])):  # the denominator of a ratio may be 0
         return _NOTHING

@@ -15,6 +15,7 @@ from typing import Any, Literal
 
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.bounds.same_question import other_meaning
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.estimates.answer import estimate
@@ -76,25 +77,22 @@ def trend(
 
     Raises
     ------
-    InputError : as `estimate`, with the name of the release; for releases of the same name, or whose bins of the column after
-        "by" are others.
+    InputError : as `estimate`, with the name of the release; for releases of the same name or with the same noise, and where
+        the bins of a column make another question of the same words.
     """
     years = [_year(one, question, confidence) for one in releases]
     names = [year.name for year in years]
     if len(years) < 2 or len(set(names)) < len(names):
         raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
     first = years[0]
-    if first.asked.by:
-        place = first.asked.parts[0].by
-        for year in years[1:]:
-            bins, others = (each.tables.release.by_name[place] for each in (first, year))
-            if (bins.labels, bins.lower, bins.upper, bins.categories) != (
-                others.labels,
-                others.lower,
-                others.upper,
-                others.categories,
-            ):
-                raise InputError(f"{year.name}: expected the bins of {place} that {first.name} has, found others.")
+    for place, year in enumerate(years[1:], 1):
+        if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
+            raise InputError(f"{year.name}: expected what {first.name} has: {expected}.")
+        for other in years[:place]:
+            if _same_noise(other, year):
+                raise InputError(
+                    f"{year.name}: expected noisy tables of its own, found those of {other.name}: a copy, or an erratum."
+                )
     labels = [label for label in first.found if all(label in year.found for year in years)]
     terms = [replace(term, group=_named(year.name, term.group)) for year in years for term in year.told.terms]
     pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])
@@ -143,6 +141,11 @@ def _year(release: PublishedRelease | str | Path, question: str, confidence: flo
     except InputError as error:
         problem = str(error)
     raise InputError(f"{name}: {problem}")
+
+
+def _same_noise(one: _Year, other: _Year) -> bool:
+    """Whether two releases have the very same noisy tables: then one of them tells nothing more."""
+    return [table.values.tolist() for table in one.tables.tables] == [table.values.tolist() for table in other.tables.tables]
 
 
 def _name(folder: Path) -> str:

@@ -36,7 +36,8 @@ def check_plan(path: Path, before: Statement, horizon: Horizon) -> None:
 
 
 def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilon: Fraction, delta: Fraction) -> None:
-    """Raises BudgetError for a release that is not one of the plan: beyond it, a year twice, or dearer than planned."""
+    """Raises BudgetError for a release that is not one of the plan: beyond it, a year twice, dearer than planned, or after
+    releases that the ledger does not know."""
     plan = before.horizon
     if plan is None and asked is None:
         return
@@ -54,6 +55,14 @@ def check_year(path: Path, before: Statement, asked: YearOfSeries | None, epsilo
         raise BudgetError(
             f"Refused: the plan over years in [series] is not the one that {path} noted before the first release. {UNSPENT}"
         )
+    charged = {(entry.notes.year, entry.notes.again, entry.epsilon, entry.delta) for entry in before.entries}
+    for one in asked.named:
+        if (one.year, one.again, *one.paid) not in charged:
+            raise BudgetError(
+                f"Refused: [series] earlier names a release of {one.year} at epsilon = {shown(one.paid.epsilon)}, and {path} "
+                "was never charged for it. Either this is an older copy of the ledger, or another one, or that is no release "
+                f"of this series. {UNSPENT}"
+            )
     year, done = asked.year, [entry.notes for entry in before.entries if entry.notes.year == asked.year]
     if year not in plan.years:
         raise BudgetError(

@@ -19,6 +19,7 @@ from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import SelectionPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
+from synthrelease.published.years import PlanOfYearsPart
 
 FORMAT: Literal[1] = 1
 MAX_BYTES = 10_000_000
@@ -39,19 +40,6 @@ class CommittedCriterionPart(Part):
     kind: str
     threshold: Number
     epsilon_exact: ExactText
-
-
-class CommittedYearsPart(Part):
-    """A plan over years, as release.json has it (`series.years`), and the year that the rest of the commitment is about."""
-
-    first: int
-    year: int
-    records_in_year: int
-    records_in_all: int
-    epsilons_exact: list[ExactText]
-    delta_exact: ExactText
-    fallbacks: int
-    fallback_epsilon_exact: ExactText
 
 
 class CommitmentPart(Part):
@@ -75,7 +63,7 @@ class CommitmentPart(Part):
     charges: ChargePart
     selection: SelectionPart
     criteria: list[CommittedCriterionPart]
-    years: CommittedYearsPart | None = None
+    years: PlanOfYearsPart | None = None
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:

@@ -264,6 +264,14 @@ class SelectionPart(Part):
         shape = None if self.shape is None else Fraction(self.shape)
         return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
 
+    @property
+    def measured_times(self) -> float:
+        """How often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
+        if self.shared_measurements:
+            return 1.0
+        law = self.rule.law
+        return math.inf if law is None else law.mean
+
 
 Said = TypeVar("Said", bound=Part)
 
@@ -433,6 +441,21 @@ class ReleaseDocument(_DocumentWithOptions):
         """The names of the table as CSV and as Parquet, each with that of the members' file, empty where there is none."""
         names = [self.bundle.named(f"members.{ending}") if self.linked else "" for ending in ("csv", "parquet")]
         return (self.csv, names[0]), (self.parquet, names[1])
+
+    @property
+    def measured_bins(self) -> int:
+        """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
+        selection = self.selection
+        if not selection.shared_measurements:
+            return 1
+        if selection.bounds is not None:
+            return selection.bounds.transformations
+        return min(selection.configurations, math.prod(len(column.alternatives) for column in self.columns))
+
+    @property
+    def measured_once(self) -> bool:
+        """Whether noisy tables could have been published in one way alone: then an interval has all of its risk."""
+        return self.selection.measured_times * self.measured_bins == 1
 
     @property
     def weighted(self) -> bool:

@@ -11,7 +11,7 @@ import numpy as np
 from synthrelease.connections import checked_path
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
-from synthrelease.published.document import ReleaseDocument, SelectionPart, read_leniently
+from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.files import HELD, OnDisk
 from synthrelease.published.lines import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
@@ -82,7 +82,7 @@ def release_of(
         rules=tuple(document.rules),
         configuration=document.configuration,
         measurements=measurements,
-        measured=NAME in document.files and math.isfinite(_times(document.selection)),
+        measured=NAME in document.files and math.isfinite(document.selection.measured_times),
         intended=tuple(document.intended_queries),
         codes=codes,
         weights=weights,
@@ -160,28 +160,10 @@ def measurements_of(content: bytes | str, document: ReleaseDocument, columns: Se
     of_sums = (sum_on_released_bins(one, [labels[name] for name in one.columns]) for one in sums)
     return Measurements(
         tables=tuple(found),
-        times=_times(document.selection),
-        bins=_transformations(document),
+        times=document.selection.measured_times,
+        bins=document.measured_bins,
         sums=tuple(filter(None, of_sums)),
     )
-
-
-def _times(selection: SelectionPart) -> float:
-    """How often a release measured at most, on average: the mean number of rounds that were drawn, whatever was accepted."""
-    if selection.shared_measurements:
-        return 1.0
-    law = selection.rule.law
-    return math.inf if law is None else law.mean
-
-
-def _transformations(document: ReleaseDocument) -> int:
-    """On how many different bins shared measurements could have been released, at most; 1 where each round measures."""
-    selection = document.selection
-    if not selection.shared_measurements:
-        return 1
-    if selection.bounds is not None:
-        return selection.bounds.transformations
-    return min(selection.configurations, math.prod(len(column.alternatives) for column in document.columns))
 
 
 def _rows(folder: Path, document: ReleaseDocument) -> tuple[np.ndarray, np.ndarray | None]:

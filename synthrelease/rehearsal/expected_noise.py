@@ -124,17 +124,27 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
     return tuple(found)
 
 
+def accuracies(spec: ReleaseSpec) -> dict[str, float]:
+    """By how many rows each intended question, in words, and the count of one bin of each column is off."""
+    asked = {each.question: each.off for each in expected_answers(spec) if each.off is not None}
+    return asked | off_by_column(measured_tables(spec))
+
+
 def cheapest_for(spec: ReleaseSpec, name: str, rows: float) -> ReleaseSpec | None:
-    """The specification with the smallest generation budget, to two digits, at which the count of a bin is off by so few rows.
+    """The specification with the smallest generation budget, to two digits, at which a count is off by so few rows.
+
+    Parameters
+    ----------
+    name : of `accuracies`: an intended question, or a column.
 
     Returns
     -------
     ReleaseSpec | None
-        None where the column is in no measured table, or no budget is enough.
+        None where no measured table tells it, or no budget is enough.
     """
 
     def off(generation: Fraction) -> float:
-        return off_by_column(measured_tables(replace(spec, generation_budget=generation))).get(name, math.inf)
+        return accuracies(replace(spec, generation_budget=generation)).get(name, math.inf)
 
     if not off(_DEAREST) <= rows:
         return None

@@ -133,7 +133,7 @@ def binding(rehearsal: Rehearsal) -> str:
     if look.offender is not None:
         told += f" In a typical one: {look.offender}."
     elif why := CRITERIA[_kind(rehearsal, advice.name)].no_offender:
-        told += f" It names no place: {why[0].lower()}{why[1:]}"
+        told += f" It has no worst place: {why[0].lower()}{why[1:]}"
     return told
 
 

@@ -109,7 +109,6 @@ def generate(
         plausibility=spec.synthetic.merge(transformation),
         prior=None if prior is None else prior.merge(transformation.layout, transformation.maps),
         ordered=transformation.ordered,
-        linked=spec.schema.linked,
     )
     shared = prepared.measured
     if shared is not None:

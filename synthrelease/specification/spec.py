@@ -19,8 +19,9 @@ from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.enclave.resizing import FillerRows
 from synthrelease.enclave.source import Source
-from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
 from synthrelease.linked import in_slots
 from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.resources import file_digest
@@ -340,10 +341,12 @@ class _SpecBuilder:
         for index, table in enumerate(self.release.rules):
             try:
                 never = with_levels_written_out(table.never, self.release.columns)
-                parsed.append((parse_rule(never, domains), table.applies_to))
+                parsed.append((parse_rule(never, domains, of_records=self.linked is not None), table.applies_to))
                 written_out.append(table.model_copy(update={"never": never}))
             except RuleError as error:
-                self.problems.add_error(f"rules[{index}].never", error)
+                own = index < len(self.written.rules)  # others were written out of those of members
+                where = f"rules[{index}].never" if own else f"members.rules, of each member: {cut(table.never, 100)!r}"
+                self.problems.add_error(where, error)
         if written_out:  # what nobody wrote stays unset
             self.release = self.release.model_copy(update={"rules": written_out})
         return parsed
@@ -393,6 +396,8 @@ class _SpecBuilder:
         try:
             masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
             masks = masks if kind == "synthetic" else replace(masks, linked=self.linked)
+            if kind == "raw" and masks.records:
+                FillerRows(masks)  # public, and found before a file is read
             present = [np.arange(column.atoms.present) for column in schema.columns]
             if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
                 self.problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")

@@ -13,7 +13,7 @@ def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
     stated = document.flavour
     expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)
-    found = f"{stated.standard}; places of exactly published facts: {', '.join(stated.scope.places())}"
+    found = f"the standard is {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 
 

@@ -98,4 +98,4 @@ def test_the_printed_table_and_its_tight_values(epsilon: str, printed: float, ti
 
 
 def test_the_documents_have_the_table_of_the_script() -> None:
-    assert table() in (ROOT / "docs" / "accounting.md").read_text(encoding="utf-8")
+    assert table() in (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")

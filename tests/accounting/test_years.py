@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from itertools import combinations, product
 
@@ -40,6 +41,20 @@ def test_delta_is_at_least_that_of_the_worst_way(in_year: int, in_all: int, delt
     same = over_years([paid[1]] * 3, in_year, in_all)  # as dear as the dearest in all years
     assert same is None or same.delta >= 0
     assert over_years([Loss(Fraction(1), Fraction(1, 2))] * 3, 1, 3) is None
+
+
+def test_a_delta_that_grows_beyond_all_numbers_promises_nothing() -> None:
+    """e^(k - 1) epsilon need not be computed for that; where it is not yet 1 it is exact."""
+    large = Fraction(10**199)
+    assert over_years([Loss(large, 1 / large)], 2, 2) is None
+    once = over_years([Loss(large, 1 / large)] * 2, 1, 2)
+    assert once is not None
+    assert (once.epsilon, float(once.delta * large)) == (2 * large, pytest.approx(2, rel=1e-5))
+    for delta in (Fraction(1, 2**40), Fraction(3, 2**41)):
+        for tenths in range(260, 300):
+            exponent = Fraction(tenths, 10)
+            found = loss_of_group(exponent, delta, 2)
+            assert (found is None) == (2 * math.exp(exponent) * delta >= 1)
 
 
 @pytest.mark.parametrize("fallbacks", [0, 1, 2, 3])

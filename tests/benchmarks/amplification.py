@@ -1,6 +1,6 @@
 """What a member of a population is promised by a simple random sample: the printed bound beside the tight one.
 
-`python tests/benchmarks/amplification.py` prints the table of docs/accounting.md.
+`python tests/benchmarks/amplification.py` prints the table of docs/theory.md.
 """
 
 from __future__ import annotations

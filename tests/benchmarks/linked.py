@@ -6,7 +6,7 @@ The files are those of docs/linked.md, of a travel survey; one random half of th
 Figures are the mean total variation over pairs of columns: of roots; of a column of persons with another, over all persons; and
 of a column of one person with a column of another person of the same household. Families with a delta get all of epsilon at
 delta = 1e-9, by the exact curve where they are Gaussian. Seconds are the processor's. `--rules` states who was asked about
-work and occupation; `--apart` fits every slot by itself; `--seed` repeats the noise.
+work and occupation; `--seed` repeats the noise.
 """
 
 from __future__ import annotations
@@ -14,9 +14,10 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 
 import numpy as np
@@ -29,6 +30,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.linked import Linked
 from synthrelease.randomness import SYSTEM, SeededEntropy
+from synthrelease.rehearsal.baselines.members import shuffled
+from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.generators import charge_of
@@ -114,68 +117,13 @@ def specification(rules: bool = False) -> ReleaseSpec:
         return load_spec(Path(folder) / "linked.toml")
 
 
-def rows_of(table: Counts) -> np.ndarray:
-    """(n_rows, n_columns)"""
-    return np.repeat(np.stack(table.bins, axis=1).astype(np.int64), table.counts, axis=0)
+def figures(table: Counts, linked: Linked, truth: Counts) -> list[float]:
+    found = linked_errors(linked, truth, table)
+    return [found[kind] for kind in (ROOTS, MEMBERS, WITHIN)]
 
 
-def persons_of(rows: np.ndarray, linked: Linked, names: tuple[str, ...]) -> list[np.ndarray]:
-    """For each slot the (n, n_columns) of households with such a person, their number of the household first."""
-    number = linked.numbers(rows[:, names.index(linked.size)])
-    found = []
-    for place, slot in enumerate(linked.slots):
-        there = np.flatnonzero(number > place)
-        found.append(np.column_stack([there, rows[there][:, [names.index(name) for name in slot]]]))
-    return found
-
-
-def shuffled(rows: np.ndarray, linked: Linked, names: tuple[str, ...], generator: np.random.Generator) -> np.ndarray:
-    """The same households and the same persons, who live in any of them."""
-    found = rows.copy()
-    slots = persons_of(rows, linked, names)
-    everybody = np.concatenate([slot[:, 1:] for slot in slots])
-    generator.shuffle(everybody)
-    start = 0
-    for slot, columns in zip(slots, linked.slots, strict=True):
-        found[np.ix_(slot[:, 0], [names.index(name) for name in columns])] = everybody[start : start + len(slot)]
-        start += len(slot)
-    return found
-
-
-def shares(left: np.ndarray, right: np.ndarray, sizes: tuple[int, int]) -> np.ndarray:
-    counts = np.bincount(left * sizes[1] + right, minlength=sizes[0] * sizes[1]).astype(float)
-    whole: np.ndarray = counts / counts.sum()
-    return whole
-
-
-def tables_of(rows: np.ndarray, spec: ReleaseSpec) -> dict[str, list[np.ndarray]]:
-    """The tables of pairs of each kind, as shares."""
-    linked, names = spec.schema.linked, spec.schema.names
-    assert linked is not None
-    sizes = spec.schema.layout.sizes
-    roots = [names.index(name) for name in linked.of_roots(names)]
-    own = [sizes[names.index(name)] for name in linked.slots[0]]
-    slots = persons_of(rows, linked, names)
-    people, homes = np.concatenate([slot[:, 1:] for slot in slots]), np.concatenate([slot[:, 0] for slot in slots])
-    by_pair = []
-    for one, other in combinations(slots, 2):
-        _, first, second = np.intersect1d(one[:, 0], other[:, 0], return_indices=True)
-        by_pair += [(one[first, 1:], other[second, 1:]), (other[second, 1:], one[first, 1:])]
-    left, right = (np.concatenate([pair[side] for pair in by_pair]) for side in (0, 1))
-    columns = range(len(own))
-    return {
-        "household": [shares(rows[:, a], rows[:, b], (sizes[a], sizes[b])) for a, b in combinations(roots, 2)],
-        "person": [shares(people[:, a], people[:, b], (own[a], own[b])) for a, b in combinations(columns, 2)]
-        + [shares(rows[homes, a], people[:, b], (sizes[a], own[b])) for a, b in product(roots, columns)],
-        "within": [shares(left[:, a], right[:, b], (own[a], own[b])) for a, b in product(columns, columns)],
-    }
-
-
-def figures(found: dict[str, list[np.ndarray]], truth: dict[str, list[np.ndarray]]) -> str:
-    mean = {
-        kind: float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(found[kind], truth[kind], strict=True)])) for kind in truth
-    }
-    return " | ".join(f"{value:.3f}" for value in mean.values())
+def line(name: str, found: Sequence[float], seconds: str = "") -> str:
+    return f"| {name} | {' | '.join(f'{value:.3f}' for value in found)} | {seconds} |"
 
 
 def main() -> None:
@@ -186,30 +134,25 @@ def main() -> None:
     parser.add_argument("--families", nargs="+", default=["adaptive", "adaptive_pure"])
     parser.add_argument("--fits", type=int, default=5)
     parser.add_argument("--rules", action="store_true")
-    parser.add_argument("--apart", action="store_true")
     parser.add_argument("--seed", type=int)
     options = parser.parse_args()
     spec = specification(options.rules)
-    linked, names = spec.schema.linked, spec.schema.names
+    linked = spec.schema.linked
     assert linked is not None
     source = Source.of(options.roots, members=options.members)
     start = time.process_time()
-    rows = rows_of(read_public(source, spec.schema, spec.input, spec.raw))
-    print(f"read {len(rows)} households in {time.process_time() - start:.1f} CPU s", flush=True)
+    table = read_public(source, spec.schema, spec.input, spec.raw)
+    print(f"read {table.total} households in {time.process_time() - start:.1f} CPU s", flush=True)
     generator = np.random.default_rng(2014)
-    generator.shuffle(rows)
-    half, rest = rows[: len(rows) // 2], rows[len(rows) // 2 :]
-    truth = tables_of(half, spec)
+    rows = generator.permutation(table.expand())
+    half, rest = (Counts.of(table.layout, list(part.T)) for part in (rows[: len(rows) // 2], rows[len(rows) // 2 :]))
     print("| | household | person | within | CPU s |\n|---|---|---|---|---|")
-    print(f"| the other real half | {figures(tables_of(rest, spec), truth)} | |")
-    mixed = shuffled(half, linked, names, generator)
-    print(f"| persons shuffled between households | {figures(tables_of(mixed, spec), truth)} | |", flush=True)
-    table = Counts.of(spec.schema.layout, list(half.T))
+    print(line("the other real half", figures(rest, linked, half)))
+    print(line("persons shuffled between households", figures(shuffled(half, linked, generator), linked, half)), flush=True)
     transformation = spec.space[0].transformation
     background = Background(
         plausibility=spec.synthetic.merge(transformation),
         ordered=transformation.ordered,
-        linked=None if options.apart else linked,
     )
     for family, epsilon in product(options.families, options.epsilon):
         one = GENERATORS[family].model_validate({})
@@ -217,14 +160,13 @@ def main() -> None:
         configuration = replace(spec.space[0], generator=one)
         for fit in range(options.fits):
             entropy = SYSTEM if options.seed is None else SeededEntropy(options.seed, fit)
-            private = PrivateCounts(table, Meter([charge]), entropy).on(transformation)
+            private = PrivateCounts(half, Meter([charge]), entropy).on(transformation)
             start = time.process_time()
             candidate = make_candidate(configuration, private, background, charge)
             seconds.append(time.process_time() - start)
             broken += int(background.plausibility.forbidden(candidate.counts.bins).sum())
-            lines.append([float(each) for each in figures(tables_of(rows_of(candidate.counts), spec), truth).split(" | ")])
-        shown = " | ".join(f"{value:.3f}" for value in np.median(np.array(lines), axis=0))
-        print(f"| {family}, epsilon {float(epsilon):g} | {shown} | {np.median(seconds):.1f} |", flush=True)
+            lines.append(figures(candidate.counts, linked, half))
+        print(line(f"{family}, epsilon {float(epsilon):g}", np.median(lines, axis=0), f"{np.median(seconds):.1f}"), flush=True)
         assert not broken
 
 

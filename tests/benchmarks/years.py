@@ -5,7 +5,7 @@ releases without it at the same total.
     python -m tests.benchmarks.years report FOLDER                              the tables, from what is there
 
 Each series is a register of its own (`public_data/simulate_years.py`, another seed) with noise of the operating system.
-"Series": 2019 by `configs/births-years-first.toml` (epsilon 0.85), later years by `births-years.toml` (0.5) from the last
+"Series": 2019 by `configs/years/first.toml` (epsilon 0.85), later years by `later.toml` (0.5) from the last
 release that there is; 2.85 in all. "Alone": every year by the first plan with less for its tables and its test, 0.57; 2.85.
 """
 
@@ -27,6 +27,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates.trends import trend
+from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.release import release
 from synthrelease.resources import resource
@@ -70,6 +71,23 @@ class Year:
     seconds: float
 
 
+@dataclass(frozen=True, kw_only=True)
+class Told:
+    """What the noisy tables of one series say of a share: each year's estimate, and each change with its interval.
+
+    Attributes
+    ----------
+    levels : by year.
+    changes : from year, to year, estimate, low, high; from each released year to the next one, and from the first to the last.
+    level, precise : estimate, low and high of the level of all years by rows, and by precision; with the weight of each year.
+    """
+
+    levels: dict[int, float]
+    changes: tuple[tuple[int, int, float, float, float], ...]
+    level: tuple[float, float, float, tuple[float, ...]]
+    precise: tuple[float, float, float, tuple[float, ...]]
+
+
 def shares(table: Counts, transformation: Transformation) -> dict[str, float]:
     """All shares of a table on released bins."""
     meets = {}
@@ -87,11 +105,12 @@ def shares(table: Counts, transformation: Transformation) -> dict[str, float]:
 def specification(folder: Path, year: int, plan: str, before: Path | None) -> ReleaseSpec:
     """The plan of a year, its paths made whole."""
     first = before is None
-    text = resource(f"configs/births-years{'-first' if first else ''}.toml").read_text(encoding="utf-8")
-    text = text.replace('"births.toml"', f'"{resource("configs/births.toml")}"')
-    text = text.replace('"../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
+    text = resource(f"configs/years/{'first' if first else 'later'}.toml").read_text(encoding="utf-8")
+    text = text.replace('"../births.toml"', f'"{resource("configs/births.toml")}"')
+    text = text.replace('"../../acceptance/', f'"{resource("acceptance/births.toml").parent}/')
     if before is not None:
         text = text.replace('"births-2019', f'"{before}')
+    text = text.replace(f"year = {YEARS[0] if first else YEARS[1]}\n", f"year = {year}\n")
     for old, new in ALONE.items() if plan == "alone" else ():
         text = text.replace(old, new)
     path = folder / f"{plan}-{year}.toml"
@@ -136,6 +155,38 @@ def one_series(number: int, rows: int, out: Path) -> None:
                 )
                 with (out / f"{number}-{plan}-{year}.pickle").open("wb") as file:
                     pickle.dump(made, file)
+    for plan in ("series", "alone"):
+        told_of(number, plan, out)
+
+
+def told_of(number: int, plan: str, out: Path) -> dict[str, Told]:
+    """What a reader learns of a series, kept beside its years."""
+    path, found = out / f"{number}-{plan}.told", {}
+    if path.is_file():
+        return pickle.loads(path.read_bytes())  # type: ignore[no-any-return]  # noqa: S301
+    every = [pickle.loads((out / f"{number}-{plan}-{year}.pickle").read_bytes()) for year in YEARS]  # noqa: S301
+    years = [one for one in every if one.published is not None]
+    for name, question in QUESTIONS.items() if len(years) > 1 else ():
+        named = [replace(one.published, folder=Path(str(one.year))) for one in years]
+        by_rows, precise = (trend(named, question, weights=weights) for weights in ("rows", "precision"))  # type: ignore[arg-type]
+        pairs = [*zip(years, years[1:], strict=False), *([(years[0], years[-1])] if len(years) > 2 else [])]
+        sizes = [one.published.n_rows for one in years]
+        precisions = [1 / (term.standard_error or 1) ** 2 for term in precise.terms[: len(years)]]
+        found[name] = Told(
+            levels={one.year: term.estimate or 0.0 for one, term in zip(years, by_rows.terms, strict=False)},
+            changes=tuple(
+                (before.year, after.year, term.estimate or 0.0, term.low or 0.0, term.high or 0.0)
+                for (before, after), term in zip(pairs, by_rows.contrasts, strict=True)
+            ),
+            level=_level(by_rows.terms[-1], sizes),
+            precise=_level(precise.terms[-1], precisions),
+        )
+    path.write_bytes(pickle.dumps(found))
+    return found
+
+
+def _level(term: Term, weights: list[float]) -> tuple[float, float, float, tuple[float, ...]]:
+    return term.estimate or 0.0, term.low or 0.0, term.high or 0.0, tuple(one / sum(weights) for one in weights)
 
 
 def main() -> None:
@@ -167,42 +218,47 @@ def read(folder: Path) -> list[Year]:
 def report(folder: Path) -> None:
     """Success, errors of shares and of their changes, and how often intervals held them; Markdown."""
     found = read(folder)
-    whole = {number for number in {one.series for one in found} if sum(one.series == number for one in found) == 2 * len(YEARS)}
+    whole = sorted(
+        number for number in {one.series for one in found} if sum(one.series == number for one in found) == 2 * len(YEARS)
+    )
     found = [one for one in found if one.series in whole]
     table = {(one.series, one.year, one.plan): one for one in found}
+    told = {(number, plan): told_of(number, plan, folder) for number in whole for plan in ("series", "alone")}
     lines = [f"{len(whole)} series; {sum(one.seconds for one in found):.0f} processor seconds for the releases.", ""]
-    lines += ["| plan | " + " | ".join(map(str, YEARS)) + " | all |", "|---|" + "---|" * (len(YEARS) + 1)]
+    lines += ["| plan | " + " | ".join(map(str, YEARS)) + " | all | five of five |", "|---|" + "---|" * (len(YEARS) + 2)]
     for plan in ("series", "alone"):
-        made = [sum(table[number, year, plan].rows is not None for number in whole) for year in YEARS]
-        lines.append(f"| {plan} | " + " | ".join(f"{one}" for one in made) + f" | {sum(made)} of {len(whole) * len(YEARS)} |")
+        done = [[table[number, year, plan].rows is not None for year in YEARS] for number in whole]
+        made, sums = sum(map(sum, done)), np.sum(done, axis=0)
+        lines.append(
+            f"| {plan} | " + " | ".join(map(str, sums)) + f" | {made} of {len(whole) * len(YEARS)} | {sum(map(all, done))} |"
+        )
     lines += ["", "| share | plan | level: rows | level: estimate | change: rows | change: estimate | held | width |"]
     lines += ["|" + "---|" * 8]
     for name in (*SHARES, *PAIRS):
         for plan in ("series", "alone"):
-            lines.append(f"| {name} | {plan} | " + " | ".join(_figures(table, whole, name, plan)) + " |")
+            years = {number: [table[number, year, plan] for year in YEARS] for number in whole}
+            lines.append(f"| {name} | {plan} | " + " | ".join(_figures(years, told, name, plan)) + " |")
+    lines += ["", *(f"{plan}: {_held(table, told, plan)}" for plan in ("series", "alone"))]
     sys.stdout.write("\n".join(lines) + "\n")
 
 
-def _figures(table: dict[tuple[int, int, str], Year], whole: set[int], name: str, plan: str) -> list[str]:
+def _figures(years: dict[int, list[Year]], told: dict[tuple[int, str], dict[str, Told]], name: str, plan: str) -> list[str]:
     """Mean absolute errors in percentage points, of levels and of changes to the year before, and the intervals of changes."""
     rows, levels, moved, changes, held, widths = ([] for _ in range(6))
-    for number in sorted(whole):
-        years = [one for year in YEARS if (one := table[number, year, plan]).published is not None]
-        rows += [abs(one.rows[name] - one.truth[name]) for one in years if one.rows is not None]
-        for before, after in zip(years, years[1:], strict=False):
-            true = after.truth[name] - before.truth[name]
+    for number, every in years.items():
+        there = [one for one in every if one.rows is not None]
+        truth = {one.year: one.truth[name] for one in every}
+        rows += [abs(one.rows[name] - truth[one.year]) for one in there if one.rows is not None]
+        for before, after in zip(there, there[1:], strict=False):
             if before.rows is not None and after.rows is not None:
-                moved.append(abs(after.rows[name] - before.rows[name] - true))
-        if name not in QUESTIONS or len(years) < 2:
+                moved.append(abs(after.rows[name] - before.rows[name] - truth[after.year] + truth[before.year]))
+        said = told[number, plan].get(name)
+        if said is None:
             continue
-        named = [replace(one.published, folder=Path(str(one.year))) for one in years if one.published is not None]
-        told = trend(named, QUESTIONS[name])
-        levels += [
-            abs((term.estimate or 0) - one.truth[name]) for term, one in zip(told.terms[: len(years)], years, strict=True)
-        ]
-        for term, before, after in zip(told.contrasts[: len(years) - 1], years, years[1:], strict=False):
-            true, low, high = after.truth[name] - before.truth[name], term.low or 0.0, term.high or 0.0
-            changes.append(abs((term.estimate or 0) - true))
+        levels += [abs(estimate - truth[year]) for year, estimate in said.levels.items()]
+        for old, new, estimate, low, high in said.changes[: len(there) - 1]:
+            true = truth[new] - truth[old]
+            changes.append(abs(estimate - true))
             held.append(low <= true <= high)
             widths.append(high - low)
 
@@ -211,6 +267,21 @@ def _figures(table: dict[tuple[int, int, str], Year], whole: set[int], name: str
 
     share = f"{sum(held)} of {len(held)} ({np.mean(held):.1%})" if held else "-"
     return [mean(rows), mean(levels), mean(moved), mean(changes), share, mean(widths)]
+
+
+def _held(table: dict[tuple[int, int, str], Year], told: dict[tuple[int, str], dict[str, Told]], plan: str) -> str:
+    """How often intervals held: changes from the first to the last year, and levels of all years."""
+    first_last, level, precise = [], [], []
+    for (number, of), by_name in told.items():
+        for name, said in by_name.items() if of == plan else ():
+            truth = {year: table[number, year, plan].truth[name] for year in YEARS}
+            if len(said.levels) > 2:
+                old, new, _, low, high = said.changes[-1]
+                first_last.append(low <= truth[new] - truth[old] <= high)
+            for into, (_, low, high, weights) in ((level, said.level), (precise, said.precise)):
+                into.append(low <= sum(w * truth[year] for w, year in zip(weights, said.levels, strict=True)) <= high)
+    named = {"first to last year": first_last, "level by rows": level, "level by precision": precise}
+    return "; ".join(f"{what} {sum(held)} of {len(held)} ({np.mean(held):.1%})" for what, held in named.items() if held)
 
 
 if __name__ == "__main__":

@@ -74,4 +74,4 @@ def test_the_card_says_what_repeated_rows_do_and_by_how_much() -> None:
     assert sentences(once, table) == []
     few = {"kind": "frequent_combinations", "columns": 1, "minimum_count": 2}
     drawn = once.model_copy(update={"configuration": {**document.configuration, "projection": few}})
-    assert "which equal rows are copies cannot be seen" in sentences(drawn, table)[0]
+    assert "nobody can see which of several equal rows are copies" in sentences(drawn, table)[0]

@@ -9,6 +9,7 @@ from itertools import permutations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 from synthrelease.audit.exact_members import rows_of_root
@@ -21,6 +22,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError
+from synthrelease.linked import Linked
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -228,3 +230,34 @@ def test_a_gap_guards_the_two_columns_that_it_is_between() -> None:
     judged = criterion("conditional_median", of="others", column="first.age - age", by=["relation"])
     for pair, guarded in ((("age_1", "age_2"), True), (("age_2", "age_3"), False), (("age_2", "relation_2"), False)):
         assert judged.guards(LostPair(columns=frozenset(pair), distance=0.2, largest_cell=0.1, n_columns=9)) is guarded
+
+
+def test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no_matter() -> None:
+    """Two columns of members stay together; who has no second member has none afterwards."""
+    linked = Linked(key="k", size="n", names=("a", "b"), slots=(("a_1", "b_1"), ("a_2", "b_2")), whole=frozenset({"a"}))
+    names = ("t", "n", "a_1", "b_1", "a_2", "b_2")
+    rows = [(0, 2, 1, 0, 0, 1), (1, 2, 0, 1, 0, 0), (1, 1, 1, 1, 3, 2), (1, 0, 3, 2, 3, 2)]
+    found = linked.in_order(names, [np.array(bins) for bins in zip(*rows, strict=True)], set(names))
+    assert np.array(found).T.tolist() == [[0, 2, 0, 1, 1, 0], [1, 2, 0, 0, 0, 1], [1, 1, 1, 1, 3, 2], [1, 0, 3, 2, 3, 2]]
+    by_b = linked.in_order(names, [np.array(bins) for bins in zip(*rows, strict=True)], {"b_1", "b_2"})
+    assert [list(each) for each in zip(by_b[3], by_b[5], strict=True)] == [[0, 1], [0, 1], [1, 2], [2, 2]]
+
+
+IN_ANY_ORDER = {
+    "treated apart": (
+        'exact = ["rent", "town", "persons", "age_1", "work_1", "work_2"]\nwithin_one_bin = ["age_2"]',
+        r"any_order: expected 'age' of all members compared alike; found 'age_1', 'age_2'",
+    ),
+    "one is ignored": (
+        'exact = ["rent", "town", "persons", "age_1", "age_2", "work_1"]\nignored = ["work_2"]',
+        r"any_order: expected 'work' of all members compared alike",
+    ),
+}
+
+
+@pytest.mark.parametrize("which", IN_ANY_ORDER)
+def test_members_change_places_only_with_whom_is_compared_alike(which: str, tmp_path: Path) -> None:
+    settings, message = IN_ANY_ORDER[which]
+    lines = f'[[criteria]]\nname = "x"\nkind = "faithfulness"\nany_order = true\n{settings}\n'
+    with pytest.raises(SpecError, match=message):
+        load_spec(written(tmp_path, lines))

@@ -52,13 +52,15 @@ def triples(cells: int, most_records: int) -> int:
 def each_sweep() -> Iterator[object]:
     """The first of every kind with a record more, and in `make quick`; the others are marked slow.
 
-    Of worlds of more than four cells a bound that takes many records is not seen to be attained.
+    Of worlds of more than four cells a bound that takes many records is not seen to be attained. Roots with members have many
+    cells: there are two of them in the smaller worlds, and in all of them in `synthrelease audit` (145 processor seconds).
     """
     seen: set[str] = set()
     for sweep in SWEEPS:
         first, few = sweep.kind not in seen, len(sweep.world.cells) <= 4
         seen.add(sweep.kind)
         records = max(3 if first and sweep.kind not in SLOW_FIGURES else 2, sweep.attained if few else 0)
+        records = sweep.attained if sweep.linked is not None and len(sweep.world.cells) > 8 else records
         yield pytest.param(
             replace(sweep, tight=sweep.tight and sweep.attained <= records),
             records,
@@ -113,7 +115,7 @@ def test_a_tenth_of_its_sensitivity_is_noticed(kind: str, monkeypatch: pytest.Mo
         found = right(*given)
         return replace(found, sensitivity=found.sensitivity / 10) if isinstance(found, Query) else found
 
-    sweep = min(criterion_sweeps(kind), key=lambda each: (each.attained, each.world.layout.n_cells))
+    sweep = min(criterion_sweeps(kind), key=lambda each: (each.linked is not None, each.attained, each.world.layout.n_cells))
     monkeypatch.setattr(model, "query", wrong)
     assert enumerate_sweep(sweep, sweep.attained).violations > 0
 

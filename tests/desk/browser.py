@@ -82,6 +82,33 @@ class Browser:
         self.ask(f"element/{found}/clear", {})
         self.ask(f"element/{found}/value", {"text": text})
 
+    def value(self, path: str) -> str:
+        """What is in a field now."""
+        return str(self.ask(f"element/{self.find(path)}/property/value"))
+
+    def focus(self, path: str) -> None:
+        self.ask("execute/sync", {"script": "arguments[0].focus()", "args": [{ELEMENT: self.find(path)}]})
+
+    def drag(self, path: str, right: int) -> None:
+        """Move an element by so many pixels, with the mouse."""
+        found = self.find(path)
+        self.ask("execute/sync", {"script": "arguments[0].scrollIntoView({block: 'center'})", "args": [{ELEMENT: found}]})
+        steps = [
+            {"type": "pointerMove", "origin": {ELEMENT: found}, "x": 0, "y": 0},
+            {"type": "pointerDown", "button": 0},
+            {"type": "pointerMove", "origin": "pointer", "x": right, "y": 0, "duration": 50},
+            {"type": "pointerUp", "button": 0},
+        ]
+        self.ask("actions", {"actions": [{"type": "pointer", "id": "mouse", "actions": steps}]})
+
+    @contextmanager
+    def second_window(self) -> Iterator[None]:
+        """Another tab of the same browser, while it is needed."""
+        first = self.ask("window")
+        self.ask("window", {"handle": self.ask("window/new", {"type": "tab"})["handle"]})
+        yield
+        self.ask("window", {"handle": first})
+
     def keys(self, *keys: str) -> None:
         """Press keys, one after another, wherever the focus is."""
         actions = [{"type": kind, "value": key} for key in keys for kind in ("keyDown", "keyUp")]

@@ -10,9 +10,10 @@ from starlette.testclient import TestClient
 
 from synthrelease.desk.files import DeskFiles
 from synthrelease.desk.guard import Guard
+from synthrelease.desk.pages import Desk
+from synthrelease.desk.pages import Opened as Started
 from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.server import Desk, application
-from synthrelease.desk.server import Opened as Started
+from synthrelease.desk.server import application
 from synthrelease.drafting.public_file import read_public_file
 from tests.conftest import ROOT
 
@@ -34,7 +35,7 @@ class Opened:
         self.entered = self.browser.get(f"/?token={self.guard.token}")
 
     def seen(self) -> str:
-        return re.findall(r'name="seen" value="(\w+)"', self.browser.get("/budget").text)[0]
+        return re.findall(r'name="seen" value="(\w+)"', self.browser.get("/people").text)[0]
 
     def write(self, screen: str, place: str, seen: str | None = None, **values: str):
         form = {"seen": seen or self.seen(), "place": place, **values}

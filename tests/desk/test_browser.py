@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
+from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
 from tests.desk.browser import Browser, browser, desk, missing
@@ -27,7 +28,7 @@ if missing():
 
 AXE = os.environ.get("SYNTHRELEASE_AXE", "")
 """The path of axe.min.js, of the npm package axe-core."""
-TAB, ENTER = "\ue004", "\ue007"
+TAB, ENTER, LEFT = "\ue004", "\ue007", "\ue012"
 SCREENS = ("people", "columns", "questions", "budget", "rehearsal", "signoff", "folder")
 
 
@@ -57,11 +58,11 @@ def labour(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return _drafted(tmp_path_factory.mktemp("labour"), "labour", table)
 
 
-def _write(window: Browser, label: str, text: str) -> None:
-    """Type into a field and press the button beside it."""
+def _write(window: Browser, label: str, text: str, told: str = "//button[.='Undo']") -> None:
+    """Type into a field and press the button beside it, until something is told."""
     window.type(f"//label[normalize-space(text())='{label}']/*[self::input or self::textarea]", text)
     window.click(f"//button[@aria-label='Write {label}']")
-    window.wait_for("//button[.='Undo']")
+    window.wait_for(told)
 
 
 def _go(window: Browser, name: str) -> None:
@@ -69,10 +70,16 @@ def _go(window: Browser, name: str) -> None:
     window.wait_for(f"//nav//a[@href='/{name}'][@aria-current='page']")
 
 
+def _answer(window: Browser) -> None:
+    """Say that each row is another person, where nobody has said it."""
+    if window.count("//button[.='Each row is another person']"):
+        window.click("//button[.='Each row is another person']")
+    window.wait_for("//ul[@class='promise']")
+
+
 def _answer_and_sign(window: Browser, config: Path, column: str) -> str:
     """Through all screens to the command, without touching a file."""
-    window.click("//button[.='Each row is another person']")
-    window.wait_for("//ul[@class='promise']")
+    _answer(window)
     _go(window, "columns")
     _write(window, f"Description of {column}", "Age in full years")
     window.type(f"//section[@id='bounds-{column}']//input[@name='by']", "The registry's handbook")
@@ -135,12 +142,63 @@ def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Br
         chromium.open(address)
         chromium.keys(TAB, ENTER)
         assert chromium.address.endswith("#main")
+        _answer(chromium)
         for screen in SCREENS:
             chromium.open(f"{address.split('/?')[0]}/{screen}")
             assert chromium.count("//main//input[not(@type='hidden')][not(ancestor::label)][not(@aria-label)]") == 0
             assert chromium.run("return document.documentElement.scrollWidth") <= 390, screen
             loaded = chromium.run("return performance.getEntriesByType('resource').map(each => each.name)")
             assert {urlsplit(each).hostname for each in loaded} <= {"127.0.0.1"}
+
+
+def test_limits_are_dragged_and_moved_by_keys_and_the_page_follows_an_editor(chromium: Browser, births: Path) -> None:
+    field = "//section[@id='bounds-mother_age']//input[@name='limits']"
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(1280)
+        chromium.open(address)
+        _answer(chromium)
+        chromium.open(f"{address.split('/?')[0]}/columns")
+
+        def limits() -> list[float]:
+            return [float(each) for each in str(chromium.value(field)).split(",")]
+
+        first, before = limits(), births.read_text(encoding="utf-8")
+        chromium.drag("(//section[@id='bounds-mother_age']//*[@class='handle'])[1]", 20)
+        dragged = limits()
+        assert first[0] < dragged[0] < first[1]
+        assert dragged[1:] == first[1:]
+        chromium.focus("(//section[@id='bounds-mother_age']//*[@class='handle'])[1]")
+        chromium.keys(LEFT)
+        (moved, *rest), places = limits(), chromium.run("return document.querySelector('svg.limits').dataset.places").split(" ")
+        assert moved < dragged[0]
+        assert rest == first[1:]
+        chromium.click("//section[@id='bounds-mother_age']//form[contains(@class, 'limited')]//button")
+        chromium.wait_for("//button[.='Undo']")
+        assert limits_of(load_spec(births).schema["mother_age"])["coarse"] == (moved, *rest)
+        assert moved in map(float, places)
+        text = births.read_text(encoding="utf-8")
+        births.write_text(text.replace('title = "Births"', 'title = "By an editor"'), encoding="utf-8")
+        chromium.wait_for("//strong[.='By an editor']")
+        chromium.type("//section[@id='bounds-mother_age']//input[@name='by']", "half a wo")
+        births.write_text(before, encoding="utf-8")
+        chromium.wait_for("//p[@id='moved'][not(@hidden)]")
+        assert chromium.value("//section[@id='bounds-mother_age']//input[@name='by']") == "half a wo"
+
+
+def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.open(address)
+        chromium.without_scripts(on=True)  # no page is loaded anew by itself
+        _answer(chromium)
+        budget = f"{address.split('/?')[0]}/budget"
+        chromium.open(budget)
+        with chromium.second_window():
+            chromium.open(budget)
+            _write(chromium, "Most epsilon of the release", "9")
+        _write(chromium, "Most epsilon of the release", "8", told="//h2[.='What changed in the files']")
+        assert "+limit = 9" in chromium.text("//pre[@class='diff']")
+        assert float(load_spec(births).limit) == 9
+        chromium.without_scripts(on=False)
 
 
 @pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
@@ -151,6 +209,7 @@ def test_axe_finds_nothing_on_any_screen(chromium: Browser, births: Path, width:
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
         chromium.size(width, dark=dark)
         chromium.open(address)
+        _answer(chromium)
         for screen in SCREENS:
             chromium.open(f"{address.split('/?')[0]}/{screen}")
             chromium.run(source + "\nreturn 0")

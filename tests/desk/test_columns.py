@@ -15,8 +15,9 @@ from starlette.testclient import TestClient
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.desk.files import ANOTHER, DeskFiles, announced
-from synthrelease.desk.server import Desk, application
-from synthrelease.desk.server import Opened as Started
+from synthrelease.desk.pages import Desk
+from synthrelease.desk.pages import Opened as Started
+from synthrelease.desk.server import application
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.ledger.account import open_ledger
@@ -36,8 +37,10 @@ CHANGES = {**MEASURED, "\n[[rules]]\nnever = \"face == 'tail' and year > 6\"\n":
 class Coins:
     """A desk over three columns of coins, each coin in several rows."""
 
-    def __init__(self, folder: Path, **opened: object):
-        self.config = write_config(folder, {key: value for key, value in CHANGES.items() if key != value})
+    def __init__(self, folder: Path, name: str = "coins.toml", **opened: object):
+        self.config = write_config(folder, {key: value for key, value in CHANGES.items() if key != value}).with_name(name)
+        if not self.config.exists():
+            self.config.write_text('extends = "coins.toml"\ntitle = "Child"\n', encoding="utf-8")
         public = folder / "public.csv"
         rows = [f"{('head', 'tail')[n % 2]},{n % 8 + 1},{n % 5 + 1},m{n // 3},{1 + n % 40}" for n in range(240)]
         public.write_text("face,year,coin,mint,heavy\n" + "\n".join(rows) + "\n", encoding="utf-8")
@@ -48,7 +51,7 @@ class Coins:
         self.browser.get(f"/?token={guard.token}")
 
     def post(self, screen: str, place: str, **values: str):
-        page = self.browser.get("/budget").text
+        page = self.browser.get("/people").text
         form = {"seen": page.partition('name="seen" value="')[2].partition('"')[0], "place": place, **values}
         return self.browser.post(f"/{screen}", data=form, headers={"origin": ORIGIN})
 
@@ -168,13 +171,13 @@ def test_noise_beyond_the_smallest_bin_is_red_and_an_accuracy_has_its_epsilon(co
     assert '<tr class="bad"><th scope="row">year</th>' in page
     assert coins.post("budget", "generation", value="20").status_code == 303
     assert '<tr class="bad">' not in coins.browser.get("/budget").text
-    page = coins.browser.get("/budget?column=year&rows=10").text
+    page = coins.browser.get("/budget?count=year&rows=10").text
     needed = page.partition("Write generation = ")[2].partition("<")[0]
     assert coins.post("budget", "generation", value=needed).status_code == 303
     assert f"then costs epsilon = {decimal_text(load_spec(coins.config).plan.total.epsilon)}" in page
     assert float(needed) < 20
-    for asked in ("column=nobody&rows=10", "column=year&rows=-1", "column=year&rows=1e9", "column=year&rows=٣"):
-        assert "Expected a column and a whole number" in coins.browser.get(f"/budget?{asked}").text
+    for asked in ("count=nobody&rows=10", "count=year&rows=-1", "count=year&rows=1e9", "count=year&rows=٣"):
+        assert "Expected a count of the list and a whole number" in coins.browser.get(f"/budget?{asked}").text
 
 
 def test_the_ledger_shows_what_is_left_and_when_it_is_not_enough(tmp_path: Path) -> None:

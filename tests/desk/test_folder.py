@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
 
 from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.server import Desk, Opened
+from synthrelease.desk.pages import Desk, Opened
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_measured_release
 

@@ -69,6 +69,16 @@ def test_it_is_started_once_seen_by_another_desk_and_stopped_with_all_its_proces
     assert opened.write("rehearsal", "kill").status_code == 422
 
 
+def test_the_file_of_members_is_rehearsed_on_too(opened: Opened, tmp_path: Path) -> None:
+    opened.rehearsals.members = "members.csv"
+    assert opened.write("rehearsal", "start", minutes="5").status_code == 303
+    second = _second(tmp_path)
+    called = (tmp_path / "called").read_text().splitlines()
+    assert called[called.index("--members") + 1] == "members.csv"
+    opened.rehearsals.stop(at_once=True)
+    assert until(lambda: not _lives(second))
+
+
 def test_nobody_else_starts_or_stops_one(opened: Opened, tmp_path: Path) -> None:
     form = {"seen": opened.seen(), "place": "start", "minutes": "5"}
     for headers in (

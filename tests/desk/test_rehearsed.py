@@ -16,9 +16,10 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 from starlette.testclient import TestClient
 
 from synthrelease.desk.files import DeskFiles
+from synthrelease.desk.pages import Desk
+from synthrelease.desk.pages import Opened as Started
 from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.server import Desk, application
-from synthrelease.desk.server import Opened as Started
+from synthrelease.desk.server import application
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse

@@ -129,3 +129,16 @@ def test_the_second_file_that_cannot_be_replaced_leaves_the_first_as_it_was(
         replace_files({one: (b"1", b"new"), two: (b"2", b"new")})
     assert (one.read_bytes(), two.read_bytes()) == (b"1", b"2")
     assert {path.name for path in tmp_path.iterdir()} == {"one.toml", "two.toml"}
+
+
+def test_a_table_more_stands_behind_the_others_of_its_list_and_its_kind() -> None:
+    added = Edit(path=("rules", 2), toml='{ never = "age > 99", why = "x" }')
+    column = Edit(path=("columns", "job", "kind"), toml='"code"')
+    found = edited(TEXT, [added, column])
+    assert 'never = "sex == \'F\'"\n\n[[rules]]\nnever = "age > 99"\nwhy = "x"\n\n[selection]' in found
+    assert 'deep = 1\n\n[columns.job]\nkind = "code"\n\n# --- Rules' in found
+    assert edited(found, [Edit(path=("rules", 2)), Edit(path=("columns", "job"))]) == TEXT
+    first = edited("a = 1\n", [Edit(path=("rules", 0), toml='{ never = "age > 99" }')])
+    assert first == 'a = 1\n\n[[rules]]\nnever = "age > 99"\n'
+    with pytest.raises(ValueError, match="brackets"):
+        edited('rules = [{ never = "x" }]\n', [Edit(path=("rules", 1), toml='{ never = "y" }')])

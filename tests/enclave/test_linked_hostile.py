@@ -170,9 +170,11 @@ def test_the_number_of_kept_roots_is_always_counted_with_noise(tmp_path: Path) -
 
 
 def test_two_columns_of_members_that_read_one_column_of_the_file_keep_their_own_rules(tmp_path: Path) -> None:
-    """They have the same bins, and differ in what becomes of a value outside of them."""
-    other = '[members.columns.old]\nsource = "age"\nkind = "integer"\nbounds = [0, 3]\nalternatives.each = ["0..3"]\n'
-    spec = load_spec(write_households(tmp_path, {"[[members.rules]]": f"{other}[[members.rules]]"}))
+    """They have the same bins, and differ in what becomes of a value outside of them: the first one's rule would keep b."""
+    bins = 'kind = "integer"\nbounds = [0, 3]\noutside = "drop"\nalternatives.each = ["0..3"]\n'
+    old = f'[members.columns.old]\nsource = "age"\n{bins}'
+    changes = {'outside = "drop"': 'outside = "clip"', "[[members.rules]]": f"{old}[[members.rules]]"}
+    spec = load_spec(write_households(tmp_path, changes))
     first, second = write_tables(
         tmp_path, [("a", "1", "here"), ("b", "1", "here")], [("a", "1", "2", "no"), ("b", "1", "9", "no")]
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -14,6 +16,7 @@ import pytest
 
 import synthrelease
 from synthrelease.enclave import linked_pieces
+from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import IN_PIECES, check_fit, ingest
 from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
@@ -180,3 +183,33 @@ def test_what_is_wrong_in_a_piece_is_told_without_a_value_and_a_file_that_change
     monkeypatch.setattr(linked_pieces, "count_linked_rows", counted)
     with pytest.raises(InputError, match="found one that was written meanwhile"):
         count_linked_pieces(source, spec.schema, spec.input, one_by_one)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("cluster", [{"workers": 2}], indirect=True)
+def test_a_worker_that_dies_among_pieces_of_roots_is_replaced(
+    cluster: tuple[str, list[subprocess.Popen[bytes]]], spec: ReleaseSpec, tmp_path: Path
+) -> None:
+    """Whole roots in most pieces, one key in two of them; a worker is killed while pieces are counted."""
+    address, workers = cluster
+    roots, members = some_households(2000)
+    pieces = [([row for row in roots if int(row[0]) % 30 == i], [row for row in members if int(row[0]) % 30 == i])
+              for i in range(30)]  # fmt: skip
+    pieces[3][0].append(("1", "1", "here"))
+    source, done = written(tmp_path, pieces), list[int]()
+    with counting_cluster(address) as run:
+
+        def killing(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Any:
+            for result in run(action, tasks):
+                done.append(result[0])
+                if len(done) == 30 + 4:  # the keys of all pieces are known
+                    workers[0].send_signal(signal.SIGKILL)
+                yield result
+
+        found = count_linked_pieces(source, spec.schema, spec.input, killing)
+    assert workers[0].wait(timeout=60) == -signal.SIGKILL
+    assert sorted(done) == sorted([*range(30), *range(30)])
+    here = count_linked_pieces(source, spec.schema, spec.input, one_by_one)
+    assert found.cells.same_as(here.cells)
+    assert (found.n_rows, found.divided) == (here.n_rows, here.divided) == (2000, True)
+    assert here.cells.total == 1999

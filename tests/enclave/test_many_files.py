@@ -3,14 +3,9 @@
 from __future__ import annotations
 
 import gzip
-import json
 import os
 import signal
-import subprocess
-import sys
-import threading
 from collections import Counter
-from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -23,7 +18,6 @@ from synthrelease.enclave.many_files import count_file, count_files
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
-from tests.conftest import ROOT
 from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read, schema_of, write_csv, write_parquet
 
 PEOPLE = [Person(age % 130, age % 3 == 0, None, 0.01 * age) for age in range(300)]
@@ -178,38 +172,6 @@ def test_a_failure_that_nobody_foresaw_is_a_text_without_a_value(register, monke
 
 
 # --- A cluster ------------------------------------------------------------------------------------------------------------
-
-NO_SPILL = {"DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False", "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL": "False"}
-
-
-@pytest.fixture
-def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[subprocess.Popen]]]:
-    """(address, workers) of a cluster that somebody else started: one worker by default."""
-    pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
-    options = getattr(request, "param", {})
-    file = tmp_path / "scheduler.json"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.get("environment", NO_SPILL)
-
-    def start(module: str, *more: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file), "--no-dashboard", *more]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=tmp_path)
-
-    tls = options.get("tls", lambda folder: ())(tmp_path)
-    scheduler = start("dask_scheduler", "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0", *tls)
-    workers = [
-        start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny", *tls) for _ in range(options.get("workers", 1))
-    ]
-    try:
-        pause = threading.Event()
-        for _ in range(600):
-            if file.exists() and file.read_text().strip():
-                break
-            pause.wait(0.05)
-        yield json.loads(file.read_text())["address"], workers
-    finally:
-        for process in (*workers, scheduler):
-            process.kill()
-            process.wait()
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -9,11 +10,14 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.charges import mechanism
+from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import Split
-from synthrelease.accounting.years import Horizon, YearOfSeries
+from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import BudgetError
+from synthrelease.ledger import account
 from synthrelease.ledger.account import Ledger, open_ledger
 from synthrelease.ledger.notes import Notes, notes_of
+from synthrelease.ledger.storage import LedgerError
 
 PLAN = Horizon(
     first=2019,
@@ -32,8 +36,15 @@ def ledger(tmp_path: Path) -> Ledger:
     return found
 
 
-def spend(ledger: Ledger, year: int, epsilon: str, again: bool = False, plan: Horizon = PLAN) -> Fraction:
-    asked = YearOfSeries(horizon=plan, year=year, again=again)
+def spend(
+    ledger: Ledger,
+    year: int,
+    epsilon: str,
+    again: bool = False,
+    plan: Horizon = PLAN,
+    named: tuple[PaidYear, ...] = (),
+) -> Fraction:
+    asked = YearOfSeries(horizon=plan, year=year, again=again, named=named)
     return ledger.reserve(mechanism("a release", Fraction(epsilon), "of a test"), "a run", year=asked).epsilon
 
 
@@ -114,6 +125,81 @@ def test_a_plan_comes_first_and_once_and_within_the_limit(ledger: Ledger, tmp_pa
     with pytest.raises(BudgetError, match="promises a person epsilon = 1.7 at most"):
         small.plan_years(PLAN)
     assert small.statement().entries == ()
+
+
+def of_year(year: int, epsilon: str, again: bool = False) -> tuple[PaidYear, ...]:
+    return (PaidYear(year=year, again=again, paid=Loss(Fraction(epsilon), Fraction(0))),)
+
+
+@pytest.mark.parametrize("named", [of_year(2019, "0.84"), of_year(2019, "0.85", again=True), of_year(2021, "0.85")])
+def test_a_release_that_the_ledger_was_never_charged_for_cannot_be_named(ledger: Ledger, named: tuple[PaidYear, ...]) -> None:
+    """A forged one, one of another ledger, and what an older copy of this one has not heard of."""
+    spend(ledger, 2019, "0.85")
+    with pytest.raises(BudgetError, match=f"names a release of {named[0].year} .* was never charged for it"):
+        spend(ledger, 2020, "0.5", named=named)
+    assert spend(ledger, 2020, "0.5", named=of_year(2019, "0.85")) == Fraction("0.85")
+
+
+def test_of_two_copies_the_older_one_does_not_go_on(ledger: Ledger, tmp_path: Path) -> None:
+    """The copy does not know the year that the other one paid: a release that names it shows it, or a logbook."""
+    spend(ledger, 2019, "0.85")
+    copy = tmp_path / "copy.ledger"
+    for ending in ("", ".head"):
+        shutil.copy(f"{ledger.path}{ending}", f"{copy}{ending}")
+    spend(ledger, 2020, "0.5")
+    head = ledger.statement().head.hash[:16]
+    with pytest.raises(BudgetError, match=r"an older copy of the ledger"):
+        spend(Ledger(path=copy), 2021, "0.5", named=(*of_year(2019, "0.85"), *of_year(2020, "0.5")))
+    with pytest.raises(LedgerError, match="expected head among its charges"):
+        spend(Ledger(path=copy, expect_head=head), 2020, "0.5")
+
+
+def test_a_crash_between_two_years_leaves_a_year_either_charged_or_free(
+    ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the charge is written the year is free; from then on it is done, whatever the run came to."""
+    spend(ledger, 2019, "0.85")
+    before = ledger.statement()
+
+    class Crash(Exception):
+        pass
+
+    def crash(*_: object) -> None:
+        raise Crash
+
+    with monkeypatch.context() as patched:
+        patched.setattr(account.Ledger, "_written", crash)
+        with pytest.raises(Crash):
+            spend(ledger, 2020, "0.5")
+    assert ledger.statement() == before
+    with monkeypatch.context() as patched:
+        patched.setattr(account, "settle", crash)
+        with pytest.raises(Crash):
+            spend(ledger, 2020, "0.5")
+    assert [entry.notes.year for entry in ledger.statement().entries] == [None, 2019, 2020]
+    with pytest.raises(BudgetError, match="has a release of 2020 already"):
+        spend(ledger, 2020, "0.5")
+    assert spend(ledger, 2020, "0.85", again=True) == Fraction("1.35")
+
+
+def test_a_plan_that_ends_otherwise_is_another_plan(ledger: Ledger) -> None:
+    """Neither a longer horizon nor dearer years, more records or more second releases, once the first year is released."""
+    spend(ledger, 2019, "0.85")
+    longer = replace(PLAN, epsilons=(*PLAN.epsilons, Fraction(1, 2)))
+    for other in (
+        longer,
+        replace(PLAN, epsilons=PLAN.epsilons[:2]),
+        replace(PLAN, epsilons=(*PLAN.epsilons[:2], Fraction(3, 5))),
+        replace(PLAN, in_all=2),
+        replace(PLAN, fallbacks=2),
+        replace(PLAN, fallback_epsilon=Fraction(1)),
+        replace(PLAN, delta=Fraction(1, 10**9)),
+        replace(PLAN, first=2018),
+    ):
+        with pytest.raises(BudgetError, match="is not the one that"):
+            spend(ledger, 2020, "0.5", plan=other)
+        with pytest.raises(BudgetError, match="has a plan over years already"):
+            ledger.plan_years(other)
 
 
 @pytest.mark.parametrize(

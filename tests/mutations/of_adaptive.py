@@ -10,7 +10,6 @@ MOVED = f"{ASKED}::test_no_neighbour_moves_a_table_by_more_than_two_counts"
 SCORES = f"{ASKED}::test_no_neighbour_moves_a_score_by_more_than_two_weights"
 BUDGET = f"{ASKED}::test_parts_add_up_to_the_budget_exactly_and_not_further"
 LAW = f"{ASKED}::test_a_choice_has_the_law_of_its_mechanism"
-SLOTS = "tests/candidates/generators/test_tied_slots.py"
 RULES = f"{FOUND}::test_rules_are_exact_zeros_before_any_filter"
 
 OF_ADAPTIVE = (
@@ -109,29 +108,5 @@ OF_ADAPTIVE = (
         old="self._ridges[number]",
         new="self._ridges[number] * 1e-6",
         tests=(f"{FOUND}::test_proportional_fitting_meets_the_conditions_of_the_minimum",),
-    ),
-    Mutation(
-        name="slots: margins are lent with the interactions",
-        breaks="a third member gets the age of a second one",
-        place="candidates.generators.adaptive.tied_slots:TiedSlots.interaction",
-        old="for _ in range(_CENTRINGS):",
-        new="for _ in range(0):",
-        tests=(f"{SLOTS}::test_interactions_have_no_margins_and_do_not_know_the_absent",),
-    ),
-    Mutation(
-        name="slots: the first member lends",
-        breaks="a spouse is expected to be like the reference person",
-        place="candidates.generators.adaptive.tied_slots:TiedSlots._kind",
-        old="slot is None or slot == 0",
-        new="slot is None",
-        tests=(f"{SLOTS}::test_what_is_of_the_first_member_or_of_no_later_one_is_not_lent",),
-    ),
-    Mutation(
-        name="slots: lent to cliques of any size",
-        breaks="memory runs out in the enclave, after the charge",
-        place="candidates.generators.adaptive.tied_slots:Lending.tree",
-        old="larger.largest > max(self._cells, tree.largest)",
-        new="False",
-        tests=(f"{SLOTS}::test_nothing_is_lent_that_makes_a_clique_too_large_or_where_groups_differ",),
     ),
 )

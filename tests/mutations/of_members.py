@@ -11,6 +11,16 @@ BUNDLE = "tests/parts/test_members.py"
 RULES = (f"{BUNDLE}::test_a_rule_for_members_leaves_out_the_roots_that_have_such_a_member",)
 TWO = (f"{BUNDLE}::test_a_rule_for_two_members_is_about_every_two",)
 
+COUNTED = "tests/parts/test_members_rules.py"
+COUNTS = (
+    f"{COUNTED}::test_the_roots_that_are_kept_are_those_whose_lists_of_members_break_no_rule",
+    f"{COUNTED}::test_what_is_said_of_fewer_members_is_not_said_of_a_root_that_may_have_more",
+)
+
+PIECES = "tests/enclave/test_linked_pieces.py"
+SEVERAL = (f"{PIECES}::test_a_key_in_several_pieces_is_left_out_whole_and_counted_once_whatever_stands_there",)
+COMPARED = "tests/rehearsal/test_members_compared.py"
+
 CRITERIA = "tests/criteria/test_members.py"
 ROOT_IS_REPLACED = (
     "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
@@ -42,6 +52,25 @@ OF_MEMBERS = (
         old="number >= max(seat)",
         new="number > max(seat)",
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
+    ),
+    Mutation(
+        name="faithfulness: members of the file stay in their slots",
+        breaks="a candidate in another order than the file has no similar roots",
+        place="criteria.faithfulness.mechanism:compared_rows",
+        old="linked is not None",
+        new="False",
+        tests=(
+            "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+            "[faithfulness: faithfulness of members in any order, all exact, roots of 0 to 3]",
+        ),
+    ),
+    Mutation(
+        name="faithfulness: columns of a member are put in order one by one",
+        breaks="members that no root has are similar to members of the file",
+        place="linked:Linked.in_order",
+        old="np.take_along_axis(values, order, axis=1)",
+        new="np.sort(values, axis=1)",
+        tests=(f"{CRITERIA}::test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no_matter",),
     ),
     Mutation(
         name="criteria of members: empty slots are rows, too",
@@ -92,6 +121,55 @@ OF_MEMBERS = (
         tests=TWO,
     ),
     Mutation(
+        name="members: slots that no member fills are counted",
+        breaks="a rule about how many members are not something is true of small households",
+        place="parts.members.wide:_counted",
+        old="place > table.least",
+        new="False",
+        tests=COUNTS,
+    ),
+    Mutation(
+        name="members: an equation is asked of families that the cap cut",
+        breaks="every large household is left out",
+        place="parts.members.wide:_counted",
+        old='against is None or table.more == "drop"',
+        new="True",
+        tests=COUNTS,
+    ),
+    Mutation(
+        name="members: the first one is counted among the others",
+        breaks="a rule about the others is one about everybody",
+        place="parts.members.wide:_counted",
+        old="2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1",
+        new="1",
+        tests=(f"{COUNTED}::test_the_first_member_is_not_counted_among_the_others",),
+    ),
+    Mutation(
+        name="rules of records: a coarse bin is what some value in it is",
+        breaks="released rows are left out that a household of the file may be",
+        place="domain.truth:RecordRule.merge",
+        old="np.ones(transformation.layout.sizes[place], dtype=bool)",
+        new="np.zeros(transformation.layout.sizes[place], dtype=bool)",
+        also=(("domain.truth:RecordRule.merge", "np.logical_and.at", "np.logical_or.at"),),
+        tests=("tests/domain/test_truth.py",),
+    ),
+    Mutation(
+        name="rules of records: released rows are not asked",
+        breaks="a rule that counts holds for the private file alone",
+        place="domain.plausibility:Plausibility.merge",
+        old="tuple(rule.merge(transformation) for rule in self.records)",
+        new="()",
+        tests=("tests/domain/test_truth.py", f"{COUNTED}::test_a_whole_release_of_300_households_breaks_none_of_them"),
+    ),
+    Mutation(
+        name="rules of records: public filling rows break them",
+        breaks="rows that no root can have",
+        place="enclave.resizing:FillerRows.__init__",
+        old="if raw.records:",
+        new="if False:",
+        tests=(f"{COUNTED}::test_public_filling_rows_follow_the_rules",),
+    ),
+    Mutation(
         name="members: a key with two roots is kept",
         breaks="one replaced root takes several kept records along",
         place="enclave.linked_rows:_roots",
@@ -117,6 +195,17 @@ OF_MEMBERS = (
         new="n_rows=len(roots.marks)",
         tests=(f"{ROWS}::test_the_number_of_keys_is_told_and_that_of_members_is_not",),
         core=True,
+    ),
+    Mutation(
+        name="members: columns that read alike but for values outside of them are one",
+        breaks="a value is clipped where its column says that its root is left out",
+        place="enclave.linked_rows:_read_alike",
+        old='replace(one, name="", description="", alternatives={})',
+        new='replace(one, name="", description="", alternatives={}, outside=other.outside)',
+        tests=(
+            "tests/enclave/test_linked_hostile.py"
+            "::test_two_columns_of_members_that_read_one_column_of_the_file_keep_their_own_rules",
+        ),
     ),
     Mutation(
         name="members: those beyond the cap in the order of the file",
@@ -198,5 +287,69 @@ OF_MEMBERS = (
         old="if waiting.more():",
         new="if False:",
         tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
+    ),
+    Mutation(
+        name="members in pieces: keys of several pieces are kept",
+        breaks="one replaced root is a kept record in each of them",
+        place="enclave.linked_pieces:count_linked_pieces",
+        old="_twice(marks)",
+        new="marks[:0]",
+        tests=SEVERAL,
+    ),
+    Mutation(
+        name="members in pieces: a key is counted in each piece",
+        breaks="replacing a root changes a public number",
+        place="enclave.linked_pieces:count_linked_pieces",
+        old="keys = different(marks)",
+        new="keys = marks",
+        tests=SEVERAL,
+    ),
+    Mutation(
+        name="members in pieces: each piece marks keys in its own way",
+        breaks="nobody sees that a key is in several pieces",
+        place="enclave.linked_pieces:count_linked_pieces",
+        old="(pair, state, schema, policy, secret)",
+        new="(pair, state, schema, policy, secret_bytes(32))",
+        tests=SEVERAL,
+    ),
+    Mutation(
+        name="members in pieces: files with other names are pairs",
+        breaks="members are sought in another file than that of their roots",
+        place="enclave.linked_pieces:check_pieces",
+        old="names[0] != names[-1]",
+        new="False",
+        tests=(f"{PIECES}::test_other_layouts_are_refused_by_their_names_before_anything_is_charged",),
+    ),
+    Mutation(
+        name="compare: columns of members are shuffled one by one",
+        breaks="the method that is compared with has other members than the file",
+        place="rehearsal.baselines.members:shuffled",
+        old="np.concatenate([columns[each][there] for each, there in zip(same, filled, strict=True)])[order]",
+        new="generator.permutation(np.concatenate([columns[each][there] for each, there in zip(same, filled, strict=True)]))",
+        tests=(f"{COMPARED}::test_shuffling_keeps_roots_and_members_and_loses_who_belongs_together",),
+    ),
+    Mutation(
+        name="compare: a member is drawn from all members before it",
+        breaks="what is called given its root knows other members, too",
+        place="rehearsal.baselines.members:known_before",
+        old="linked.place_of(names[other]) in (None, place)",
+        new="True",
+        tests=(f"{COMPARED}::test_a_member_is_drawn_from_its_root_and_from_its_own_columns_alone",),
+    ),
+    Mutation(
+        name="compare: two members of a root in one order",
+        breaks="another figure than the documents say",
+        place="rehearsal.linked_errors:pair_tables",
+        old="i != j",
+        new="i < j",
+        tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
+    ),
+    Mutation(
+        name="compare: pairs with a member who is not there",
+        breaks="small households count as pairs of a person and nobody",
+        place="rehearsal.linked_errors:pair_tables",
+        old="there[max(i, j)]",
+        new="there[min(i, j)]",
+        tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
     ),
 )

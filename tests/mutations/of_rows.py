@@ -123,8 +123,8 @@ OF_THE_ROWS = (
         name="filler: depends on how many are missing",
         breaks="one row that is left out changes all filler rows",
         place="enclave.resizing:FillerRows.first",
-        old="places + shift",
-        new="places * 0 + size + shift",
+        old="np.arange(size)",
+        new="np.arange(size) * 0 + size",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
     ),
     Mutation(

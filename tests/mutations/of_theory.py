@@ -46,6 +46,7 @@ from tests.mutations.of_split import OF_THE_SPLIT
 from tests.mutations.of_verifying import OF_VERIFYING
 from tests.mutations.of_weights import OF_WEIGHTS
 from tests.mutations.of_width import OF_WIDTH
+from tests.mutations.of_years import OF_YEARS
 from tests.mutations.rules import Derived
 
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
@@ -1022,6 +1023,7 @@ QUOTED = (
     + OF_THE_ROWS
     + OF_SPENDING
     + OF_THE_SPLIT
+    + OF_YEARS
     + OF_DOCUMENTS
     + OF_PUBLIC_FACTS
     + OF_WIDTH

@@ -111,6 +111,13 @@ def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, 
         assert read_csv(files[0], document.shape, files[1]).counts.same_as(table.counts)
 
 
+def test_a_bound_about_all_members_is_refused_and_says_what_there_is(bundle: Path) -> None:
+    with pytest.raises(
+        InputError, match="'age' is a column of members: 'age_1' is the first one's, and so on to 'age_2'.*`estimate`"
+    ):
+        synthrelease.bound(bundle, "age < 2 and town == 'here'")
+
+
 def edited(lines: list[str], how: str) -> list[str]:
     last = len(lines) - 1
     swapped = next(place for place, (one, other) in enumerate(pairwise(lines)) if place and one[0] != other[0])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import json
+import html
 import re
 from dataclasses import replace
 from fractions import Fraction
@@ -13,12 +13,11 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import Horizon, YearOfSeries
-from synthrelease.bundle import write_bundle
+from synthrelease.accounting.years import PaidYear, YearOfSeries
 from synthrelease.bundle.commitment import commitment
-from synthrelease.bundle.folder import _sealed
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
+from synthrelease.estimates.trends import trend
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
@@ -29,53 +28,10 @@ from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
-from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config, write_data
+from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data
+from tests.helpers.years import PLAN, TABLE, bundle_of, configured, forged, problems
 
 pytestmark = pytest.mark.slow
-
-PLAN = Horizon(
-    first=2021,
-    epsilons=(Fraction(18), Fraction(18), Fraction(20)),
-    in_year=1,
-    in_all=2,
-    fallbacks=1,
-    fallback_epsilon=Fraction(19),
-)
-TABLE = """[series]
-name = "Coins"
-years = 3
-first = 2021
-epsilon = [18, 18, 20]
-records = 2
-fallbacks = 1
-fallback_epsilon = 19
-"""
-LAST = "stop_probability = 0.001\n"
-
-
-def configured(folder: Path, more: str, table: str = TABLE) -> Path:
-    return write_config(folder, {LAST: f"{LAST}\n{table}{more}", **NOT_PROMISED})
-
-
-def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> Path:
-    series = Series(name="Coins", earlier=earlier, year=YearOfSeries(horizon=PLAN, year=year, again=again))
-    return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
-
-
-@pytest.fixture(scope="module")
-def found(tmp_path_factory: pytest.TempPathFactory) -> Release:
-    work = tmp_path_factory.mktemp("work")
-    made = release(load_spec(write_config(work)), write_data(work))
-    assert made is not None
-    return made
-
-
-@pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory, found: Release) -> tuple[Path, Path]:
-    """The first and the third year; of the second nothing was released."""
-    base = tmp_path_factory.mktemp("years")
-    first = bundle_of(found, base / "2021", 2021)
-    return first, bundle_of(found, base / "2023", 2023, ((first / "release.json").read_bytes(),))
 
 
 def years_of(folder: Path) -> YearsPart:
@@ -85,27 +41,23 @@ def years_of(folder: Path) -> YearsPart:
     return part.years
 
 
-def problems(report: Any) -> str:
-    return "\n".join(problem for check in report.checks for problem in check.problems)
-
-
-def test_a_release_says_what_is_promised_and_what_is_paid(folders: tuple[Path, Path]) -> None:
-    first, third = map(years_of, folders)
+def test_a_release_says_what_is_promised_and_what_is_paid(two_years: tuple[Path, Path]) -> None:
+    first, third = map(years_of, two_years)
     assert first.horizon == third.horizon == PLAN
     assert Fraction(first.promised_epsilon_exact) == 20 + 19 + 18  # two records in the dearest years, a second release in one
     assert Fraction(first.paid_epsilon_exact) == EPSILON
     assert Fraction(third.paid_epsilon_exact) == EPSILON + 18  # a year without a release counts as planned
-    text = re.sub(r"\s+", " ", (folders[1] / "README.html").read_text(encoding="utf-8"))
+    text = re.sub(r"\s+", " ", (two_years[1] / "README.html").read_text(encoding="utf-8"))
     assert "2023 is year 3 of 3 (2021 to 2023)" in text
     assert "a person is promised epsilon = 57, where a person has at most 1 records in a year and 2 in all years" in text
     assert "this is the last year of the plan" in text
-    given = [(folders[0], {path.name: path.read_bytes() for path in folders[0].iterdir()})]
-    report = verify_files({path.name: path.read_bytes() for path in folders[1].iterdir()}, earlier=given)
+    given = [(two_years[0], {path.name: path.read_bytes() for path in two_years[0].iterdir()})]
+    report = verify_files({path.name: path.read_bytes() for path in two_years[1].iterdir()}, earlier=given)
     assert problems(report) == ""
     assert "epsilon 57 promised over 3 years" in next(check.found for check in report.checks if check.name == "series")
 
 
-def test_paid_so_far_counts_a_failed_first_release_and_errata_once(found: Release) -> None:
+def test_paid_so_far_counts_a_failed_first_release_and_errata_once() -> None:
     document = read_strictly(rich_bundle()["release.json"])
     own = Fraction(document.guarantee.epsilon_exact)
 
@@ -139,26 +91,28 @@ def test_paid_so_far_counts_a_failed_first_release_and_errata_once(found: Releas
         ("epsilons_exact", ["18", "18", "1"]),
     ],
 )
-def test_what_does_not_follow_from_the_plan_is_found(folders: tuple[Path, Path], field: str, value: object) -> None:
-    files = {path.name: path.read_bytes() for path in folders[1].iterdir() if path.name != "SHA256SUMS"}
-    tables = json.loads(files["release.json"])
-    tables["series"]["years"][field] = value
-    files["release.json"] = (json.dumps(tables, indent=2, ensure_ascii=False) + "\n").encode()
-    assert "release.json: series: years: expected" in problems(verify_files(_sealed(files, None)))
+def test_what_does_not_follow_from_the_plan_is_found(two_years: tuple[Path, Path], field: str, value: object) -> None:
+    def change(series: dict[str, Any]) -> None:
+        series["years"][field] = value
+
+    assert "release.json: series: years: expected" in problems(verify_files(forged(two_years[1], change)))
 
 
-def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folders: tuple[Path, Path]) -> None:
+def test_a_release_without_the_plan_that_an_earlier_one_has_does_not_pass(two_years: tuple[Path, Path]) -> None:
+    without = forged(two_years[1], lambda series: series.pop("years"))
+    assert "series: expected the plan over years that an earlier release has" in problems(verify_files(without))
+
+
+def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, two_years: tuple[Path, Path]) -> None:
     def told(more: str, table: str = TABLE) -> str:
         with pytest.raises(SpecError) as error:
             load_spec(configured(tmp_path, more, table))
         return str(error.value)
 
-    earlier = f'earlier = ["{folders[0]}/release.json"]\n'
+    earlier = f'earlier = ["{two_years[0]}/release.json"]\n'
     assert "year must be one of the plan, 2021 to 2023, found 2024" in told("year = 2024\n")
     assert "a plan over years needs year" in told("")
-    assert "years must" in told("", "[series]\nname = 'C'\nyears = 'many'\n") or "years" in told(
-        "", "[series]\nname = 'C'\nyears = 'x'\n"
-    )
+    assert "series.years: expected a whole number" in told("", "[series]\nname = 'Coins'\nyears = 'many'\n")
     assert "epsilon belongs to a plan over years" in told("", "[series]\nname = 'Coins'\nepsilon = 1\n")
     assert "fallbacks and fallback_epsilon need each other" in told("year = 2021\n", TABLE.replace("fallbacks = 1\n", ""))
     assert "a release of another year than 2021" in told("year = 2021\n" + earlier)
@@ -166,7 +120,13 @@ def test_mistakes_in_a_plan_are_said_when_the_file_is_read(tmp_path: Path, folde
     assert other in told("year = 2022\n" + earlier, TABLE.replace("records = 2", "records = 3"))
     (tmp_path / "plain.json").write_bytes(rich_bundle()["release.json"])
     assert other in told('year = 2022\nearlier = ["plain.json"]\n')
-    assert load_spec(configured(tmp_path, "year = 2022\n" + earlier)).year == YearOfSeries(horizon=PLAN, year=2022)
+    year = load_spec(configured(tmp_path, "year = 2022\n" + earlier)).year
+    named = PaidYear(year=2021, again=False, paid=Loss(Fraction(EPSILON), Fraction(0)))
+    assert year == YearOfSeries(horizon=PLAN, year=2022, named=(named,))
+    without = "[series]\nname = 'Coins'\n"
+    assert "series.years: expected the plan over years that series.earlier[0] has; found none" in told(earlier, without)
+    sample = '[population]\nsize = 1000\nsample = "simple random, without replacement"\nsource = "A census"\n'
+    assert "population: expected no such table: of several releases" in told(f"year = 2021\n{sample}")
 
 
 def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
@@ -194,26 +154,28 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
         check_before_spending(load_spec(dear), replace(request, out=tmp_path / "2022"))
 
 
-def test_a_commitment_to_a_series_holds_for_every_year(tmp_path: Path, folders: tuple[Path, Path], found: Release) -> None:
+def test_a_commitment_to_a_series_holds_for_every_year(
+    tmp_path: Path, two_years: tuple[Path, Path], one_release: Release
+) -> None:
     series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=2021))
-    made = commitment(replace(found.spec, parts={"series": series}))
+    made = commitment(replace(one_release.spec, parts={"series": series}))
     assert made.years is not None
-    assert b'"years"' not in commitment(found.spec).dumped()
+    assert b'"years"' not in commitment(one_release.spec).dumped()
 
     def problems_of(part: Any, folder: Path) -> str:
         (tmp_path / "c.json").write_bytes(part.dumped())
         files = {path.name: path.read_bytes() for path in folder.iterdir()}
         return problems(verify_files(files, commitment=tmp_path / "c.json"))
 
-    assert [problems_of(made, folder) for folder in folders] == ["", ""]
+    assert [problems_of(made, folder) for folder in two_years] == ["", ""]
     other_program = made.model_copy(update={"program": "9.9"})
-    assert "versions" in problems_of(other_program, folders[0])
-    assert problems_of(other_program, folders[1]) == ""
+    assert "versions" in problems_of(other_program, two_years[0])
+    assert problems_of(other_program, two_years[1]) == ""
     cheaper = made.model_copy(update={"years": made.years.model_copy(update={"records_in_all": 1})})
-    assert "series: expected the plan over years" in problems_of(cheaper, folders[1])
+    assert "series: expected the plan over years" in problems_of(cheaper, two_years[1])
     first = made.criteria[0].model_copy(update={"threshold": 0.1})
     milder = made.model_copy(update={"criteria": [first, *made.criteria[1:]]})
-    assert "criteria: expected the names, kinds and thresholds" in problems_of(milder, folders[1])
+    assert "criteria: expected the names, kinds and thresholds" in problems_of(milder, two_years[1])
 
 
 def test_the_promise_in_words() -> None:
@@ -221,3 +183,48 @@ def test_the_promise_in_words() -> None:
     assert text.startswith("Years: 2022 is year 2 of 3 (2021 to 2023). Over all of them a person is promised epsilon = 20, ")
     assert "each record is in one year and of somebody else" in text
     assert PLAN.promise == Loss(Fraction(57), Fraction(0))
+
+
+ASKED = """[[intended_queries]]
+query = "share face == 'head'"
+why = "Heads"
+
+[[intended_queries]]
+query = "mean year"
+why = "Age"
+
+"""
+
+
+def test_a_card_says_what_changed_since_the_year_before_and_what_is_within_noise(tmp_path: Path) -> None:
+    """By what both releases state: as the command does by their noisy tables."""
+    made = []
+    for year in (2021, 2022, 2023):
+        (tmp_path / str(year)).mkdir()
+        changes = {**MEASURED, "[budget]": ASKED + "[budget]"}
+        spec = load_spec(write_config(tmp_path / str(year), changes))
+        data = write_data(tmp_path / str(year))
+        data.write_text(data.read_text() + "head,2\n" * (year - 2020))  # other rows: noise of a large epsilon may be the same
+        found = release(spec, data)
+        assert found is not None
+        earlier = tuple((folder / "release.json").read_bytes() for folder in made)
+        made.append(bundle_of(found, tmp_path / f"release-{year}", year, earlier))
+    part = read_strictly((made[2] / "release.json").read_bytes()).part(SeriesPart)
+    assert part is not None
+    assert [[one.question for one in each.estimated] for each in part.earlier] == [["share face == 'head'", "mean year"]] * 2
+    text = re.sub(r"\s+", " ", html.unescape((made[2] / "README.html").read_text(encoding="utf-8")))
+    for question, unit, scale in (("share face == 'head'", " percentage points", 100), ("mean year", "", 1)):
+        number = r"([+-][0-9.]+)"
+        told = rf"{re.escape(question)}: {number}{unit} since 2022 \(95% interval {number} to {number}([^.]*)\."
+        [(moved, low, high, rest)] = re.findall(told, text)
+        found_by_command = trend(made[1:], question).contrasts[0]
+        ends = (found_by_command.low, found_by_command.high)
+        if found_by_command.binned_low is not None:
+            ends = (found_by_command.binned_low, found_by_command.binned_high)
+            assert "of bin numbers" in rest
+        expected = [scale * (number or 0) for number in (found_by_command.estimate, *ends)]
+        rounding = 0.51 * 10 ** -len(moved.partition(".")[2])
+        assert [float(moved), float(low), float(high)] == pytest.approx(expected, abs=rounding)
+        assert ("within noise" in rest) == trend(made[1:], question).within_noise(found_by_command)
+    given = [(folder, {path.name: path.read_bytes() for path in folder.iterdir()}) for folder in made[:2]]
+    assert problems(verify_files({path.name: path.read_bytes() for path in made[2].iterdir()}, earlier=given)) == ""

@@ -88,8 +88,8 @@ def test_the_release_verifies_and_says_what_its_bounds_are(bundle: Path) -> None
     assert (interval.how, interval.level, interval.low, interval.high) == ("measurements", 0.99, 0, document.criteria[0].value)
     for page in ("README.md", "README.html"):
         text = (bundle / page).read_text()
-        assert "All of them hold together with probability at least 99%" in text
-        assert "marginals, mean year: the figures" in text
+        assert "All bounds hold together with probability at least 99%" in text
+        assert "marginals, mean year: these figures" in text
     assert load(bundle).criteria[0].value == document.criteria[0].value
     assert bound(bundle, "year < 5").low > 0
 

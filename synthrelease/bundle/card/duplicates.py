@@ -38,8 +38,8 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
     """What readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
     projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
     rest = (
-        "Nor does such a standard error have the error of the synthesis in it, which is no sampling error and does not shrink "
-        "with the number of rows: for that there are "
+        "Such a standard error also leaves out the error of the synthesis, which does not get smaller with more rows. It is "
+        "covered by "
         + ("the intervals of estimates.csv, " if document.estimates is not None else "")
         + "the figures above, and the ranges of “synthrelease bound”."
     )
@@ -47,9 +47,9 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
         if projection is None or projection.asked_count == 1:
             return []
         return [
-            "Some rows were left out, and copies of others, drawn at random, stand in their place; which equal rows are copies "
-            "cannot be seen. Copies are no further persons: standard errors that take every row for a person of its own are "
-            f"too small. {rest}"
+            "Some rows were left out, and copies of others, drawn at random, replace them; nobody can see which of several "
+            "equal rows are copies. A standard error that counts every row as one person is too small. "
+            f"{rest}"
         ]
     rows = int(table.counts.counts[table.counts.counts == m].sum())
     if not rows:
@@ -57,9 +57,9 @@ def sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
     effective = effective_rows(table, m)
     weights = " The design effect of the weights comes on top of it." if document.weighted else ""
     return [
-        "Rows stand there several times on purpose: rare ones were dropped, or repeated up to the minimum count. "
-        f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. Copies "
-        "are no further persons: standard errors that take every row for a person of its own are too small.",
+        "Some rows occur several times on purpose: rare rows were dropped, or repeated up to the minimum count. "
+        f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. "
+        "A standard error that counts every row as one person is too small.",
         f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
         f"{figure(math.floor(effective))} rows.{weights} "
         f"No factor makes standard errors from these rows right. {_intervals(document)} {rest}",

@@ -66,11 +66,10 @@ def answered_text(document: ReleaseDocument) -> str:
     sure = figure(100 * (1 - float(Fraction(bounds.risk_exact))), 10)
     one = len(names) == 1
     return (
-        f"{shown(names)}: {'the figure of this criterion is' if one else 'the figures of these criteria are'} not the exact "
-        f"{'one' if one else 'ones'} but upper bounds of {'it' if one else 'them'}, which follow from the published noisy "
-        "tables (measurements.json) and the released one. The original table was not looked at again, so they cost no epsilon. "
-        f"All of them hold together with probability at least {sure}%, over the noise of the measurements, whichever table "
-        "was released."
+        f"{shown(names)}: {'this figure is an upper bound' if one else 'these figures are upper bounds'} of the "
+        f"exact {'one, and follows' if one else 'ones, and follow'} from the published noisy tables (measurements.json) and "
+        "the released table. The original table was not looked at again, so this cost no epsilon. All bounds hold together "
+        f"with probability at least {sure}%, over the noise of the measurements, whichever table was released."
     )
 
 

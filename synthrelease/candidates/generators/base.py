@@ -16,7 +16,6 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.linked import Linked
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.noise_grids import MOST_ROWS
@@ -45,13 +44,11 @@ class Background:
     prior : a public table over the layout, where the generator names one.
     ordered : per column, how many of its first bins are in order, so that neighbours may be put together; 0 where none are, and
         for all columns where it is empty.
-    linked : how rows are roots with their members, all slots of a column in the same bins; None where they are not.
     """
 
     plausibility: Plausibility
     prior: Counts | None = None
     ordered: tuple[int, ...] = ()
-    linked: Linked | None = None
 
 
 class Generator(SpecTable):

@@ -25,6 +25,7 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.schema import Layout, Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
+from synthrelease.linked import Linked
 
 if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness.mechanism import Step
@@ -52,12 +53,15 @@ class Faithfulness(Criterion):
         Example: `at_most = 0`.
     exact_around : for a numeric column of `within_one_bin`, a value that matters: the bin that holds it strictly inside must
         match exactly, and so is never one bin apart from its neighbours. Example: `exact_around = { mother_age = 37 }`.
+    any_order : with [members], whether members of a root are compared in any order: those of each root are put in order first,
+        by their bins in the columns that are compared, which are then the same ones of every member.
+        Example: `any_order = true`.
 
     Privacy
     -------
     Sensitivity 1/n: a replaced record changes the size of a maximum matching by at most one pair, whatever pairs are similar,
     if that is fixed beforehand (Proposition 10). With ignored columns rows are matched on the other ones alone: that is another
-    public rule of what is similar, and a record is still one row on one side of the graph.
+    public rule of what is similar, and a record is still one row on one side of the graph. So it is with members in any order.
 
     Examples
     --------
@@ -70,7 +74,7 @@ class Faithfulness(Criterion):
     """
 
     counts_rows: ClassVar[bool] = True
-    no_offender: ClassVar[str] = "A largest matching is not unique: which rows stay without a partner is a matter of choice."
+    no_offender: ClassVar[str] = "Several matchings are equally large, and each leaves other rows without a partner."
     no_measured_bound: ClassVar[str] = "Similar rows agree in many columns at once, which tables of few do not determine."
     kind: Literal["faithfulness"]
     exact: tuple[str, ...] = ()
@@ -78,6 +82,7 @@ class Faithfulness(Criterion):
     ignored: tuple[str, ...] = ()
     at_most: int = Field(default=1, ge=0, le=1)
     exact_around: Mapping[str, float] = Field(default_factory=dict)
+    any_order: bool = False
 
     @property
     def worst_figure(self) -> float:
@@ -97,6 +102,7 @@ class Faithfulness(Criterion):
             f" A bin of {words(name)} around {shown(value)} must be the same." for name, value in self.exact_around.items()
         )
         ignored = f" Not compared: {shown(self.ignored)}." if self.ignored else ""
+        ignored += " Members of a root are put in the order of what is compared first." if self.any_order else ""
         return (
             "The share of the released rows that cannot be paired, one to one, with similar original records. Two are similar "
             f"when they have {' and, '.join(parts)}.{exactly}{ignored}"
@@ -105,8 +111,10 @@ class Faithfulness(Criterion):
     def public_sensitivity(self, facts: PublicFacts) -> float:
         return 1 / facts.n
 
-    def known_error(self, limit: float, facts: PublicFacts) -> Unmatched:
+    def known_error(self, limit: float, facts: PublicFacts) -> Unmatched | None:
         """A share of unmatched rows is a whole number of them, and each of the others has a similar released row."""
+        if self.any_order:
+            return None  # it is not similar in the columns of the slots
         tolerant = [facts.by_name[name] for name in self.within_one_bin if name in facts.by_name] if self.at_most else []
         steps = {
             column.name: tuple(
@@ -125,7 +133,7 @@ class Faithfulness(Criterion):
 
     def guards(self, pair: LostPair) -> bool:
         """Similar rows agree on `exact`, so at least as many rows are unmatched as the table of two such columns is off."""
-        return pair.columns <= set(self.exact) and pair.distance > self.threshold
+        return not self.any_order and pair.columns <= set(self.exact) and pair.distance > self.threshold
 
     def effort(self, layout: Layout, n: int) -> float:
         """The distinct rows of both tables, and the pairs of similar ones, of which a row has two for each tolerant column."""
@@ -176,6 +184,7 @@ class Faithfulness(Criterion):
             found.append(Mistake(field="exact", expected=expected, found="it in none" if len(unnamed) == 1 else "them in none"))
         elif not self.exact + self.within_one_bin:
             found.append(Mistake(field="exact", expected="a column that is compared, here or in within_one_bin", found="none"))
+        found += self._unlike(setting.schema.linked) if self.any_order else []
         for name in self.within_one_bin:
             if not setting.schema[name].ordered:
                 found.append(Mistake(field="within_one_bin", expected="columns whose bins have an order", found=repr(name)))
@@ -184,15 +193,26 @@ class Faithfulness(Criterion):
                 found.append(Mistake(field="exact_around", expected="numeric columns of within_one_bin", found=repr(name)))
         return found
 
+    def _unlike(self, linked: Linked | None) -> Iterable[Mistake]:
+        """Without members there is no order, and members change places only with what is treated alike."""
+        if linked is None:
+            yield Mistake(field="any_order", expected="no such setting where the configuration has no [members]", found="true")
+            return
+        treated = {name: how for how in ("exact", "within_one_bin", "ignored") for name in getattr(self, how)}
+        for plain, same in zip(linked.names, zip(*linked.slots, strict=True), strict=True):
+            ways = {(treated.get(name), self.exact_around.get(name)) for name in same}
+            if len(ways) > 1:
+                yield Mistake(field="any_order", expected=f"{plain!r} of all members compared alike", found=listing(same))
+
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.faithfulness.mechanism import unmatched_share
+        from synthrelease.criteria.faithfulness.mechanism import compared_rows, unmatched_share
 
         steps = self.steps(candidate.transformation) if self.at_most else ()
-        kept = self.compared(candidate.counts.layout)
-        synthetic = candidate.counts.project(kept)
+        kept, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
+        synthetic = compared_rows(candidate.counts, kept, linked)
         return Query(
             sensitivity=1 / n,
-            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n),
+            figure=partial(unmatched_share, kept=kept, synthetic=synthetic, steps=steps, rows=n, linked=linked),
         )
 
     def compared(self, layout: Layout) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.schema import CODED_CELLS
+from synthrelease.linked import Linked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -40,9 +41,26 @@ class Step:
     allowed: np.ndarray
 
 
-def unmatched_share(counts: Counts, kept: tuple[int, ...], synthetic: Counts, steps: tuple[Step, ...], rows: int) -> float:
-    """The share of the rows that no similar row of a candidate can be paired with, in the columns that are kept."""
-    return 1 - maximum_matching(counts.project(kept), synthetic, steps) / rows
+def unmatched_share(
+    counts: Counts, kept: tuple[int, ...], synthetic: Counts, steps: tuple[Step, ...], rows: int, linked: Linked | None = None
+) -> float:
+    """The share of the rows that no similar row of a candidate can be paired with, in the columns that are kept.
+
+    Parameters
+    ----------
+    synthetic : the candidate, as `compared_rows` makes it.
+    linked : where members of a root are compared in any order.
+    """
+    return 1 - maximum_matching(compared_rows(counts, kept, linked), synthetic, steps) / rows
+
+
+def compared_rows(counts: Counts, kept: tuple[int, ...], linked: Linked | None) -> Counts:
+    """The columns that are compared; with `linked` the members of each root in the order of their bins in these."""
+    if linked is not None:
+        names = counts.layout.columns
+        bins = linked.in_order(names, counts.bins, {names[column] for column in kept})
+        counts = Counts.of(counts.layout, bins, counts.counts)
+    return counts.project(kept)
 
 
 def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:

@@ -54,6 +54,7 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     counts_rows: ClassVar[bool] = True
     bounds_every_cell: ClassVar[bool] = True
+    asked_for: ClassVar[str] = "Every cell of a table of columns: the largest error of a share of the rows"
     kind: Literal["absolute_marginal_error"]
 
     @property

@@ -10,7 +10,7 @@ from synthrelease.domain.margins import Calibration
 from synthrelease.domain.raking import Weights
 from synthrelease.parts.calibration.published import CalibrationPart, JoinedPart, WeightsPart
 from synthrelease.parts.calibration.weighting import weights_or_reason
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.published.document import ReleaseDocument
 
 
 class CalibrationWriting(Writing[Calibration, CalibrationPart]):
@@ -36,7 +36,7 @@ class CalibrationWriting(Writing[Calibration, CalibrationPart]):
         )
         return CalibrationPart.of(value.on(rows.transformation), rows.columns, equal)
 
-    def section(self, part: CalibrationPart, bundle: BundleTable) -> CardSection:
+    def section(self, part: CalibrationPart, document: ReleaseDocument) -> CardSection:
         """Where the totals come from, what came of the weights, and what they are not."""
         return CardSection(place="rows", anchor="weights", heading="Weights", sentences=tuple(_sentences(part)))
 

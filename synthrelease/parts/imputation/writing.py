@@ -85,10 +85,9 @@ class ImputationWriting(Writing[ImputationTable, ImputationPart]):
         """Its fields are those of the table, after three of its own."""
         return {**table, "schema": {**table["schema"], "fields": [*_FIELDS, *table["schema"]["fields"]]}}
 
-    def section(self, part: ImputationPart, bundle: BundleTable) -> CardSection:
+    def section(self, part: ImputationPart, document: ReleaseDocument) -> CardSection:
         """How to use the copies, and what they assume."""
-        table = f"{bundle.stem}.csv"
-        texts = tuple(_sentences(part, part.file(bundle), table))
+        texts = tuple(_sentences(part, part.file(document.bundle), f"{document.bundle.stem}.csv"))
         return CardSection(place="rows", anchor="copies", heading="Complete copies", sentences=texts)
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
+
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
 from synthrelease.linked import FIRST, OTHER, Linked
 from synthrelease.parts.members.table import MembersTable
-from synthrelease.parts.members.wide import CONNECTIVES, words_of
+from synthrelease.parts.members.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings
@@ -85,8 +87,26 @@ class MembersBuilding(Building[MembersTable, Linked]):
             problems.add(
                 path, f"a column of a member ({listing(table.columns)}): what is of roots alone stands in [[rules]]", "none"
             )
+        if counts(rule):
+            self._check_counts(path, rule, table, problems)
         if prefixed and table.most == 1:
             problems.add(path, "two members of a root at least, where a rule names the first or another one", "most = 1")
+
+    def _check_counts(self, path: str, rule: RuleTable, table: MembersTable, problems: Problems) -> None:
+        pieces, counted = around_counts(rule.never)
+        outside, inside = set[str]().union(*map(words_in, pieces)), set[str]().union(*map(words_in, counted))
+        if COUNT in inside or any(word.startswith(OTHER) for word in inside):
+            problems.add(
+                path, "in count(...) what is true of one member, or of it and the first one", "another member, or a count"
+            )
+        if named := sorted({word.partition(".")[0] for word in outside} & set(table.columns)):
+            problems.add(path, "columns of members inside of count(...), or as first.NAME", listing(named))
+        if any(re.search(r"\bnot\b(?!\s+missing)", piece) for piece in pieces):
+            problems.add(path, "no `not` around count(...): another comparison says the same", "'not'")
+        fewer = any(re.match(r"\s*(<|==|!=)", piece) for piece in pieces[1:])
+        if fewer and table.least == table.most and table.more == "first":
+            expected = "count(...) > or >= where every root may have more members than are released"
+            problems.add(path, expected, "another comparison, which is known of no root")
 
     def _check_column(self, path: str, name: str, column: ColumnTable, release: ReleaseFile, problems: Problems) -> None:
         if not name.isidentifier():

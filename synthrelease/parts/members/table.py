@@ -40,7 +40,8 @@ class MembersTable(SpecTable):
         Example: `columns.age = { kind = "integer", bounds = [0, 99] }`.
     rules : what must never occur in a member, as [[rules]]: a root with such a member is left out. A rule may name columns of
         the root as well, and as first.NAME those of the first member (it is then about all others) or as other.NAME those of
-        another one (about every two members).
+        another one (about every two members), compare whole numbers (`age > first.age - 12`), and count members
+        (`count(relation == 'spouse') > 1`, `count(age < 18) > children`).
         Example: `rules = [{ never = "relation == 'spouse' and other.relation == 'spouse'" }]`.
     """
 

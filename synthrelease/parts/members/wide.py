@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Literal, Protocol
 
-from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, of_member, slot_name
+from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
-CONNECTIVES = ("and", "or", "not", "in", "is", "missing")
+COUNT = "count("
+CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)
+_PARENTHESIS = re.compile(r"'[^']*'|\"[^\"]*\"|[()]")
+_AGAINST = re.compile(r"\s*(<=|>=|==|!=|<|>)\s*((?:first\.)?[^\W\d]\w*(?:\s*[+-]\s*\d+)?|-?\d+(?:\.\d+)?)")
+"""What a count is compared with."""
 _WHY = "A member that is there has values, and no other."
 
 
@@ -47,10 +52,10 @@ def wide_record(
             wide[name] = _of_slot(column, plain, place, missing)
             all_rules += _of_absent(table.size, table.least, name, place, (column.missing or missing) == "bin")
         for rule in table.rules:
-            if not of_two(rule) and (place > 1 or not of_others(rule)):
+            if not of_two(rule) and not counts(rule) and (place > 1 or not of_others(rule)):
                 all_rules.append(_of_member(rule, table, place))
-    for rule in filter(of_two, table.rules):
-        all_rules += _of_every_two(rule, table)
+    for rule in table.rules:
+        all_rules += [_counted(rule, table)] if counts(rule) else _of_every_two(rule, table) if of_two(rule) else []
     return wide, all_rules
 
 
@@ -94,7 +99,62 @@ def _of_absent(size: str, least: int, name: str, place: int, may_be_missing: boo
 
 def words_of(rule: RuleTable) -> set[str]:
     """The words of a rule, texts in quotes left out; with `first.` or `other.` before what is another member's."""
-    return {match[0] for match in NAME_OR_TEXT.finditer(rule.never) if match[0][0] not in "'\""}
+    return words_in(rule.never)
+
+
+def words_in(text: str) -> set[str]:
+    """The same of a part of a rule."""
+    found = (match for match in NAME_OR_TEXT.finditer(text) if match[0][0] not in "'\"")
+    return {COUNT if is_count(match) else match[0] for match in found}
+
+
+def counts(rule: RuleTable) -> bool:
+    """Whether a rule counts members, so that it is about a root with all of them."""
+    return COUNT in words_of(rule)
+
+
+def around_counts(text: str) -> tuple[list[str], list[str]]:
+    """A rule cut where it counts: the pieces before, between and after, and what is counted; without its parentheses."""
+    pieces, counted, at = list[str](), list[str](), 0
+    for match in NAME_OR_TEXT.finditer(text):
+        if match.start() < at or not is_count(match):
+            continue
+        depth = 0
+        for each in _PARENTHESIS.finditer(text, match.end()):
+            depth += {"(": 1, ")": -1}.get(each[0], 0)
+            if not depth:
+                break
+        end = each.start() if not depth else len(text)  # where no parenthesis closes it, whoever reads the rule says so
+        pieces.append(text[at : match.start()])
+        counted.append(text[match.end() : end].lstrip()[1:])
+        at = min(end + 1, len(text))
+    return [*pieces, text[at:]], counted
+
+
+def _counted(rule: RuleTable, table: MembersSettings) -> RuleTable:
+    """A rule that counts members, of all slots. Members beyond the cap are not there to be counted, so a root with as many as
+    can be has at least the number that is found: what a rule says of fewer it does not say of that root."""
+    (before, *after), counted = around_counts(rule.never)
+    written = in_slot(before, table.columns, 1)
+    for condition, rest in zip(counted, after, strict=True):
+        first = 2 if any(word.startswith(FIRST) for word in words_in(condition)) else 1
+        of_each = [
+            f"{table.size} >= {place} and ({in_slot(condition, table.columns, place)})"
+            if place > table.least
+            else in_slot(condition, table.columns, place)
+            for place in range(first, table.most + 1)
+        ]
+        number, against = f"count({', '.join(of_each)})", _AGAINST.match(rest)
+        if against is None or table.more == "drop":
+            written += number + in_slot(rest, table.columns, 1)
+            continue
+        operator, value = against[1], in_slot(against[2], table.columns, 1)
+        fewer = {"!=": "<"}.get(operator, operator)
+        said = f"{number} {operator} {value}" if operator in (">", ">=") else ""
+        said = said or f"({table.size} < {table.most} and {number} {fewer} {value})"
+        said = f"({number} > {value} or {said})" if operator == "!=" else said
+        written += said + in_slot(rest[against.end() :], table.columns, 1)
+    return rule.model_copy(update={"never": written})
 
 
 def of_others(rule: RuleTable) -> bool:

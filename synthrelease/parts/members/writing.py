@@ -18,9 +18,11 @@ class MembersWriting(Writing[Linked, MembersPart]):
         """Who is protected."""
         return CardStatement(heading="With all its members", text=" ".join(protected(part)))
 
-    def section(self, part: MembersPart, bundle: BundleTable) -> CardSection:
+    def section(self, part: MembersPart, document: ReleaseDocument) -> CardSection:
         """How the two files belong together."""
-        return CardSection(place="rows", anchor="members", heading="Members", sentences=tuple(_sentences(part, bundle)))
+        return CardSection(
+            place="rows", anchor="members", heading="Members", sentences=tuple(_sentences(part, document.bundle))
+        )
 
 
 def protected(part: MembersPart) -> list[str]:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import Horizon, YearOfSeries
+from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.published.document import read_leniently
@@ -33,23 +33,26 @@ class Series:
 class SeriesBuilding(Building[SeriesTable, Series]):
     def build(self, table: SeriesTable, around: Surroundings, problems: Problems) -> Series:
         """With the contents of the files that it names."""
+        places = {f"series.earlier[{place}]": named for place, named in enumerate(table.earlier)}
 
-        def content(named: str, place: str) -> bytes:
+        def content(named: str, place: str) -> bytes | None:
             try:
                 readable, what = "the file release.json of a release", "a file"
                 return regular_file(beside(around.file, named), ".json", MAX_BYTES, readable=readable, named=what)
             except Unexpected as error:
                 problems.add(place, error.expected, error.found or "another")
-                return b""
+                return None
 
-        earlier = tuple(content(named, f"series.earlier[{place}]") for place, named in enumerate(table.earlier))
+        found = {place: content(named, place) for place, named in places.items()}
+        there = {place: each for place, each in found.items() if each is not None}
+        earlier = tuple(there.values())
         if len(set(earlier)) != len(earlier):
             problems.add("series.earlier", "each release once", "one that is named twice")
         corrected = None if table.corrects is None else content(table.corrects, "series.corrects")
         year = None if table.years is None else _planned(table, around, problems)
+        named = [_named(place, each, table.name, year, problems) for place, each in there.items()]
         if year is not None:
-            for place, content_of in enumerate(earlier):
-                _check_earlier(f"series.earlier[{place}]", content_of, table.name, year, problems)
+            year = replace(year, named=tuple(one for one in named if one is not None))
         return Series(name=table.name, earlier=earlier, corrected=corrected, reason=table.reason, year=year)
 
     def year(self, value: Series) -> YearOfSeries | None:
@@ -98,19 +101,27 @@ def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> Ye
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)
 
 
-def _check_earlier(where: str, content: bytes, name: str, year: YearOfSeries, problems: Problems) -> None:
-    """An earlier release is of the same plan, and of another year, unless it is an erratum."""
+def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
+    """Of an earlier release its year and what it cost; a problem where it is not of the same plan, or of this year."""
     try:
-        said: Any = read_leniently(content).parts.get("series") if content else None
+        document = read_leniently(content)
     except Unexpected as error:
-        problems.add(where, "the file release.json of a release", str(error))
-        return
-    if not content:
-        return
-    if said is None or said.years is None or said.name != name or said.years.horizon != year.horizon:
+        if year is not None:  # otherwise said when the release is written beforehand
+            problems.add(where, "the file release.json of a release", str(error))
+        return None
+    said: Any = document.parts.get("series")
+    plan = None if said is None else said.years
+    if year is None:
+        if plan is not None:
+            problems.add("series.years", f"the plan over years that {where} has", "none")
+        return None
+    if plan is None or said.name != name or plan.horizon != year.horizon:
         problems.add(where, f"a release of the series {name!r} with the same plan over years", "another")
-    elif said.years.year == year.year:
+        return None
+    if plan.year == year.year:
         problems.add(where, f"a release of another year than {year.year}", "one of this year")
+    own = document.guarantee
+    return PaidYear(year=plan.year, again=plan.again, paid=Loss(Fraction(own.epsilon_exact), Fraction(own.delta_exact)))
 
 
 def promise_text(year: YearOfSeries) -> str:

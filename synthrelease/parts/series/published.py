@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from fractions import Fraction
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import SerializerFunctionWrapHandler, model_serializer
 
+from synthrelease.published.estimates import IntendedEstimatePart
 from synthrelease.published.parts import ExactText, Part
-
-if TYPE_CHECKING:
-    from synthrelease.accounting.years import Horizon
-
-MOST_YEARS = 100
-"""`accounting.years.MOST_YEARS`, which a reader need not load."""
+from synthrelease.published.years import PlanOfYearsPart
 
 
 class EarlierPart(Part):
@@ -26,8 +21,10 @@ class EarlierPart(Part):
     person_epsilon_exact, person_delta_exact : what it cost for a person; null where it promised a person nothing.
     corrects : the digest of the release that it replaced, if it is an erratum, which spent nothing.
     changed : what is otherwise in this release, in bins and rules, one sentence each.
-    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced a release that released
-        nothing (absent where it did not).
+    year, again : of a plan over years, absent without one: which year it is of, and whether it replaced one that
+        released nothing (absent where it did not).
+    estimated : of a plan over years, what it states of questions about columns whose bins are the same in this release; absent
+        where there is nothing.
     """
 
     title: str
@@ -42,10 +39,12 @@ class EarlierPart(Part):
     changed: list[str]
     year: int | None = None
     again: Literal[True] | None = None
+    estimated: list[IntendedEstimatePart] = []
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name not in ("year", "again") or value is not None}
+        absent = [name for name in ("year", "again", "estimated") if getattr(self, name) in (None, [])]
+        return {name: value for name, value in dump(self).items() if name not in absent}
 
 
 class CorrectedPart(Part):
@@ -56,48 +55,21 @@ class CorrectedPart(Part):
     reason: str
 
 
-class YearsPart(Part):
-    """A plan over years, made before the first of them, and which of them this release is (theory 11.13, a promise over years).
+class YearsPart(PlanOfYearsPart):
+    """The plan over years, and what of it this release is (theory 11.13, a promise over years).
 
     Attributes
     ----------
-    first : the first year; there are as many as `epsilons_exact` has numbers.
-    year, again : of this release, and whether it replaces one of this year that released nothing.
-    records_in_year, records_in_all : how many records a person has at most in the file of a year, and in those of all years.
-    epsilons_exact, delta_exact : the most that the release of each year costs a record.
-    fallbacks, fallback_epsilon_exact : how many years may have a second release, and what it may cost a record.
+    again : whether this release replaces one of its year that released nothing.
     promised_epsilon_exact, promised_delta_exact : to a person, for all years together.
     paid_epsilon_exact, paid_delta_exact : by a person at most so far, for all years up to this one.
     """
 
-    first: int
-    year: int
     again: bool
-    records_in_year: Annotated[int, Field(ge=1)]
-    records_in_all: Annotated[int, Field(ge=1)]
-    epsilons_exact: Annotated[list[ExactText], Field(min_length=1, max_length=MOST_YEARS)]
-    delta_exact: ExactText
-    fallbacks: Annotated[int, Field(ge=0)]
-    fallback_epsilon_exact: ExactText
     promised_epsilon_exact: ExactText
     promised_delta_exact: ExactText
     paid_epsilon_exact: ExactText
     paid_delta_exact: ExactText
-
-    @property
-    def horizon(self) -> Horizon:
-        """The plan."""
-        from synthrelease.accounting.years import Horizon
-
-        return Horizon(
-            first=self.first,
-            epsilons=tuple(map(Fraction, self.epsilons_exact)),
-            delta=Fraction(self.delta_exact),
-            in_year=self.records_in_year,
-            in_all=self.records_in_all,
-            fallbacks=self.fallbacks,
-            fallback_epsilon=Fraction(self.fallback_epsilon_exact),
-        )
 
 
 class SeriesPart(Part):
@@ -130,8 +102,8 @@ class SeriesPart(Part):
 
     @property
     def several_releases(self) -> bool:
-        """Earlier ones are named."""
-        return bool(self.earlier)
+        """Earlier ones are named, or others are planned."""
+        return bool(self.earlier) or self.years is not None
 
 
 PUBLISHED = SeriesPart

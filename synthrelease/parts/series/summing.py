@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
@@ -13,6 +14,10 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.estimates import IntendedEstimatePart
+from synthrelease.published.years import PlanOfYearsPart
+
+_WORD = re.compile(r"\w+")
 
 
 def read(content: bytes) -> ReleaseDocument:
@@ -50,23 +55,35 @@ def earlier_part(content: bytes, document: ReleaseDocument) -> EarlierPart:
         changed=list(changes(old, document)),
         year=None if said is None or said.years is None else said.years.year,
         again=True if said is not None and said.years is not None and said.years.again else None,
+        estimated=[] if said is None or said.years is None else list(_estimated(old, document)),
     )
+
+
+def _estimated(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[IntendedEstimatePart]:
+    """What an earlier release states of questions about columns whose bins are the same ones in the new release.
+
+    Nothing where it could have been published in several ways: its intervals have a part of the risk each, and no interval of a
+    change follows from them.
+    """
+    if old.estimates is None or not old.measured_once:
+        return
+    before, after = ({one.name: (one.unit, one.bins) for one in each.columns} for each in (old, new))
+    for one in old.estimates.intended:
+        if one is None:
+            continue
+        every = before.keys() | after.keys()
+        named = every & set(_WORD.findall(one.question)) or every  # columns of members have other names
+        if all(name in before and before[name] == after.get(name) for name in named):
+            yield one
 
 
 def years_part(asked: YearOfSeries, earlier: Sequence[EarlierPart], document: ReleaseDocument) -> YearsPart:
     """The plan over years, with what a person paid so far at most."""
-    plan, promise = asked.horizon, asked.horizon.promise
+    promise = asked.horizon.promise
     paid = paid_so_far(asked, earlier, document)
     return YearsPart(
-        first=plan.first,
-        year=asked.year,
+        **PlanOfYearsPart.of_plan(asked).model_dump(),
         again=asked.again,
-        records_in_year=plan.in_year,
-        records_in_all=plan.in_all,
-        epsilons_exact=[str(epsilon) for epsilon in plan.epsilons],
-        delta_exact=str(plan.delta),
-        fallbacks=plan.fallbacks,
-        fallback_epsilon_exact=str(plan.fallback_epsilon),
         promised_epsilon_exact=str(promise.epsilon if promise else 0),
         promised_delta_exact=str(promise.delta if promise else 1),
         paid_epsilon_exact=str(paid.epsilon),

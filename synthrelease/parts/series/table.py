@@ -71,8 +71,8 @@ class SeriesTable(SpecTable):
 
     @property
     def several_releases(self) -> bool:
-        """Earlier ones are named."""
-        return bool(self.earlier)
+        """Earlier ones are named, or others are planned."""
+        return bool(self.earlier) or self.years is not None
 
     @model_validator(mode="after")
     def _an_erratum_has_a_reason(self) -> SeriesTable:

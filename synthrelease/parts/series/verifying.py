@@ -38,6 +38,8 @@ class SeriesVerifying(Verifying[object, SeriesPart]):
         sums = total(part.earlier, part.corrects, document.guarantee.person)
         if sums != (part.total_epsilon_exact, part.total_delta_exact):
             yield f"release.json: series: expected {sums[0]} and {sums[1]} as the sum, found others"
+        if part.years is None and any(one.year is not None for one in part.earlier):
+            yield "release.json: series: expected the plan over years that an earlier release has, found none"
         if part.years is not None:
             yield from (f"release.json: series: years: {problem}" for problem in _not_planned(document, part, part.years))
         if unlisted := sorted(set(_released_priors(document)) - {one.digest for one in part.earlier}):

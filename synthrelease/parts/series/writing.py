@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import math
+
 from synthrelease.accounting.years import YearOfSeries
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
+from synthrelease.estimates.stated import StatedChange, stated_change
 from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.published.estimates import IntendedEstimatePart
 
 _COLUMNS = (
     CardColumn("earlier release"),
@@ -51,13 +54,13 @@ class SeriesWriting(Writing[Series, SeriesPart]):
             raise OtherRelease("[card] version: expected another one than that of the release which the erratum corrects.")
         return part
 
-    def section(self, part: SeriesPart, bundle: BundleTable) -> CardSection:
-        """The register's releases, with a row for each earlier one."""
+    def section(self, part: SeriesPart, document: ReleaseDocument) -> CardSection:
+        """The register's releases, what changed since the year before, and a row for each earlier one."""
         return CardSection(
             place="guarantee",
             anchor="series",
             heading="Releases of the same register",
-            sentences=tuple(_sentences(part)),
+            sentences=(*_sentences(part), *_changes(part, document)),
             label="Earlier releases",
             columns=_COLUMNS,
             rows=tuple(_row(one) for one in part.earlier),
@@ -97,6 +100,34 @@ def _of_the_plan(part: YearsPart) -> list[str]:
         f"For the years up to this one a person pays epsilon {exact_epsilon(part.paid_epsilon_exact)}{delta} at most; "
         + (f"years of the plan that follow: {left}." if left else "this is the last year of the plan."),
     ]
+
+
+def _changes(part: SeriesPart, document: ReleaseDocument) -> list[str]:
+    """What changed since the last earlier year that is named, by what both releases state."""
+    told, years = document.estimates, [one for one in part.earlier if one.year is not None]
+    if part.years is None or told is None or not years or not document.measured_once:
+        return []
+    last = max((one for one in years if (one.year or 0) < part.years.year), key=lambda one: one.year or 0, default=None)
+    before = {} if last is None else {one.question: one for one in last.estimated}
+    found = []
+    for now in told.intended:
+        change = stated_change(before[now.question], now) if now is not None and now.question in before else None
+        if last is not None and now is not None and change is not None:
+            found.append(_change(last, now, change, float(told.level)))
+    return found
+
+
+def _change(last: EarlierPart, now: IntendedEstimatePart, change: StatedChange, level: float) -> str:
+    """One change, in words."""
+    share = now.unit == "" and now.question.startswith("share ")
+    scale, unit = (100, " percentage points") if share else (1, f" {change.unit}" if change.unit else "")
+    digits = 0 if now.unit == "rows" else max(0, 1 - math.floor(math.log10(scale * (change.high - change.low) or 1)))
+    moved, low, high = (f"{scale * value:+,.{digits}f}" for value in (change.estimate, change.low, change.high))
+    return (
+        f"{now.question}: {moved}{unit} since {last.year} ({100 * level:g}% interval {low} to {high}"
+        f"{', of bin numbers' if change.of_bins else ''})"
+        + (", which is within noise: it may be no change at all." if change.within_noise else ".")
+    )
 
 
 def _row(one: EarlierPart) -> tuple[str, str, str, str, str]:

@@ -2,7 +2,8 @@
 
 from functools import partial
 
-from synthrelease.audit.sweep import FLAT, SMALL, TALL, WIDE, Neighbours, sweep
+from synthrelease.audit.exact_members import unmatched_roots
+from synthrelease.audit.sweep import FLAT, SMALL, TALL, WIDE, Households, Neighbours, sweep
 
 EXAMPLES = (
     [{"exact": ["a"], "within_one_bin": ["b", "c"], "exact_around": {"c": 1}}],
@@ -29,5 +30,19 @@ SWEEPS = (
         {"ignored": ["a"], "within_one_bin": ["b"]},
         missing=("b",),
         furthest=Neighbours((0, 2, 2), (0, 0, 0), (0, 0, 2)),
+    ),
+    Households(members={"a": 1}, most=3).sweep(
+        "faithfulness",
+        "members in any order, all exact",
+        "",
+        {"exact": ["n", "a_1", "a_2", "a_3"], "at_most": 0, "any_order": True},
+        reference=unmatched_roots,
+    ),
+    Households(members={"a": 2}, most=2, least=1).sweep(
+        "faithfulness",
+        "members in any order, one of them near",
+        "",
+        {"exact": ["n"], "within_one_bin": ["a_1", "a_2"], "any_order": True},
+        reference=unmatched_roots,
     ),
 )

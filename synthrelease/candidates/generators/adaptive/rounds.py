@@ -20,12 +20,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.column_looks import column_shares, expected_bins, look_again
-from synthrelease.candidates.generators.adaptive.tied_slots import Lending, TiedSlots
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target
-from synthrelease.candidates.generators.junction_tree import Columns
+from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
@@ -101,16 +100,15 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
     usual = math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
-    slots = TiedSlots.of(background.linked, layout.columns)
     maps = tuple(
         groups_of(
             counts,
             rule_classes(column, len(counts), masks),
             background.ordered[column] if background.ordered else 0,
-            2 * math.sqrt(variance),
-            max(2 * math.sqrt(variance), _rows_of_a_group(usual, layout.sizes)),
+            2 * math.sqrt(variances[column]),
+            max(2 * math.sqrt(variances[column]), _rows_of_a_group(usual, layout.sizes)),
         )
-        for column, (counts, variance) in enumerate(zip(*slots.together(columns, variances), strict=True))
+        for column, counts in enumerate(columns)
     )
     grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
     rules = grouped_rules(masks, maps, grouped)
@@ -120,18 +118,7 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
         for column, (counts, variance, into) in enumerate(zip(columns, variances, maps, strict=True))
     ]
     prior = None if background.prior is None else background.prior.merge(grouped, maps)
-    lending = Lending(slots, maps, plan.cells)
-    rounds = _Rounds(
-        private=private,
-        plan=plan,
-        n=n,
-        rules=rules,
-        prior=prior,
-        targets=targets,
-        sizes=grouped.sizes,
-        last=last,
-        lending=lending,
-    )
+    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=grouped.sizes, last=last)
     fit = rounds.run()
     if private.left:
         groups = [n * fit.margin(column) for column in range(len(columns))]
@@ -174,10 +161,9 @@ class _Rounds:
         targets: list[Target],
         sizes: Sequence[int],
         last: Fraction,
-        lending: Lending,
     ):
         self._private, self._plan, self._n, self._rules, self._prior = private, plan, n, rules, prior
-        self._targets, self._sizes, self._last, self._lending = targets, sizes, last, lending
+        self._targets, self._sizes, self._last = targets, sizes, last
         self._structure: list[Columns] = [mask.columns for mask in rules.masks]
         self._structure += [columns for columns, weight in plan.tables.items() if not weight]
         self._structure += [target.columns for target in targets]
@@ -213,14 +199,12 @@ class _Rounds:
         return self._fit(_LAST_SWEEPS)
 
     def _fit(self, sweeps: int) -> ProportionalFit:
-        tree = self._lending.tree(self._sizes, self._structure, [target.columns for target in self._targets])
+        tree = JunctionTree.of(self._sizes, self._structure)
         started = self._fitted and [*self._fitted, *(np.zeros(t.values.shape) for t in self._targets[len(self._fitted) :])]
         base = base_potentials(tree, self._rules, self._prior)
-        self._lending.add_to(base, tree)
         fit = ProportionalFit(tree, base, self._targets, self._n, self._plan.weight, started)
         fit.solve(tolerances_of(self._targets, _PRECISION, _FINEST), sweeps)
         self._fitted = fit.parameters
-        self._lending.learn(fit)
         return fit
 
     def _competing(self, fit: ProportionalFit, part: Fraction) -> list[_Competing]:

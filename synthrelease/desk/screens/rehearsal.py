@@ -6,7 +6,7 @@ from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.desk.pictures import heat_map
-from synthrelease.desk.rehearsals import Rehearsals, Running
+from synthrelease.desk.rehearsals import Rehearsals, Rehearsed, Running
 from synthrelease.errors import SynthreleaseError, percent
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import cheaper_plan
@@ -33,17 +33,24 @@ def gathered(spec: ReleaseSpec, rehearsals: Rehearsals) -> dict[str, Any]:
     }
     if found is None:
         return shown
-    document, shortlist = found.document, found.folder / "shortlist.toml"
-    shown |= {"document": document, "words": document["words"], "look": document["look"]}
+    document = found.document
+    shown |= {"document": document, "words": document["words"], "look": document["look"], "cheaper": cheaper(spec, found)}
     shown["shortlisted"] = [each for each in document.get("configurations", []) if each.get("shortlisted")]
-    try:
-        if shortlist.is_file() and (plan := cheaper_plan(spec, shortlist)) is not None and plan.nothing_high is not None:
-            shown["cheaper"] = {"epsilon": decimal_text(plan.epsilon), "nothing": percent(plan.nothing), "lines": plan.lines}
-    except SynthreleaseError:
-        shown["cheaper"] = None
     if document["look"] is not None:
         shown |= _of_look(document["look"])
     return shown
+
+
+def cheaper(spec: ReleaseSpec, found: Rehearsed | None) -> dict[str, Any] | None:
+    """The plan that a rehearsal of these files confirmed, where it costs less; None where there is none."""
+    shortlist = None if found is None else found.folder / "shortlist.toml"
+    try:
+        plan = cheaper_plan(spec, shortlist) if shortlist is not None and shortlist.is_file() else None
+    except SynthreleaseError:
+        plan = None
+    if plan is None or plan.nothing_high is None:
+        return None
+    return {"epsilon": decimal_text(plan.epsilon), "nothing": percent(plan.nothing), "lines": plan.lines}
 
 
 def progress_words(running: Running) -> str:

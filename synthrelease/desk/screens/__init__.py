@@ -1,0 +1,1 @@
+"""What each screen shows, gathered from other rooms: one file a screen."""

@@ -1,0 +1,118 @@
+"""The plan as bars beside what the ledger has left, noise in rows, and how likely it buys nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.stopping_laws import nothing_where
+from synthrelease.desk.rehearsals import Rehearsed
+from synthrelease.desk.screens.rehearsal import cheaper
+from synthrelease.desk.strips import Strips
+from synthrelease.domain.schema import Column
+from synthrelease.ledger.entries import Statement
+from synthrelease.rehearsal.expected_noise import accuracies, cheapest_for, measured_tables, off_by_column
+from synthrelease.specification.release_spec import ReleaseSpec
+
+PASSING = (2, 3, 5, 10)
+"""Of how many rounds one is accepted, where the chance of ending with nothing is told."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Account:
+    """What a ledger says, or why it says nothing; neither where none was given."""
+
+    statement: Statement | None = None
+    why: str = ""
+
+
+def gathered(
+    spec: ReleaseSpec, strips: Strips, account: Account, rehearsed: Rehearsed | None, asked: Mapping[str, str]
+) -> dict[str, Any]:
+    """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
+    total, law = spec.plan.total, spec.selection_rule.law
+    leaves = list(_leaves(total, 0))
+    most = max((float(each.epsilon) for each, _ in leaves), default=0.0) or 1.0
+    off = off_by_column(measured_tables(spec))
+    return {
+        "epsilon": decimal_text(total.epsilon),
+        "delta": f"{float(total.delta):g}",
+        "limit": None if spec.limit is None else decimal_text(spec.limit),
+        "generation": decimal_text(spec.generation_budget),
+        "refused": spec.limit is not None and total.epsilon > spec.limit,
+        "bars": [
+            {
+                "name": each.name,
+                "epsilon": decimal_text(each.epsilon) if each.renyi is None else "a curve",
+                "because": each.because,
+                "depth": depth,
+                "width": f"{200 * float(each.epsilon) / most:.1f}",
+            }
+            for each, depth in leaves
+        ],
+        "nothing": None if law is None else nothing_where(law, PASSING),
+        "noise": [_noise(spec, column, off[column.name], strips) for column in spec.schema.columns if column.name in off],
+        "person": spec.unit.name,
+        "account": _accounted(account, total),
+        "accuracy": _accuracy(spec, asked),
+        "cheaper": cheaper(spec, rehearsed),
+    }
+
+
+def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
+    """What noise does to the bins of a column, beside how many public rows are in them."""
+    held, _ = strips.of(column, spec.input)
+    found: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
+    if held is None:
+        return found
+    return found | {"bins": len(held.rows), "beyond": held.smaller_than(off), "smallest": f"{min(held.rows):,}"}
+
+
+def _accounted(account: Account, total: Charge) -> dict[str, Any] | None:
+    """The ledger as a bar: spent, this release, left."""
+    if account.statement is None:
+        return {"why": account.why} if account.why else None
+    found = account.statement
+    limit, spent = found.epsilon_limit, found.epsilon
+    shown = {"why": "", "dataset": found.dataset, "limit": decimal_text(limit), "spent": decimal_text(spent)}
+    if found.horizon is not None or found.split is not None:
+        return shown | {"left": None}  # what a release then costs depends on its year or piece
+    after = found.with_charge(started="", what="", epsilon=total.epsilon, delta=total.delta)
+    left, scale = limit - after.epsilon, 500 / float(max(limit, after.epsilon) or 1)
+    return shown | {
+        "left": decimal_text(max(left, 0 * left)),
+        "enough": left >= 0,
+        "delta_enough": after.delta <= found.delta_limit,
+        "widths": [f"{float(part) * scale:.1f}" for part in (spent, total.epsilon)],
+        "end": f"{float(limit) * scale:.1f}",
+    }
+
+
+def _accuracy(spec: ReleaseSpec, asked: Mapping[str, str]) -> dict[str, Any] | None:
+    """Which budget makes a count so accurate, of a question or of a bin; None where nothing is measured in every fit."""
+    off = accuracies(spec)
+    if not off:
+        return None
+    name, rows = asked.get("count", ""), asked.get("rows", "")
+    counts = [
+        (each, f"one bin of {each}" if each in spec.schema.by_name else each, f"{math.ceil(off[each]):,}") for each in off
+    ]
+    found: dict[str, Any] = {"counts": counts, "count": name, "rows": rows, "needed": None, "wrong": ""}
+    if not rows:
+        return found
+    if name not in off or not (rows.isascii() and rows.isdigit() and 0 < int(rows) < 10**9):
+        return found | {"wrong": f"Expected a count of the list and a whole number of rows, such as 50, found {rows[:40]!r}."}
+    needed = cheapest_for(spec, name, float(rows))
+    if needed is None:
+        return found | {"wrong": "No budget makes it so accurate."}
+    cost = needed.plan.total.epsilon
+    beyond = spec.limit is not None and cost > spec.limit
+    epsilon = decimal_text(cost)
+    return found | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
+
+
+def _leaves(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
+    return [pair for part in charge.parts for pair in ((part, depth), *_leaves(part, depth + 1))]

@@ -1,0 +1,27 @@
+"""Whom the guarantee protects, and how many rows a person has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from synthrelease.drafting.other_kind import Guesses
+from synthrelease.drafting.public_file import PublicFile
+from synthrelease.specification.persons import QUESTION, guarantee_in_words
+from synthrelease.specification.release_spec import ReleaseSpec
+
+
+def gathered(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:
+    """Whom the guarantee protects, in the words of the plan."""
+    unit = spec.unit
+    repeated = [each for each in guesses.left_out if each.rows_of_one > 1]
+    key = public.columns.get(unit.key) if public is not None and unit.key else None
+    return {
+        "unit": unit,
+        "records": str(unit.records) if unit.answered else "",
+        "question": "" if unit.answered else QUESTION,
+        "words": guarantee_in_words(unit, spec.plan.total),
+        "keys": [] if unit.key else [(each.source, each.rows_of_one) for each in repeated],
+        "sources": [] if public is None or unit.key else list(public.columns),
+        "most": max(key.values(), default=0) if key else None,
+        "public_rows": spec.rows.way in ("exact", "whole"),
+    }

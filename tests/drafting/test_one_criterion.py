@@ -1,0 +1,66 @@
+"""A criterion that is asked for in words loads, and is about what was asked for."""
+
+from __future__ import annotations
+
+import tomllib
+from pathlib import Path
+
+import pytest
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.drafting.edited import changed
+from synthrelease.drafting.one_criterion import criterion_edits, kinds_asked_for
+from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config
+
+PAIRS = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'
+FINE = {PAIRS: f'alternatives.halves = ["1-4", "5-8"]\n{PAIRS}'}
+ASKED = {
+    "absolute_marginal_error": (("face", "year"), "", {"tables": ("face:year",)}),
+    "mean_marginal_error": (("face", "year"), "", {"tables": ("face:year",)}),
+    "conditional_mean": (("year", "face"), "", {"column": "year", "by": ("face",), "range": (1, 8)}),
+    "conditional_median": (("year",), "", {"column": "year", "by": ()}),
+    "kolmogorov_distance": (("year", "face"), "", {"column": "year", "by": ("face",)}),
+    "difference_in_proportions": (("face", "year"), "head", {"column": "face", "bins": ("head",), "by": ("year",)}),
+}
+
+
+def test_what_can_be_asked_for_is_tried_here() -> None:
+    assert kinds_asked_for().keys() == ASKED.keys()
+
+
+@pytest.mark.parametrize("what", list(ASKED))
+def test_what_is_asked_for_is_written(tmp_path: Path, what: str) -> None:
+    columns, value, settings = ASKED[what]
+    config = write_config(tmp_path, FINE)
+    acceptance = config.with_name("acceptance.toml")
+    for _ in range(2):  # the second one has a name of its own
+        tables = tomllib.loads(acceptance.read_text(encoding="utf-8"))
+        told = {"threshold": "0.25", "epsilon": "0.125", "value": value, "reason": "x"}
+        edits = criterion_edits(load_spec(config), tables, what, (*columns, ""), **told)
+        acceptance.write_bytes(changed(acceptance, acceptance.read_bytes(), edits))
+    spec = load_spec(config)
+    first, second = spec.criteria[-2:]
+    assert isinstance(first, CRITERIA[what])
+    assert {key: getattr(first, key) for key in settings} == settings
+    assert (first.threshold, float(first.epsilon), first.reason) == (0.25, 0.125, "x")
+    assert second.name == f"{first.name} 2"
+    assert ("year" in spec.setting.groups) == (
+        what == "difference_in_proportions"
+    )  # of two ways to bin it one is that of groups
+
+
+@pytest.mark.parametrize(
+    ("what", "columns"),
+    [
+        ("else", ("face",)),
+        ("mean_marginal_error", ()),
+        ("mean_marginal_error", ("nobody",)),
+        ("conditional_mean", ("face",)),
+        ("faithfulness", ("face",)),
+    ],
+)
+def test_other_questions_and_columns_are_refused(tmp_path: Path, what: str, columns: tuple[str, ...]) -> None:
+    spec = load_spec(write_config(tmp_path))
+    with pytest.raises(ValueError, match="Expected"):
+        criterion_edits(spec, {"criteria": []}, what, columns, threshold="1", epsilon="1")

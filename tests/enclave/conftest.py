@@ -1,0 +1,47 @@
+"""A cluster of Dask, as somebody else starts it in the enclave."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import ROOT
+
+NO_SPILL = {"DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False", "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL": "False"}
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+    """(address, workers) of a cluster that somebody else started: one worker by default."""
+    pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+    options = getattr(request, "param", {})
+    file = tmp_path / "scheduler.json"
+    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.get("environment", NO_SPILL)
+
+    def start(module: str, *more: str) -> subprocess.Popen:
+        command = [sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file), "--no-dashboard", *more]
+        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=tmp_path)
+
+    tls = options.get("tls", lambda folder: ())(tmp_path)
+    scheduler = start("dask_scheduler", "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0", *tls)
+    workers = [
+        start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny", *tls) for _ in range(options.get("workers", 1))
+    ]
+    try:
+        pause = threading.Event()
+        for _ in range(600):
+            if file.exists() and file.read_text().strip():
+                break
+            pause.wait(0.05)
+        yield json.loads(file.read_text())["address"], workers
+    finally:
+        for process in (*workers, scheduler):
+            process.kill()
+            process.wait()
