@@ -83,7 +83,8 @@ def count(page: str) -> int:
 
 @pytest.mark.parametrize("way", MOST_WORDS)
 def test_a_way_has_few_words(way: str) -> None:
-    words = {page: count(page) for page in [*navigation()[way], "words.md"]}  # which every page takes for granted
+    read = [*navigation()[way], *(["words.md"] if way == "Reviewer" else [])]  # as docs/sign.md says
+    words = {page: count(page) for page in read}
     assert len(words) >= 3
     assert sum(words.values()) <= MOST_WORDS[way], words
 

@@ -341,6 +341,7 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
     assert len(results) == 1
     assert set(json.loads(results.pop())) == {
         "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html", "README.md",
+        "SIGN.md",
     }  # fmt: skip
 
 

@@ -120,7 +120,7 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {
         "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
-        "README.md", "SHA256SUMS", "specification.json",
+        "README.md", "SIGN.md", "SHA256SUMS", "specification.json",
     }  # fmt: skip
 
 

@@ -144,7 +144,7 @@ def test_figures_that_were_released_after_a_joint_test_are_not_said_to_be_all_me
 
 
 FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
-         "README.he.html", "README.md", "SHA256SUMS")  # fmt: skip
+         "README.he.html", "README.md", "SIGN.md", "SHA256SUMS")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -159,7 +159,7 @@ def test_a_bit_that_is_turned_around_anywhere_is_found(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html",
-                                  "README.md"])  # fmt: skip
+                                  "README.md", "SIGN.md"])  # fmt: skip
 def test_an_edit_of_a_document_is_found_although_the_checksums_were_made_anew(name: str) -> None:
     files = rich_bundle()
     content = files[name]
