@@ -8,8 +8,10 @@ its keys, and then to be counted.
 
 Privacy
 -------
-Beside counts, marks of keys come back from the workers, made with a secret of this reading that the workers get: whoever has
-neither the secret nor the keys learns from them how many keys a file has. They go no further.
+Beside counts, marks of keys come back from the workers, made with a secret of this reading. It makes marks and nothing else, no
+noise; scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read anyway. Who
+has marks alone learns how many keys a file has. Secret and marks stay in the processes of the cluster, which is in the enclave:
+neither is in counts, errors or files.
 """
 
 from __future__ import annotations
