@@ -148,7 +148,7 @@ FOUND_FAST = (
     ("degree 1, a lone record moves, more spent, epsilon 1", 250),
     ("the number of rounds is published", 8_000),
     ("a record of another number, charged to one piece", 1_500),
-    ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 150),
+    ("release: faithfulness, a record turns, run with generation noise of a fiftieth", 200),
 )
 
 
