@@ -77,7 +77,7 @@ def test_a_law_with_finitely_many_values_from_the_two_files_to_verify(tmp_path: 
     assert verify_bundle(folder).passed
     path = folder / "release.json"
     document = json.loads(path.read_text(encoding="utf-8"))
-    assert (document["format"], document["selection"]["rounds"]) == (5, {"1": "1/5", "2": "4/5"})
+    assert (document["format"], document["selection"]["rounds"]) == (1, {"1": "1/5", "2": "4/5"})
     assert document["selection"]["stop_probability"] is None
     page = " ".join((folder / "README.md").read_text(encoding="utf-8").split())
     assert "after a hidden number of rounds, drawn beforehand (1 with probability 20%, 2 with probability 80%)" in page
