@@ -580,7 +580,7 @@ def code_without_texts(path: Path) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_200
+MOST_LINES = 12_300
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -671,11 +671,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 54),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 107),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 76),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 129),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 100),
+        ("import synthrelease; synthrelease.load({folder!r})", 55),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 109),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 77),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 131),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 101),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )
