@@ -351,7 +351,7 @@ class _Drafting:
         InputError : when what is left cannot be loaded either.
         """
         problems: tuple[Problem, ...] = ()
-        while len(self.columns) > 1:
+        while len(self.columns) > (1 if self.members is None else 0):
             try:
                 return self._counted()
             except SpecError as error:
@@ -434,6 +434,8 @@ def _why(problem: Problem) -> str:
 def _no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     """What to tell the steward where the draft as a whole cannot be loaded."""
     found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
+    if not found:
+        return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
     return InputError(f"{file.name}: no draft could be made of it ({found}). Try a file without the columns that this names.")
 
 
