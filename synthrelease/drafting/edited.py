@@ -7,6 +7,7 @@ Whether the text then says what it should is checked by reading it, not trusted.
 
 from __future__ import annotations
 
+import codecs
 import copy
 import itertools
 import json
@@ -246,16 +247,25 @@ def changed(path: Path, before: bytes, edits: Sequence[Edit]) -> bytes:
     ------
     OutputError : when it is written in a way in which they cannot be made.
     """
-    mark, ends = before.startswith(b"\xef\xbb\xbf"), b"\r\n" in before
-    text = before.decode("utf-8-sig").replace("\r\n", "\n")
-    problem = ""
+    text, problem = text_of(before), ""
     try:
         text = edited(text, edits)
     except ValueError as error:
         problem = f"{path}: could not be changed ({error}). Nothing was written: make the change by hand."
     if problem:
         raise OutputError(problem)
-    return (b"\xef\xbb\xbf" if mark else b"") + (text.replace("\n", "\r\n") if ends else text).encode()
+    return written_as(before, text)
+
+
+def text_of(content: bytes) -> str:
+    """A file without byte order mark, its lines with the ends that Python has."""
+    return content.decode("utf-8-sig").replace("\r\n", "\n")
+
+
+def written_as(before: bytes, text: str) -> bytes:
+    """A text with the byte order mark and the line ends of what was there before."""
+    mark = codecs.BOM_UTF8 if before.startswith(codecs.BOM_UTF8) else b""
+    return mark + (text.replace("\n", "\r\n") if b"\r\n" in before else text).encode()
 
 
 def loaded_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from synthrelease.drafting.edited import Edit, changed, headed_tables
+from synthrelease.drafting.edited import Edit, changed, headed_tables, text_of, written_as
 from synthrelease.drafting.text import toml
 from synthrelease.errors import OutputError
 from synthrelease.toml.reading import ConfigurationFile, toml_tables
@@ -32,7 +32,7 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     """
     if file.base is None:
         return content
-    theirs = file.base.read_bytes().decode("utf-8-sig").replace("\r\n", "\n")
+    theirs = text_of(file.base.read_bytes())
     lines, blocks = theirs.split("\n"), headed_tables(theirs)
     copied = ["\n".join(lines[block.first : block.last + 1]) for name in names for block in blocks if block.path[0] == name]
     lacking = [name for name in names if not any(block.path[0] == name for block in blocks)]
@@ -45,13 +45,11 @@ def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) 
     overridden = {name: own[name] for name in names if name in own}
     gone = [Edit(path=("override",))] if overridden.keys() == own.keys() and own else []
     gone = gone or [Edit(path=("override", name)) for name in overridden]
-    text = changed(file.path, content, gone).decode("utf-8-sig").replace("\r\n", "\n")
+    text = text_of(changed(file.path, content, gone))
     told = f"# As in {file.base.name}, which this file extends; changes of that file do not reach these tables any more."
     whole = "\n".join([text.rstrip("\n"), "", told, "\n\n".join(copied), ""])
     settings = [Edit(path=steps, toml=toml(value)) for steps, value in _settings(overridden, ())]
-    ends, mark = b"\r\n" in content, content.startswith(b"\xef\xbb\xbf")
-    written = (b"\xef\xbb\xbf" if mark else b"") + (whole.replace("\n", "\r\n") if ends else whole).encode()
-    return changed(file.path, written, settings)
+    return changed(file.path, written_as(content, whole), settings)
 
 
 def _settings(tables: Mapping[str, Any], above: tuple[str, ...]) -> Iterator[tuple[tuple[str, ...], Any]]:

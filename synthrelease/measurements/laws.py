@@ -86,10 +86,9 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
-    kinds = law * (_STEPS + 1) + steps
-    counts = np.bincount(kinds[steps > 0], weights=count[steps > 0])
-    squares = np.bincount(kinds[steps > 0], weights=(size**2 * count)[steps > 0])
-    shares = np.bincount(kinds[steps > 0], weights=(each * count)[steps > 0])
+    rough = steps > 0
+    kinds, count, size, each = (law * (_STEPS + 1) + steps)[rough], count[rough], size[rough], each[rough]
+    counts, squares, shares = (np.bincount(kinds, weights=of) for of in (count, size**2 * count, each * count))
     for kind in np.argsort(-shares, kind="stable")[: np.count_nonzero(counts)]:
         left = log_law > _LEAST  # a characteristic function is at most 1: what counts as 0 stays so
         angles, log_law = angles[left], log_law[left]

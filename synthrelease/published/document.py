@@ -6,8 +6,8 @@ the first that was published:
 - Without a new number only optional fields may be added: fields with a default that says what documents without them say, and
   that are not written where they say just that. So every later version reads every document of the number, and `load` of
   every earlier version, which leaves out what it does not know, reads the later documents of the number.
-- A new number it takes to remove or rename a field, to change its type, unit or meaning, to require a new one, or to add a
-  word to those that a field may hold (a rule of the charges, a way of the rows).
+- The program needs a new number to remove or rename a field, to change its type, unit or meaning, to require a new one, or to
+  add a word to those that a field may hold (a rule of the charges, a way of the rows).
 - Documents of a later number are refused; the message names the version of synthrelease that wrote them, which is one that
   reads them.
 - Documents of the provisional number 5, which the last versions before 1.0.0 wrote, are format 1 without the sheet to sign.

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.audit.audit import RECORDS_OF_A_RELEASE
 from synthrelease.bundle.rewriting import rewritten
 from synthrelease.bundle.sign_sheet import NAME, by_hand, claim, sign_files
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
@@ -98,6 +99,11 @@ def test_every_criterion_that_costs_something_is_named_with_the_command_of_its_t
     [sheet] = sign_files(document).values()
     [named] = re.findall(r'make criterion NAME="(.*)"', sheet.decode())
     assert set(named.split(" or ")) == {one.kind for one in document.criteria if Fraction(one.epsilon_exact) > 0}
+
+
+def test_the_sheet_says_how_large_the_tables_are_that_an_audit_of_a_release_enumerates(document: ReleaseDocument) -> None:
+    [sheet] = sign_files(document).values()
+    assert f"on tables of up to {RECORDS_OF_A_RELEASE} records," in sheet.decode()
 
 
 def test_a_release_from_before_has_no_sheet_until_its_documents_are_written_anew(tmp_path: Path) -> None:

@@ -197,10 +197,13 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
         found = looking.found(0.8)
         assert found.divisible.total != 8
         assert found.chosen_as_is.success > 0.6
-        cheap = Search(Divisible.of(spec, found.divisible.total / 2), populations, run, seed=1)
-        half = cheap._scaled(found.chosen, Fraction(1, 2))
-        tries = cheap._compared([half], range(4), 8, "")[0] if cheap._possible(half) else []  # else nothing is left for the fit
-    assert not tries or float(search.success(cheap._spec(half), tries).mean()) < 0.8
+        for factor in (Fraction(tenths, 10) for tenths in range(5, 10)):
+            cheap = Search(Divisible.of(spec, found.divisible.total * factor), populations, run, seed=1)
+            less = cheap._scaled(found.chosen, factor)
+            if cheap._possible(less):
+                break
+        tries = cheap._compared([less], range(4), 8, "")[0]
+    assert float(search.success(cheap._spec(less), tries).mean()) < 0.8
 
 
 def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
