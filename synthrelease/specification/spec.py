@@ -41,12 +41,12 @@ from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed_to
 from synthrelease.specification.space import build_space
-from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
 from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+from synthrelease.toml.unlisted import unlisted_label
 from synthrelease.toml.validation import validated
 
 DOCUMENT = "release.json"

@@ -110,11 +110,11 @@ class ReleaseFile(_ReleaseWithOptions):
 
     def wide(self) -> ReleaseFile:
         """The configuration with all columns and rules of a record, also those that an option adds."""
-        if self.linked is None:
-            return self
         columns, rules = self.columns, self.rules
         for table in self.parts.values():
             columns, rules = table.widened(columns, rules, self.input.missing)
+        if columns == self.columns:
+            return self
         return self.model_copy(update={"columns": columns, "rules": rules})
 
     def part(self, kind: type[Table]) -> Table | None:
