@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -73,7 +73,8 @@ class GeographyTable(SpecTable):
             wide[name] = table
         lowest = columns[self.column]
         may_be_missing = (lowest.missing or missing) == "bin"
-        return wide, [*rules, *(_tied(level, self.column, lowest, may_be_missing) for level in self.levels)]
+        tied = (rule for level in self.levels for rule in _tied(level, self.column, lowest, may_be_missing))
+        return wide, [*rules, *tied]
 
 
 def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
@@ -88,14 +89,14 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
     )
 
 
-def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> RuleTable:
-    """That every one of the smallest areas is in one area of the level."""
+def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
+    """That every one of the smallest areas is in one area of the level: a rule for each of these."""
     unlisted = unlisted_label(table)
     groups = [*table.alternatives[level], *([] if unlisted is None else [unlisted])]
-    never = [f"({level} == {name} and {column}.{level} != {name})" for name in map(_quoted, groups)]
+    never = [f"{level} == {name} and {column}.{level} != {name}" for name in map(_quoted, groups)]
     if may_be_missing:
-        never += [f"({one} is missing and not {other} is missing)" for one, other in ((level, column), (column, level))]
-    return RuleTable(never=" or ".join(never), applies_to=("synthetic",), why=WHY)
+        never += [f"{one} is missing and not {other} is missing" for one, other in ((level, column), (column, level))]
+    return (RuleTable(never=text, applies_to=("synthetic",), why=WHY) for text in never)
 
 
 def _quoted(label: str) -> str:
