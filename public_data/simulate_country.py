@@ -110,6 +110,12 @@ def read_facts(path: Path = FACTS) -> Facts:
     return tomllib.loads(path.read_text(encoding="utf-8"))
 
 
+def write(people: pd.DataFrame, path: Path) -> Path:
+    """Write the people as CSV."""
+    people.to_csv(path, index=False, lineterminator="\n")
+    return path
+
+
 def write_codelist(facts: Facts, municipalities: int, regions: int, path: Path) -> Path:
     """Write the codelist of the municipalities."""
     with path.open("w", encoding="utf-8", newline="") as file:
@@ -133,7 +139,7 @@ def main() -> None:
     given.out.mkdir(parents=True, exist_ok=True)
     facts = read_facts(given.facts)
     people = simulate(facts, given.people, given.seed, given.municipalities, given.regions, given.year)
-    people.to_csv(given.out / "people.csv", index=False, lineterminator="\n")
+    write(people, given.out / "people.csv")
     write_codelist(facts, given.municipalities, given.regions, given.out / "municipalities.csv")
 
 

@@ -8,8 +8,8 @@ from itertools import pairwise
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.domain.schema import Transformation
-from synthrelease.measurements.area_noise import AreaNoise, area_noise
 from synthrelease.errors import listing
+from synthrelease.measurements.area_noise import AreaNoise, area_noise
 from synthrelease.parts.geography.table import Geography, GeographyTable
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.columns import ColumnTable

@@ -91,12 +91,15 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
     """That every one of the smallest areas is in one area of the level: a rule for each of these."""
-    unlisted = unlisted_label(table)
-    groups = [*table.alternatives[level], *([] if unlisted is None else [unlisted])]
-    never = [f"{level} == {name} and {column}.{level} != {name}" for name in map(_quoted, groups)]
+    codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
+    groups = {name: [codes.get(code, code) for code in members] for name, members in table.alternatives[level].items()}
+    groups |= {} if unlisted is None else {unlisted: [unlisted]}
+    listed = ((name, ", ".join(map(_quoted, inside))) for name, inside in groups.items())
+    never = [f"{level} == {_quoted(name)} and not {column} in [{inside}]" for name, inside in listed]
     if may_be_missing:
         never += [f"{one} is missing and not {other} is missing" for one, other in ((level, column), (column, level))]
-    return (RuleTable(never=text, applies_to=("synthetic",), why=WHY) for text in never)
+    rule = RuleTable(never=level, applies_to=("synthetic",), why=WHY)
+    return (rule.model_copy(update={"never": text}) for text in never)  # longer than one that somebody writes
 
 
 def _quoted(label: str) -> str:

@@ -212,8 +212,8 @@ class Nested(NestedGenerator, GaussianMarginals):
 
     words: ClassVar[str] = (
         "Areas within areas: tables of the whole and of each level of areas are measured with Gaussian noise and made to "
-        "agree; rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by level "
-        "(after the TopDown algorithm of the United States census, Abowd et al. 2022)."
+        "agree; rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by "
+        "level (after the TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
     no_draft: ClassVar[str] = "Which columns are areas, and what is measured of each level, is a decision about the register."
     family: Literal["nested"] = "nested"  # type: ignore[assignment]
