@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -117,6 +116,7 @@ class NestedGenerator(MarginalsGenerator):
         ]
         if several := [named for named in levels if len(named) > 1]:
             yield Mistake(field="tables", expected="tables that name one column of areas", found=":".join(several[0]))
+            return
         for name in self.chain:
             if [name] not in levels:
                 yield Mistake(field="tables", expected=f"a table of {name!r}", found="none")
