@@ -58,7 +58,7 @@ def test_up_and_down_the_tree_is_least_squares_of_all_areas_at_once(seed: int) -
     of_region = placed(levels[0].tables[0].values, levels[0].tables[0].variance, root)
     found = np.concatenate(
         [
-            placed(levels[1].tables[0].values[REGION_OF == region], levels[1].tables[0].variance[REGION_OF == region], total)
+            placed(levels[1].tables[0].values[region == REGION_OF], levels[1].tables[0].variance[region == REGION_OF], total)
             for region, total in enumerate(of_region)
         ]
     )
@@ -231,9 +231,7 @@ def test_rounds_share_measurements_only_when_they_are_divided_alike() -> None:
         ({"wanted": "1 > 2"}, "wanted", "1 > 2"),
     ],
 )
-def test_a_mistake_in_areas_or_tables_is_told_before_anything_is_spent(
-    changes: dict[str, str], field: str, found: str
-) -> None:
+def test_a_mistake_in_areas_or_tables_is_told_before_anything_is_spent(changes: dict[str, str], field: str, found: str) -> None:
     mistakes = list(Nested(**(TABLES | changes)).mistakes(LAYOUT, [(0, 1)]))
     assert [(mistake.field, found in mistake.found) for mistake in mistakes] == [(field, True)]
 
