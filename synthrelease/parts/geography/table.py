@@ -92,10 +92,12 @@ def _of_level(name: str, table: ColumnTable, level: str) -> ColumnTable:
 def _tied(level: str, column: str, table: ColumnTable, may_be_missing: bool) -> Iterator[RuleTable]:
     """That every one of the smallest areas is in one area of the level: a rule for each of these."""
     codes, unlisted = table.codes if isinstance(table.codes, Mapping) else {}, unlisted_label(table)
-    groups = {name: [codes.get(code, code) for code in members] for name, members in table.alternatives[level].items()}
+    listed = table.alternatives[level]
+    of_level = listed if isinstance(listed, Mapping) else {}
+    groups = {name: [codes.get(code, code) for code in members] for name, members in of_level.items()}
     groups |= {} if unlisted is None else {unlisted: [unlisted]}
-    listed = ((name, ", ".join(map(_quoted, inside))) for name, inside in groups.items())
-    never = [f"{level} == {_quoted(name)} and not {column} in [{inside}]" for name, inside in listed]
+    joined = {name: ", ".join(map(_quoted, inside)) for name, inside in groups.items()}
+    never = [f"{level} == {_quoted(name)} and not {column} in [{inside}]" for name, inside in joined.items()]
     if may_be_missing:
         never += [f"{one} is missing and not {other} is missing" for one, other in ((level, column), (column, level))]
     rule = RuleTable(never=level, applies_to=("synthetic",), why=WHY)

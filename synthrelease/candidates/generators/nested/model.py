@@ -95,7 +95,7 @@ class NestedModel:
             at, area = np.nonzero(whole.T)
             into.append(areas[area])
             found.append(whole[area, at])
-        return _dealt(groups.ranks, counts, *map(np.concatenate, (into, found)), generator)
+        return _dealt(groups.ranks, counts, np.concatenate(into), np.concatenate(found), generator)
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
