@@ -47,8 +47,8 @@ class NestedGenerator(MarginalsGenerator):
         `tables` each may name one of them; those that name none are about the whole. Within an area, what its tables do not say
         is as in the area it lies in. Example: `areas = "region > municipality"`.
     wanted : how far off a mean cell may be, as a share of its count: for tables of the whole, then for those of each level. The
-        budget is divided so that the squares of what is wanted and what comes out are in the best proportion; the numbers in
-        front of `tables` multiply the shares. Left out, these numbers alone decide.
+        budget is divided so that the sum of squares of error over wanted is least; the numbers in front of `tables` multiply
+        the shares. Left out, these numbers alone decide.
         Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
