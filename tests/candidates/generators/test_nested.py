@@ -217,6 +217,29 @@ def test_rounds_share_measurements_only_when_they_are_divided_alike() -> None:
     assert not one.same_measurements(NestedPure(**TABLES, wanted="1 > 2 > 3"))
 
 
+# --- What a replaced record moves
+
+
+@pytest.mark.parametrize("family", [Nested, NestedPure])
+def test_no_neighbour_tells_more_than_the_charge_and_some_tell_all_of_it(family: type[NestedGenerator]) -> None:
+    """Every two records of a country of two regions with two towns each, one of which is replaced by the other, in exact
+    arithmetic: the loss of all tables of all levels is a sum of |change| eps_t / 2, or of change^2 rho_t / 2."""
+    layout = Layout(columns=("region", "town", "sex"), sizes=(2, 4, 2))
+    records = [(town // 2, town, sex) for town in range(4) for sex in range(2)]
+    generator = family(areas="region > town", tables="sex + 2 region:sex + town + town:sex", wanted="1 > 2 > 3")
+    charge, told = generator.charge(exact("0.3")), list[Fraction]()
+    measured = []
+    for record in records:
+        rows = Counts.of(layout, [np.array([bin_, other]) for bin_, other in zip(record, (1, 2, 0), strict=True)])
+        measured.append(generator.measure(PrivateCounts(rows, Meter([charge]), NoNoise()), charge))
+    power = 1 if family is NestedPure else 2
+    for one in measured:
+        for other in measured:
+            pairs = zip(one.tables, other.tables, strict=True)
+            told.append(sum((a.cost * int((np.abs(a.values - b.values) ** power).sum()) / 2 for a, b in pairs), Fraction(0)))
+    assert max(told) == generator.part(charge)
+
+
 # --- Mistakes
 
 
