@@ -244,7 +244,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     n : the public number of rows, the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
-    for shared in _shared_sets([table.columns for table in tables]):
+    for shared in shared_sets([table.columns for table in tables]):
         users = [i for i, table in enumerate(tables) if set(shared) <= set(table.columns)]
         margins = [margin_of(values[i], tables[i].columns, shared) for i in users]
         cells = [margin_of(free[i].astype(float), tables[i].columns, shared) for i in users]
@@ -260,7 +260,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     return [NoisyTable(columns=table.columns, values=value) for table, value in zip(tables, values, strict=True)]
 
 
-def _shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """All intersections of two or more tables' columns, the empty set first, small sets before large ones."""
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more
