@@ -401,7 +401,7 @@ def test_the_memory_estimate_is_at_least_one_cell(name: str, number: int) -> Non
 
 @each_generator
 def test_memory_work_and_words_of_a_generator_are_stated(name: str, number: int) -> None:
-    generator, larger = make_generator(name, number), layout_of(8, 9, 10)
+    generator, larger = make_generator(name, number), Layout(columns=tuple(COLUMNS), sizes=(8, 9, 10))
     assert generator.words.endswith(".")
     for layout in (WORLD.layout, larger):
         assert 0 < generator.effort(layout) < math.inf

@@ -36,7 +36,9 @@ def write_country(folder: Path, people: int, municipalities: int, regions: int) 
         if not path.exists():
             script["simulate"](facts, min(PIECE, people - start), piece, municipalities, regions).to_parquet(path, index=False)
     text = (ROOT / "configs" / "country.toml").read_text(encoding="utf-8")
-    text = text.replace("codes/country_municipality.csv", "municipalities.csv").replace("../acceptance/country.toml", "acceptance.toml")
+    text = text.replace("codes/country_municipality.csv", "municipalities.csv").replace(
+        "../acceptance/country.toml", "acceptance.toml"
+    )
     (folder / "country.toml").write_text(text, encoding="utf-8")
     shutil.copy(ROOT / "acceptance" / "country.toml", folder / "acceptance.toml")
 
@@ -70,7 +72,13 @@ def phases(folder: Path) -> None:
     done("model")
     found = model.sample(counts.total, np.random.default_rng(0))
     done("sample", f"{len(found):,} distinct")
-    for names in (("municipality",), ("municipality", "age"), ("region",), ("region", "age", "sex"), ("age", "sex", "employment")):
+    for names in (
+        ("municipality",),
+        ("municipality", "age"),
+        ("region",),
+        ("region", "age", "sex"),
+        ("age", "sex", "employment"),
+    ):
         columns = [found.layout.columns.index(name) for name in names]
         off = found.marginal(columns) - merged.marginal(columns)
         done(":".join(names), f"off by {np.sqrt((off**2).mean()):.1f} rows in a cell, {np.abs(off).max():,} at most")
