@@ -2,8 +2,9 @@
 
     python -m tests.benchmarks.areas FOLDER --people 5500000 --municipalities 10000 --regions 100
 
-FOLDER gets the simulated people as a folder of Parquet files, half a million in each, the codelist and the two files of a release
-(those of configs/country.toml). Each phase runs in a process of its own, so that its memory is its own, too. Prints a table.
+FOLDER gets the simulated people as a folder of Parquet files, half a million in each, the codelist and the two files of a
+release (those of configs/country.toml). Prints a JSON line for each phase: processor seconds, the peak of memory of its process
+in megabytes so far, and what was found. Phases up to a drawn table share a process; commands have one each.
 """
 
 from __future__ import annotations

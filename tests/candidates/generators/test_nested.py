@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import exact
 from synthrelease.candidates.generators.base import Background
-from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure
+from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure, model
 from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, homes, levels_of, placed
 from synthrelease.domain.counts import Counts
@@ -175,6 +175,21 @@ def test_a_table_of_towns_helps_its_region_and_the_whole() -> None:
     found, file = sampled(Nested(areas="region > town", tables="sex + region:sex + town:age"), "2"), people()
     assert np.abs(found.marginal((0, 2)) - file.marginal((0, 2))).max() < 40
     assert np.abs(found.marginal((2,)) - file.marginal((2,))).max() < 40
+
+
+@pytest.mark.parametrize("at_once", [1, 50, 10**6])
+def test_every_row_of_the_whole_goes_to_one_area_however_many_are_dealt_out_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "_ROWS_AT_ONCE", at_once)
+    generator = Nested(areas="region > town", tables="age:sex + region:age + town")  # sex is in no table of an area
+    charge = generator.charge(exact("1"))
+    fitted = generator.fit(PrivateCounts(people(), Meter([charge])), charge, Background(plausibility=tied()))
+    assert isinstance(fitted, model.NestedModel)
+    assert fitted.whole is not None
+    found, whole = fitted.sample(3000, np.random.default_rng(4)), fitted.whole.sample(3000, np.random.default_rng(4))
+    assert np.array_equal(found.marginal((2, 3)), whole.marginal((0, 1)))
+    assert not tied().forbidden(found.bins).any()
 
 
 # --- The division of the budget
