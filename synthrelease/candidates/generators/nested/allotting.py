@@ -83,14 +83,12 @@ def agreed(
         cells.append(cell)
     _agree(moved)
     totals = nearest_on_simplex(moved[0].margin(()), float(counts.sum()), np.ones(areas, dtype=bool))
-    sets = [set(table.columns) for table in tables]
-    found = []
-    for number, (table, cell) in enumerate(zip(moved, cells, strict=True)):
-        if any(sets[number] < other for other in sets):
-            continue
-        values, free = table.values.reshape(areas, -1), table.free.reshape(areas, -1)
-        sums = np.bincount(cell, weights=counts, minlength=values.shape[1])
-        found.append(Wanted(values=nearest_with_margins(values, totals, sums, free), cell=cell))
+    sets, found = [set(table.columns) for table in tables], list[Wanted]()
+    for each, cell in zip(moved, cells, strict=True):
+        if not any(set(each.columns) < other for other in sets):
+            values, free = each.values.reshape(areas, -1), each.free.reshape(areas, -1)
+            sums = np.bincount(cell, weights=counts, minlength=values.shape[1])
+            found.append(Wanted(values=nearest_with_margins(values, totals, sums, free), cell=cell))
     return found
 
 
