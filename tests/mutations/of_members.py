@@ -27,7 +27,60 @@ ROOT_IS_REPLACED = (
     "[mean_marginal_error: mean marginal error of members, roots of 0 to 2]"
 )
 
+OF_ROOTS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
+
 OF_MEMBERS = (
+    Mutation(
+        name="means over roots: numbers are not clipped",
+        breaks="a root with large numbers moves a mean further than its noise is for",
+        place="criteria.roots.mechanism:NumbersOfRoots._added",
+        old="np.clip(numbers, *self.range)",
+        new="numbers",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
+        core=True,
+    ),
+    Mutation(
+        name="means over roots: members are clipped, and roots are not",
+        breaks="a root moves a mean by as many times the range as it has members",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="np.clip(one, -_LARGEST, _LARGEST)",
+        new="np.clip(one, *self.range)",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
+        also=(("criteria.roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
+    ),
+    Mutation(
+        name="means over roots: roots without two members agree in nothing",
+        breaks="a mean over roots of at least two members has those of one among them",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="pairs > 0",
+        new="pairs >= 0",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]", MEANS),
+    ),
+    Mutation(
+        name="means over roots: the number of pairs that agree in place of their share",
+        breaks="large roots count for more, and for more than their noise",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="total / np.maximum(pairs, 1)",
+        new="total",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]",),
+    ),
+    Mutation(
+        name="means over roots: own values by the numbers of bins",
+        breaks="the mean of the file is that of its bins",
+        place="criteria.roots.mechanism:NumbersOfRoots.of_original",
+        old="not self.own",
+        new="True",
+        tests=(MEANS,),
+    ),
+    Mutation(
+        name="means over roots: the noise of all roots for a group",
+        breaks="a root moves the mean of a small group further than its noise is for",
+        place="criteria.roots:MeanOfRoots.query",
+        old="min(int(group.roots.min()) for group in groups)",
+        new="max(int(group.roots.max()) for group in groups)",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of means by town, roots of 1 to 2]",),
+    ),
     Mutation(
         name="criteria of members: one row is paid for in place of a root's",
         breaks="a replaced root moves a figure by as many times what its noise is for as it has members",
