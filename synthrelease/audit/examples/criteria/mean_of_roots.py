@@ -33,7 +33,9 @@ SWEEPS = (
     _of_roots(_THREE, name="sums, clipped", settings={"column": "a", "number": "sum", "range": (0.5, 3)}),
     _of_roots(_THREE, name="means", settings={"column": "a", "number": "mean", "range": (0, 1)}),
     _of_roots(_THREE, name="shares", settings={"column": "a", "number": "mean", "bins": ["0"]}),
-    _of_roots(_IN_TOWNS, name="means by town", settings={"column": "a", "number": "mean", "by": ["t"], "range": (0, 1)}),
+    _of_roots(
+        _IN_TOWNS, name="means by town", attained=2, settings={"column": "a", "number": "mean", "by": ["t"], "range": (0, 1)}
+    ),
     _of_roots(_IN_TOWNS, name="alike by town", settings={"column": "a", "number": "agreement", "by": ["t"], "overall": False}),
     _of_roots(_AGES, name="alike, lacking", settings={"column": "a", "number": "agreement"}),
     _of_roots(_AGES, name="means, lacking, clipped", settings={"column": "a", "number": "mean", "range": (0.5, 1.5)}),
