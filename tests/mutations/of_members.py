@@ -28,6 +28,7 @@ ROOT_IS_REPLACED = (
 )
 
 OF_ROOTS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+SLOPES = "tests/estimates/test_members.py::test_slopes_of_a_population_count_roots"
 MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
 
 OF_MEMBERS = (
@@ -404,5 +405,21 @@ OF_MEMBERS = (
         old="there[max(i, j)]",
         new="there[min(i, j)]",
         tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
+    ),
+    Mutation(
+        name="estimates: slopes of members as if each were drawn by itself",
+        breaks="intervals of a population that are too short where members of a root are alike",
+        place="estimates.slopes:_spread",
+        old="not question.slots",
+        new="True",
+        tests=(f"{SLOPES}[slope age on rent-measured0-178]",),
+    ),
+    Mutation(
+        name="estimates: slopes of members from tables of two columns as if each were drawn by itself",
+        breaks="intervals of a population that are too short where members of a root are alike",
+        place="estimates.slopes:_spread",
+        old="len(question.parts)",
+        new="1",
+        tests=(f"{SLOPES}[slope age on rent, persons-measured2-200]",),
     ),
 )
