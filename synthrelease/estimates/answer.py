@@ -8,7 +8,7 @@ from pathlib import Path
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.bounds.questions import Question, about, parse_question
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
 from synthrelease.estimates.averages import Average, averages, groups, term_in, term_of
@@ -124,19 +124,11 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         contrasts=tuple(compared),
         confidence=confidence,
         n_rows=published.n_rows,
-        about=_about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
+        about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
         of="members" if asked.slots else "rows",
         binned=_of_bins(published, asked),
         approximate=tuple(approximate),
     )
-
-
-def _about(release: PublishedRelease, asked: Question, rows: str) -> str:
-    """What is counted, of which rows of the file."""
-    if not asked.slots or release.linked is None:
-        return rows
-    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
-    return f"the members{first} of {rows}; a row is a root with its members"
 
 
 def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:

@@ -180,7 +180,7 @@ def _check_noise(tables: NoisyTables, moments: _Moments, on: tuple[str, ...]) ->
 def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
     """Variance over samples of h X'(y - X theta); of members that of drawing their roots."""
     size = len(theta)
-    if not joint:  # a root adds at most as many times what its members add as it has members (theory 13.14)
+    if not joint:  # a root adds at most as many times what its members add as it has members
         a, b = moments.values[:size, :size], moments.values[:size, size]
         around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
         return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])

@@ -29,6 +29,7 @@ ROOT_IS_REPLACED = (
 
 OF_ROOTS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
 SLOPES = "tests/estimates/test_members.py::test_slopes_of_a_population_count_roots"
+BOUNDS = "tests/bounds/test_members.py::test_no_table_of_roots_that_the_limits_allow_is_outside"
 MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
 
 OF_MEMBERS = (
@@ -421,5 +422,29 @@ OF_MEMBERS = (
         old="len(question.parts)",
         new="1",
         tests=(f"{SLOPES}[slope age on rent, persons-measured2-200]",),
+    ),
+    Mutation(
+        name="bounds of members: as many in each slot as the release has",
+        breaks="a bound that the file's own numbers of members are beyond",
+        place="bounds.ranges:_farthest",
+        old="members[place].high.value if rank < cut else members[place].low.value",
+        new="members[place].answer",
+        tests=("tests/bounds/test_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
+    ),
+    Mutation(
+        name="bounds of members: empty slots are members",
+        breaks="shares of members who are not there",
+        place="bounds.answer:_Measure._cells",
+        old="group & there",
+        new="group",
+        tests=(f"{BOUNDS}[share age == 1]", f"{BOUNDS}[share work is missing]"),
+    ),
+    Mutation(
+        name="bounds of members: a slot of which nothing tells that it is filled",
+        breaks="members without a value who are there are not counted",
+        place="bounds.answer:_Measure._cells",
+        old="not (group & ~there & (high > self.place) & (low <= high)).any()",
+        new="True",
+        tests=(f"{BOUNDS}[share work is missing]",),
     ),
 )
