@@ -34,20 +34,11 @@ MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_o
 
 OF_MEMBERS = (
     Mutation(
-        name="means over roots: numbers are not clipped",
-        breaks="a root with large numbers moves a mean further than its noise is for",
-        place="criteria.roots.mechanism:NumbersOfRoots._added",
-        old="np.clip(numbers, *self.range)",
-        new="numbers",
-        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
-        core=True,
-    ),
-    Mutation(
         name="means over roots: members are clipped, and roots are not",
         breaks="a root moves a mean by as many times the range as it has members",
         place="criteria.roots.mechanism:NumbersOfRoots._numbers",
-        old="np.clip(one, -_LARGEST, _LARGEST)",
-        new="np.clip(one, *self.range)",
+        old="np.where(valued, one, 0.0)",
+        new="np.where(valued, np.clip(one, *self.range), 0.0)",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
         also=(("criteria.roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
     ),

@@ -25,9 +25,6 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
 from synthrelease.domain.schema import Transformation
 
-_LARGEST = 2.0**900
-"""A number counts as no more than this, so that no sum of members is infinite."""
-
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
     """The largest error of the mean of any group."""
@@ -122,8 +119,9 @@ class NumbersOfRoots:
                     total += one == other
             return total / np.maximum(pairs, 1), pairs > 0
         members, total = np.sum(there, axis=0), np.zeros(len(found[0]))
-        for one, valued in zip(found, there, strict=True):
-            total += np.where(valued, np.clip(one, -_LARGEST, _LARGEST), 0.0)
+        with np.errstate(over="ignore"):  # what is infinite is clipped, and nothing warns of it
+            for one, valued in zip(found, there, strict=True):
+                total += np.where(valued, one, 0.0)
         if self.number == "sum":
             return total, np.ones(len(total), dtype=bool)
         return total / np.maximum(members, 1), members > 0
