@@ -50,7 +50,7 @@ class KeptRows:
         rows of the file; then it was below that, or above the rows of the file.
         """
         drawn, domain = release.n_rows, release.domain
-        worked = drawn if release.partition is None else release.partition.rows
+        worked = drawn if release.divided_rows is None else release.divided_rows
         if domain.way in ("exact", "whole") or domain.file_rows is None:
             return cls(way=domain.way, drawn=drawn, number=worked, most=worked, persons=domain.persons)
         charged = next((leaf.epsilon for leaf in release.charges.leaves() if leaf.name == NUMBER_OF_ROWS), None)

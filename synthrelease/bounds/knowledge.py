@@ -23,15 +23,10 @@ class Knowledge:
     """The facts that hold together with the stated confidence, for all queries on a release."""
 
     def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
-        if release.partition is not None:
+        if release.figures_about:
             raise InputError(
-                f"{release.folder}: expected figures about all rows, found ones about a random piece of them ([partition]): "
-                "no bound for the file follows from them."
-            )
-        if release.split is not None:
-            raise InputError(
-                f"{release.folder}: expected figures about all rows, found ones about a piece of the register ([split]): no "
-                "bound for the whole register follows from them."
+                f"{release.folder}: expected figures about all rows, found ones about {release.figures_about}: no bound for "
+                "all rows follows from them."
             )
         self.release, self.n = release, release.n_rows
         check_confidence(confidence)

@@ -10,9 +10,9 @@ from typing import Any
 from synthrelease.accounting.charges import SELECTION
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
 from synthrelease.bundle.card.numbers import cost, figure
-from synthrelease.bundle.card.pieces import sentences
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
 from synthrelease.bundle.datapackage import slug
+from synthrelease.bundle.options import about_figures
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
 from synthrelease.published.costs import ChargePart
@@ -134,7 +134,10 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
             )
         ),
         "composition": " ".join(
-            [f"Sequential composition; {_selected(document)}; what was measured once is charged once.", *sentences(document)]
+            [
+                f"Sequential composition; {_selected(document)}; what was measured once is charged once.",
+                *about_figures(document),
+            ]
         ),
         "post_processing": f"Consistency of the noisy tables, sampling of rows, exclusion of implausible rows;{minimum} rows "
         f"are published sorted.{_weights(document)} The documents are written from the released table and figures alone.",

@@ -60,7 +60,7 @@ def release_document(
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:
     """The document with the building blocks of its guarantee, which follow from all that is stated of the file."""
     return document.model_copy(
-        update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)}
+        update={"flavour": FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))}
     )
 
 

@@ -49,8 +49,14 @@ def placeholders(values: Mapping[str, object], rows: AcceptedRows) -> dict[str, 
     return {name: part for name, value in values.items() if (part := hooks[name].placeholder(value, rows)) is not None}
 
 
+def planned(values: Mapping[str, object], rows: int) -> dict[str, Part]:
+    """The parts that follow from the specification and from the rows that the release works with."""
+    hooks = writings()
+    return {name: part for name, value in values.items() if (part := hooks[name].planned(value, rows)) is not None}
+
+
 def with_parts(document: ReleaseDocument, values: Mapping[str, object], made_of_rows: Mapping[str, Part]) -> ReleaseDocument:
-    """A new release's document with what each option says.
+    """A new release's document, which has the planned parts, with what each other option says.
 
     Parameters
     ----------
@@ -58,7 +64,8 @@ def with_parts(document: ReleaseDocument, values: Mapping[str, object], made_of_
     made_of_rows : the parts that were made of the released rows.
     """
     hooks = writings()
-    said = {name: hooks[name].part(value, document) for name, value in values.items() if name not in made_of_rows}
+    there = {*made_of_rows, *document.parts}
+    said = {name: hooks[name].part(value, document) for name, value in values.items() if name not in there}
     return document.model_copy(update={**said, **made_of_rows})
 
 
@@ -77,8 +84,9 @@ def with_parts_anew(
     OtherRelease : when that is not the release it should be.
     """
     hooks = writings()
-    plain = document.model_copy(update=dict.fromkeys(hooks))
-    others = {name: value for name, value in values.items() if name not in made_of_rows}
+    kept = planned(values, document.rows_worked_with)
+    plain = document.model_copy(update={**dict.fromkeys(hooks), **kept})
+    others = {name: value for name, value in values.items() if name not in {*made_of_rows, *kept}}
     said = {name: hooks[name].rewritten(value, plain, before) for name, value in others.items()}
     return plain.model_copy(update={**said, **made_of_rows})
 
@@ -107,6 +115,12 @@ def statements(document: ReleaseDocument) -> list[CardStatement]:
     """What the options of a release say beside the guarantee."""
     hooks = writings()
     return list(_there(hooks[name].statement(part) for name, part in document.parts.items()))
+
+
+def about_figures(document: ReleaseDocument) -> list[str]:
+    """What readers of every figure must know where they are not about all rows; empty where they are."""
+    hooks = writings()
+    return [text for name, part in document.parts.items() for text in hooks[name].about_figures(part, document)]
 
 
 def sections(document: ReleaseDocument) -> list[CardSection]:

@@ -105,7 +105,8 @@ class Made(Generic[Said]):
 
 
 class Writing(Generic[Value, Said]):
-    """The hooks, with what most options answer. An option has `part`, or where it is made of the rows `make` and `placeholder`.
+    """The hooks, with what most options answer. An option has `planned` or `part`, or where
+    it is made of the rows `make` and `placeholder`.
 
     Attributes
     ----------
@@ -135,6 +136,10 @@ class Writing(Generic[Value, Said]):
         """What datapackage.json says of one of its files, where `table` is said of data.csv."""
         return {}
 
+    def planned(self, value: Value, rows: int) -> Said | None:
+        """Its part of release.json, where that follows from the specification and the rows that the release works with."""
+        return None
+
     def part(self, value: Value, document: ReleaseDocument) -> Said | None:
         """Its part of release.json, from what the specification holds and the rest of the document."""
         return None
@@ -151,6 +156,10 @@ class Writing(Generic[Value, Said]):
     def statement(self, part: Said) -> CardStatement | None:
         """What the card says beside the guarantee."""
         return None
+
+    def about_figures(self, part: Said, document: ReleaseDocument) -> list[str]:
+        """What readers of every figure must know; nothing where figures are about all rows."""
+        return []
 
     def section(self, part: Said, document: ReleaseDocument) -> CardSection | None:
         """What the card of a release says in a section of its own."""

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.bundle.options import planned
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.domain.schema import Transformation
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.document import BoundsPart, JointTestPart, SelectionPart
-from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import number
-from synthrelease.published.split import SplitPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
@@ -44,8 +43,7 @@ def planned_parts(
         "rules": [RulePart(never=rule.never, applies_to=rule.applies_to, why=rule.why) for rule in spec.rules],
         "specification": spec.digest,
         "not_promised": spec.not_promised,
-        "partition": None if spec.partition is None else PartitionPart.of(spec.partition, n),
-        "split": None if spec.split is None else SplitPart.of_rule(spec.split),
+        **planned(spec.parts, n),
     }
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.candidates.generators.base import KeptModel
 from synthrelease.errors import RejectedRound
 
 _MOST_NUMBERS = 2**22
@@ -23,9 +23,9 @@ class KeptModels:
     """The models that were fitted in one process to the same measurements, by what else they are a function of."""
 
     numbers: int = 0
-    _models: dict[str, BayesianNetwork | str] = field(default_factory=dict)
+    _models: dict[str, KeptModel | str] = field(default_factory=dict)
 
-    def get(self, key: str, fit: Callable[[], BayesianNetwork]) -> BayesianNetwork:
+    def get(self, key: str, fit: Callable[[], KeptModel]) -> KeptModel:
         """The model of this key, fitted if it was not.
 
         Raises

@@ -15,7 +15,7 @@ from synthrelease.cli.accounting import open_new
 from synthrelease.cli.bounding import bound
 from synthrelease.cli.bundles import verify
 from synthrelease.cli.estimating import estimate
-from synthrelease.cli.planning import check
+from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.cli.releasing import release as release_command
 from synthrelease.cli.releasing import run
@@ -33,6 +33,8 @@ QUESTIONS = (
     "share stays >= 2 by age",
 )
 """Two about stays and one about patients."""
+PEOPLE, MUNICIPALITIES, REGIONS, COUNTRY_MINUTES = 300_000, 300, 20, 0.2
+OF_AREAS = ("share employment == 'unemployed' by region", "share age >= 65 where municipality == 'Municipality 00187'")
 RUNS = 5
 QUERIES = (("labour_status == 'Employed'", "sex == 'Female'"), ("labour_status == 'Unemployed' and age < 25", ""))
 """Conditions, and among whom the share is asked for."""
@@ -45,6 +47,7 @@ class Shipped(StrEnum):
     labour = "labour"
     visits = "visits"
     years = "years"
+    country = "country"
 
 
 def demo(
@@ -56,7 +59,8 @@ def demo(
             help="births: six columns, one command. labour: a survey of twenty columns with codes, gaps and weights, and every "
             "command from rehearse to bound (a few minutes). visits: patients with their hospital stays, two tables, "
             "and every command from rehearse to estimate (a minute). DIR/release has the released files. years: five years of "
-            "births, each from the release before, and what changed (a few minutes).",
+            "births, each from the release before, and what changed (a few minutes). country: people in municipalities "
+            "and regions, areas within areas (a minute or two).",
         ),
     ] = Shipped.births,
     jobs: Jobs = 1,
@@ -69,7 +73,8 @@ def demo(
     if release is not Shipped.births:
         check_free(out)
         out.mkdir()
-        {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years}[release](out, jobs)
+        shown = {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years, Shipped.country: _country}
+        shown[release](out, jobs)
         return
     config, simulated = resource("configs/births.toml"), resource("public_data/births_surrogate.csv.gz")
     _until_released(lambda: run(ReleaseRequest(config=config, data=simulated, out=out, jobs=jobs, nobodys=True)))
@@ -140,6 +145,38 @@ def _visits(folder: Path, jobs: int) -> None:
         jobs,
     )
     for question in QUESTIONS:
+        step(f'estimate {released} "{question}"')
+        estimate([str(released), question])
+
+
+def _country(folder: Path, jobs: int) -> None:
+    """Last year's people of a country, then this year's confidential ones."""
+    from synthrelease.resources import resource
+
+    script = runpy.run_path(str(resource("public_data/simulate_country.py")))
+    facts, files = script["read_facts"](), []
+    for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", SEED, YEARS_LATER)):
+        (folder / place).mkdir()
+        people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
+        files.append(script["write"](people, folder / place / "people.csv"))
+    terminal.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
+    config = resource("configs/country.toml")
+    step(f"plan {config} --rows {PEOPLE}")
+    plan([config], rows=PEOPLE)
+    released = _released(
+        _Shown(
+            config=config,
+            dataset="People of a country",
+            limit="4",
+            delta_limit="1e-8",
+            minutes=COUNTRY_MINUTES,
+            public=(files[0], None),
+            private=(files[1], None),
+        ),
+        folder,
+        jobs,
+    )
+    for question in OF_AREAS:
         step(f'estimate {released} "{question}"')
         estimate([str(released), question])
 

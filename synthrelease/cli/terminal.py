@@ -158,10 +158,6 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     out.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec)]:
         out.print(line, highlight=False)
-    if spec.split is not None:
-        out.print(SPLIT_IN_WORDS.format(piece=spec.split.piece, of=spec.split.of, by=spec.split.by))
-    if spec.partition is not None:
-        out.print(PIECES_IN_WORDS.format(fit=float(spec.partition.fit), score=float(spec.partition.score)))
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
@@ -209,22 +205,6 @@ ROWS_IN_WORDS = {
     f"{NOT_COVERED}.",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
-
-
-SPLIT_IN_WORDS = (
-    "Register: the release reads piece {piece} of {of}; a secret key and the record number ({by}) say which records these are. "
-    "The ledger charges that piece alone. All figures are about it: thresholds must bear how it differs from the whole by "
-    "chance. Rehearse on as many rows as the piece has."
-)
-"""What [split] does."""
-
-
-PIECES_IN_WORDS = (
-    "Pieces: the rows are divided at random, once. The generator is fitted to {fit:.0%} of them; the criteria ask the other "
-    "{score:.0%}, and the released table has as many rows as these. All figures are about that piece: thresholds must bear how "
-    "it differs from the whole by chance."
-)
-"""What [partition] does."""
 
 
 def rounds_in_words(law: StoppingLaw | None) -> str:

@@ -267,7 +267,7 @@ class _References:
         for source, names in made.items():
             if names and names <= self.gone:
                 self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
-        for top in ("split", "partition", *PARTS):
+        for top in PARTS:
             for path in _places(self.tables.get(top), (top,), self.gone):
                 self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
 

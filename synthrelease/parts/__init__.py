@@ -21,7 +21,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-PARTS = ("members", "calibration", "series", "population", "imputation")
+PARTS = ("partition", "split", "members", "calibration", "series", "population", "imputation", "geography")
 """In the order in which release.json has them."""
 
 

@@ -47,9 +47,7 @@ from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.lines import TableShape
-from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import ExactText, Number, Part, WeightColumn, number, upwards
-from synthrelease.published.split import SplitPart
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
@@ -302,8 +300,6 @@ class _DocumentCore(Part):
     card: Annotated[CardTable, Field(strict=False)]
     flavour: FlavourPart
     bundle: Annotated[BundleTable, Field(strict=False)] = BundleTable()
-    partition: PartitionPart | None = None
-    split: SplitPart | None = None
 
 
 if TYPE_CHECKING:
@@ -344,8 +340,6 @@ class ReleaseDocument(_DocumentWithOptions):
     files : the SHA-256 checksums of the data files.
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     flavour : the guarantee by its building blocks, for machines.
-    partition : random pieces of the rows; absent where the generator and the criteria worked with the same rows.
-    split : the piece of the register that the release read; absent where it read all rows.
     bundle : further formats that were asked for; absent where none were.
     intended_queries : what the release is meant to answer; absent where nothing is stated.
     estimates : what the published noisy tables answer; absent where none are published.
@@ -358,7 +352,7 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("partition", "split", "estimates", *each("published"))
+        optional = ("estimates", *each("published"))
         absent = {name for name in optional if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
         absent |= set() if self.intended_queries else {"intended_queries"}
@@ -381,11 +375,6 @@ class ReleaseDocument(_DocumentWithOptions):
         return next((part for part in self.parts.values() if isinstance(part, kind)), None)
 
     @property
-    def stated(self) -> list[Part]:
-        """What is said of the file beside its domain, with the facts that it publishes exactly."""
-        return [part for part in (self.partition, self.split, *self.parts.values()) if part is not None]
-
-    @property
     def csv(self) -> str:
         """The name of the table as CSV."""
         return f"{self.bundle.stem}.csv"
@@ -398,7 +387,22 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def rows_worked_with(self) -> int:
         """Rows of the private file that the release worked with: as many as the table has, unless they were divided."""
-        return self.n_rows if self.partition is None else self.partition.rows
+        return self.n_rows if self.divided_rows is None else self.divided_rows
+
+    @property
+    def secret_piece(self) -> bool:
+        """Whether a secret decides which rows of the file belong to the release."""
+        return any(part.secret_piece for part in self.parts.values())
+
+    @property
+    def ledger_note(self) -> str:
+        """What a ledger notes beside name and cost, each after a comma; empty for nothing."""
+        return "".join(f", {part.ledger_note}" for part in self.parts.values() if part.ledger_note)
+
+    @property
+    def divided_rows(self) -> int | None:
+        """Rows that were divided at random into pieces; None where none were."""
+        return next((rows for part in self.parts.values() if (rows := part.divided_rows) is not None), None)
 
     @property
     def shape(self) -> TableShape:

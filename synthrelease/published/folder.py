@@ -86,8 +86,8 @@ def release_of(
         intended=tuple(document.intended_queries),
         codes=codes,
         weights=weights,
-        partition=document.partition,
-        split=document.split,
+        divided_rows=document.divided_rows,
+        figures_about=next((part.figures_about for part in document.parts.values() if part.figures_about), ""),
         estimates=document.estimates,
         linked=document.linked,
     )

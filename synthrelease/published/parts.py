@@ -55,7 +55,7 @@ class Part(BaseModel):
     names_others : whether it names other releases, against which it can be checked.
     """
 
-    follows: ClassVar[str] = "split"
+    follows: ClassVar[str] = "bundle"
     names_others: ClassVar[bool] = False
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
@@ -82,6 +82,31 @@ class Part(BaseModel):
     @property
     def beyond(self) -> str:
         """What nobody can check about it without the private file, a part of a sentence; empty for nothing."""
+        return ""
+
+    @property
+    def divided_rows(self) -> int | None:
+        """Rows of the private file, where it says that they were divided at random into pieces; None where it does not."""
+        return None
+
+    @property
+    def secret_piece(self) -> bool:
+        """Whether it says that a secret decides which rows of the file belong to the release."""
+        return False
+
+    @property
+    def figures_about(self) -> str:
+        """What the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
+        return ""
+
+    @property
+    def ledger_note(self) -> str:
+        """What a ledger notes of the release beside its name and its cost, as it shows it; empty for nothing."""
+        return ""
+
+    @property
+    def left_out(self) -> str:
+        """Which rows were left out because of it, a sentence; empty for none."""
         return ""
 
     @property

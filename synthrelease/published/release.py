@@ -20,8 +20,6 @@ from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
-from synthrelease.published.partition import PartitionPart
-from synthrelease.published.split import SplitPart
 from synthrelease.toml.queries import IntendedQueryTable
 
 if TYPE_CHECKING:
@@ -112,10 +110,10 @@ class PublishedRelease:
     weights: np.ndarray | None = field(default=None, repr=False)
     """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""
 
-    partition: PartitionPart | None = None
-    """How the original rows were divided; the figures of the criteria are then about one of the pieces."""
-    split: SplitPart | None = None
-    """The piece of a register that was read; figures, noise and table are then about it."""
+    divided_rows: int | None = None
+    """Rows of the private file that were divided at random into pieces; None where the release worked with `n_rows`."""
+    figures_about: str = ""
+    """What the figures are about, a part of a sentence, where that is a piece of the rows; empty where it is all of them."""
     estimates: EstimatesPart | None = None
     """What the noisy tables answer, with an interval for each intended query; None where none are published."""
 

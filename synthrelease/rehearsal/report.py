@@ -21,7 +21,6 @@ from synthrelease.rehearsal.copies_report import copies_document, copies_rows
 from synthrelease.rehearsal.dependence import WEAKEST
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
-from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposal_words import (
     lines,
     offer_rows,
@@ -42,6 +41,7 @@ from synthrelease.rehearsal.words import (
     verdict_words,
     warnings,
 )
+from synthrelease.specification.options import offered
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 
 _PICTURED = 30
@@ -213,7 +213,7 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
         cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
         proposal=proposal,
         proposal_generation=decimal_text(chosen.generation) if chosen else "",
-        proposal_words=[*proposal_words(rehearsal), *partition_words(rehearsal.spec)],
+        proposal_words=[*proposal_words(rehearsal), *offered(rehearsal.spec)],
         proposal_lines=lines(chosen),
         copies=copies_rows(rehearsal, shown),
         odds_target=words(rehearsal.comparison.odds.target) if rehearsal.comparison.odds else "",

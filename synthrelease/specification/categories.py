@@ -11,8 +11,8 @@ from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.specification.unlisted import outside_of, unlisted_label, unlisted_member, with_unlisted
 from synthrelease.toml.columns import ColumnTable, InputTable
+from synthrelease.toml.unlisted import outside_of, unlisted_label, unlisted_member, with_unlisted
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 

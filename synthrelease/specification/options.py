@@ -2,10 +2,37 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
+from synthrelease.accounting.ledger_pieces import SplitRule
+from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts import each
 from synthrelease.specification.part import Building
+from synthrelease.toml.tables import ReleaseFile
+
+if TYPE_CHECKING:
+    from synthrelease.specification.release_spec import ReleaseSpec
 
 
 def buildings() -> dict[str, Building]:
     """The hooks of every option, by its name."""
     return each("building")
+
+
+def offered(spec: ReleaseSpec) -> list[str]:
+    """What a rehearsal says of options that the specification does without and that would pay."""
+    return [text for hooks in buildings().values() for text in hooks.offered(spec)]
+
+
+def division(release: ReleaseFile) -> PartitionRule | None:
+    """How the rows are divided at random; None where they are not."""
+    hooks = buildings()
+    rules = (hooks[name].division(table) for name, table in release.parts.items())
+    return next((rule for rule in rules if rule is not None), None)
+
+
+def piece_of_register(release: ReleaseFile) -> SplitRule | None:
+    """Which piece of a register is read; None where all rows are."""
+    hooks = buildings()
+    pieces = (hooks[name].piece_of_register(table) for name, table in release.parts.items())
+    return next((piece for piece in pieces if piece is not None), None)

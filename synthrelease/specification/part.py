@@ -5,15 +5,21 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
+from synthrelease.accounting.ledger_pieces import SplitRule
+from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.years import YearOfSeries
+from synthrelease.criteria import Criterion
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
+
+if TYPE_CHECKING:
+    from synthrelease.specification.release_spec import ReleaseSpec
 
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")
@@ -26,12 +32,15 @@ class Surroundings:
     Attributes
     ----------
     file : the configuration that has the table of the option; paths in it are relative to this.
+    acceptance, criteria : the acceptance file, and what it asks.
     groups : the bins of the acceptance file's [groups].
     transformations : of the configurations that a release may draw.
     released : the rules for released rows, over atomic bins.
     """
 
     file: Path
+    acceptance: str
+    criteria: Sequence[Criterion]
     release: ReleaseFile
     schema: Schema
     groups: Mapping[str, Binning]
@@ -48,6 +57,18 @@ class Building(Generic[Table, Value]):
 
     def check_columns(self, table: Table, release: ReleaseFile, problems: Problems) -> None:
         """Add a problem for what does not go with the columns of the configuration, before a record is made of them."""
+
+    def division(self, table: Table) -> PartitionRule | None:
+        """How rows are divided at random into a piece for the generator and one for the criteria; None where they are not."""
+        return None
+
+    def piece_of_register(self, table: Table) -> SplitRule | None:
+        """Which piece of a register that a secret key splits the release reads; None where it reads all rows."""
+        return None
+
+    def offered(self, spec: ReleaseSpec) -> list[str]:
+        """What a rehearsal says of the option to a specification that does without it, where it would pay."""
+        return []
 
     def check_new(self, value: Value, total: Loss, problems: Problems) -> None:
         """Add a problem for what a new release, which costs `total`, must not say."""

@@ -37,11 +37,11 @@ def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None
         problems.add(
             "unit.first_by", "each column once, and not the key, which all rows of a person share", repr(unit.first_by)
         )
-    if release.split is not None:
+    if (numbered := release.numbered) is not None:
         expected = (
             "no such table with [unit] key: record numbers are of rows, and would put the rows of a person into several pieces"
         )
-        problems.add("split", expected, "one")
+        problems.add(numbered, expected, "one")
     if release.input.rows == "exact":
         expected = "another way with [unit] key: the exact number of kept rows tells how many rows persons have"
         problems.add("input.rows", expected, "'exact'")

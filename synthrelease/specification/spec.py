@@ -33,20 +33,19 @@ from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.specification.design_weights import check_design_weights
 from synthrelease.specification.level_rules import with_levels_written_out
-from synthrelease.specification.options import buildings
+from synthrelease.specification.options import buildings, division, piece_of_register
 from synthrelease.specification.part import Surroundings
 from synthrelease.specification.persons import check_unit
-from synthrelease.specification.pieces import check_partition, check_split, partition_rule, split_rule
 from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed_to
 from synthrelease.specification.space import build_space
-from synthrelease.specification.unlisted import unlisted_label
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems, located
 from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
 from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+from synthrelease.toml.unlisted import unlisted_label
 from synthrelease.toml.validation import validated
 
 DOCUMENT = "release.json"
@@ -193,14 +192,12 @@ class _SpecBuilder:
         self._check_criteria(criteria, setting)
         self.problems.stop()
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
-        check_partition(self.release, criteria, self.problems, self.acceptance_file)
-        check_split(self.release, schema, self.problems)
         check_unit(self.release, schema, self.problems)
         rows = self._rows_rule(schema, raw)
         self._check_stated(rows, space, criteria)
         check_design_weights(self.release, space.transformations, self.problems)
         law = self._law_of_rounds()
-        parts = self._parts(setting, synthetic)
+        parts = self._parts(setting, criteria, synthetic)
         check_queries(self.release.intended_queries, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
@@ -232,8 +229,8 @@ class _SpecBuilder:
             prior_digests=digests,
             card=self.release.card,
             rows=rows,
-            partition=partition_rule(self.release),
-            split=split_rule(self.release),
+            partition=division(self.release),
+            split=piece_of_register(self.release),
             exact_domain=self._domain(schema) if rows.way == "exact" else None,
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
@@ -248,12 +245,14 @@ class _SpecBuilder:
         rules = self.release.rules[: len(self.written.rules)]
         return self.written.model_copy(update={"rules": rules}) if rules else self.written
 
-    def _parts(self, setting: Setting, synthetic: Plausibility) -> dict[str, object]:
+    def _parts(self, setting: Setting, criteria: Sequence[Criterion], synthetic: Plausibility) -> dict[str, object]:
         """What options that are a folder make of their tables."""
         hooks, found = buildings(), dict[str, object]()
         for name, table in self.release.parts.items():
             around = Surroundings(
                 file=self.configuration.file_of(name),
+                acceptance=self.acceptance_file,
+                criteria=criteria,
                 release=self.release,
                 schema=setting.schema,
                 groups=setting.groups,
@@ -280,7 +279,7 @@ class _SpecBuilder:
             return RowsRule(way="stated", stated=stated)
         several = self.release.unit.key is not None and self.release.unit.records > 1  # how many a person has is private
         every = not dropped and not raw.masks and not several
-        if every and self.release.split is None:
+        if every and self.release.numbered is None:
             return RowsRule(way="whole")
         if stated == "exact":
             return RowsRule(way="exact")
@@ -294,9 +293,9 @@ class _SpecBuilder:
         )
         if rows.stated is None:
             return
-        rule = partition_rule(self.release)
+        rule = division(self.release)
         if rule is not None and rows.stated < 2:
-            self.problems.add("input.rows", "at least 2, because [partition] divides them", str(rows.stated))
+            self.problems.add("input.rows", "at least 2, because they are divided", str(rows.stated))
         elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
             found = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
             self.problems.add("input.rows", f"at least {promised}, as often as each released row must occur", found)

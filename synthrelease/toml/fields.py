@@ -53,6 +53,11 @@ class SpecTable(BaseModel):
         return None
 
     @property
+    def numbers_records(self) -> bool:
+        """Whether it says that every row of the file has a record number of its own."""
+        return False
+
+    @property
     def several_releases(self) -> bool:
         """Whether it says that there are other releases from the same records, whose losses add up."""
         return False

@@ -15,9 +15,7 @@ from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.toml.fields import Line, SpecTable
 from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.partition import PartitionTable
 from synthrelease.toml.queries import IntendedQueryTable
-from synthrelease.toml.split import SplitTable
 
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
@@ -41,8 +39,6 @@ class _ReleaseCore(SpecTable):
     budget: BudgetTable
     selection: SelectionTable = SelectionTable()
     unit: UnitTable = UnitTable()
-    partition: PartitionTable | None = None
-    split: SplitTable | None = None
 
 
 if TYPE_CHECKING:
@@ -84,10 +80,6 @@ class ReleaseFile(_ReleaseWithOptions):
     budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
     selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
-    partition : random pieces of the rows, one for the generator and one for the criteria; its settings follow below. Left out,
-        both work with all rows. Example: `partition = { fit = 0.5, score = 0.5 }`.
-    split : which piece of the register this release reads, where the ledger has split it; its settings follow below. Left out,
-        it reads all rows. Example: `split = { by = "certificate", piece = 1, of = 2 }`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
     intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
         about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
@@ -104,17 +96,22 @@ class ReleaseFile(_ReleaseWithOptions):
         return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
 
     @property
+    def numbered(self) -> str | None:
+        """The name of the option that says that every row has a record number of its own; None where there is none."""
+        return next((name for name, table in self.parts.items() if table.numbers_records), None)
+
+    @property
     def linked(self) -> Linked | None:
         """How the columns of a record are those of a root and its members; None where rows have no members."""
         return next((found for table in self.parts.values() if (found := table.members_with(self.input.missing))), None)
 
     def wide(self) -> ReleaseFile:
         """The configuration with all columns and rules of a record, also those that an option adds."""
-        if self.linked is None:
-            return self
         columns, rules = self.columns, self.rules
         for table in self.parts.values():
             columns, rules = table.widened(columns, rules, self.input.missing)
+        if columns == self.columns:
+            return self
         return self.model_copy(update={"columns": columns, "rules": rules})
 
     def part(self, kind: type[Table]) -> Table | None:

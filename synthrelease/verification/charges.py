@@ -132,8 +132,8 @@ def _guarantee_problems(document: ReleaseDocument) -> Iterator[str]:
 def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
     """The number of rows, what was paid for it and what is said of it go together."""
     domain, rows = document.domain, document.rows_worked_with
-    split = document.split is not None
-    if split and domain.way == "exact":
+    secret = document.secret_piece
+    if secret and domain.way == "exact":
         yield "domain: expected a number of rows that was counted or stated, because a secret piece was read; found 'exact'"
     published_exactly = domain.way == "exact"
     if published_exactly != (domain.file_rows is None):
@@ -159,7 +159,7 @@ def _domain_problems(document: ReleaseDocument) -> Iterator[str]:
         yield f"domain: expected the margin {margin} and the shortfall {shortfall}, found {domain.margin}, {domain.shortfall}"
     several = domain.persons is not None and records > 1
     dropped = (
-        split or several or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
+        secret or several or bool(document.raw_rules) or any("drop" in (one.missing, one.outside) for one in document.columns)
     )
     if not dropped and domain.way in ("counted", "exact"):
         yield f"domain: nothing is left out, so the number of rows is that of the file; found {domain.way!r}"

@@ -12,7 +12,7 @@ from synthrelease.verification.checks import Check
 def flavour(document: ReleaseDocument) -> Check:
     """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
     stated = document.flavour
-    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, document.stated)
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
     found = f"the standard is {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
     return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
 

@@ -1,4 +1,4 @@
-"""Random pieces: their sizes follow from the rule, and each charge is in the part of the piece that it reads."""
+"""Random pieces of the rows: each charge is in the part of the piece that it reads."""
 
 from __future__ import annotations
 
@@ -6,31 +6,21 @@ from collections.abc import Iterator
 
 from synthrelease.accounting.charges import IN_PARALLEL
 from synthrelease.accounting.pieces import PIECES, Piece, piece_of
-from synthrelease.errors import SynthreleaseError
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
 
 
 def pieces(document: ReleaseDocument) -> Iterator[str]:
     """A maximum over pieces stands in the tree just where rows were divided, once, at the root, with a part for each piece."""
-    part, root = document.partition, document.charges
+    root = document.charges
     largest = [node for node in root.nodes() if node.rule == IN_PARALLEL]
-    if part is None:
+    if document.divided_rows is None:
         if largest:
             yield f"charge {largest[0].name!r}: the largest of pieces, and release.json describes none"
         return
     if len(largest) != 1 or largest[0] not in root.parts or len(largest[0].parts) != len(PIECES):
         yield "charges: expected one node below the root that is the largest of the two pieces, found otherwise"
         return
-    try:
-        sizes = part.rule.sizes(part.rows) if 0 < part.rule.fit < 1 else None
-    except SynthreleaseError:
-        sizes = None
-    if sizes != (part.fit_rows, part.score_rows) or document.n_rows != part.score_rows:
-        yield (
-            f"partition: expected pieces of {sizes} rows and a table as large as the second, found {part.fit_rows}, "
-            f"{part.score_rows} and {document.n_rows}"
-        )
     before = [node for node in root.parts if node != largest[0]]
     places: list[tuple[Piece | None, ChargePart]] = [(None, node) for node in before]
     places += zip(PIECES, largest[0].parts, strict=True)

@@ -21,8 +21,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
+from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.partition import PartitionPart
 from synthrelease.randomness import SystemEntropy
 from synthrelease.verification.charges import _node_problems
 from tests.helpers.small import World

@@ -20,7 +20,6 @@ from synthrelease.bounds.values import limits_of, tells_values
 from synthrelease.criteria.scores import outward
 from synthrelease.errors import InputError
 from synthrelease.published import DomainPart, PublishedRelease
-from synthrelease.published.partition import PartitionPart
 from tests.bounds.test_bounds import CELLS, N, Table, allowed, release_with, true_answer
 from tests.helpers.published import integer_column, never
 
@@ -125,9 +124,8 @@ def test_of_a_number_that_was_cut_to_one_row_only_the_largest_is_known() -> None
 
 def test_a_piece_is_drawn_from_all_kept_rows() -> None:
     """Of 20 rows that the release worked with the figures are about 7: so many more are not among them."""
-    part = PartitionPart.of(PartitionRule(fit=Fraction(13, 20)), 20)
-    kept = KeptRows.of(replace(of_file(release_with(**LIMITS), COUNTED, 100), partition=part))
-    assert part.score_rows == 7
+    assert PartitionRule(fit=Fraction(13, 20)).sizes(20) == (13, 7)
+    kept = KeptRows.of(replace(of_file(release_with(**LIMITS), COUNTED, 100), divided_rows=20))
     assert kept.number == 20 + COUNTED.margin
     assert kept.left_out == pytest.approx(1 - 7 / (20 + COUNTED.margin))
 

@@ -124,7 +124,7 @@ def with_budgets(files: Mapping[str, bytes], document: Tables, change: Callable[
     return document | {
         "charges": ChargePart.of(spec.plan.total).model_dump(mode="json"),
         "guarantee": GuaranteePart.of(guarantee).model_dump(mode="json"),
-        "flavour": FlavourPart.of(guarantee, read.domain, read.stated).model_dump(mode="json"),
+        "flavour": FlavourPart.of(guarantee, read.domain, list(read.parts.values())).model_dump(mode="json"),
     }
 
 

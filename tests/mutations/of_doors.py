@@ -55,7 +55,7 @@ OF_DOORS = (
     Mutation(
         name="default: a text that no category lists refuses the file",
         breaks="one record brings about a statement that nothing pays for",
-        place="specification.unlisted:outside_of",
+        place="toml.unlisted:outside_of",
         old='"drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside',
         new='"error" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside',
         tests=(VALUES,),

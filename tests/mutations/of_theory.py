@@ -17,6 +17,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # before a library
 from tests.mutations.machinery import Mutation, main
 from tests.mutations.of_adaptive import OF_ADAPTIVE
 from tests.mutations.of_answers import OF_ANSWERS
+from tests.mutations.of_areas import OF_AREAS
 from tests.mutations.of_baselines import OF_BASELINES
 from tests.mutations.of_columns import OF_COLUMNS
 from tests.mutations.of_copies import OF_COPIES
@@ -1043,6 +1044,7 @@ QUOTED = (
     + OF_MEMBERS
     + OF_LARGE_COUNTS
     + OF_ESTIMATES
+    + OF_AREAS
 )
 
 

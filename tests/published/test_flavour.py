@@ -16,9 +16,7 @@ from synthrelease.parts import each
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.flavour import FlavourPart, ScopePart
-from synthrelease.published.partition import PartitionPart
 from synthrelease.published.parts import Part
-from synthrelease.published.split import SplitPart
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.weighting import weighted_bundle
@@ -36,7 +34,7 @@ WORDS = {"format", "title", "description", "synthetic", "guarantee", "charges", 
          *(name for name, table in each("table").items() if table.only_words and name != "calibration")}  # fmt: skip
 """What says nothing about the private file, whatever it is: it was fixed before the file was read. Totals are facts that
 others published."""
-STATED: list[type[Part]] = [PartitionPart, SplitPart, *each("published").values()]
+STATED: list[type[Part]] = [*each("published").values()]
 
 
 def domain(way: Way) -> DomainPart:

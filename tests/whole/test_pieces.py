@@ -14,18 +14,23 @@ from synthrelease.accounting.charges import mechanism
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Door
 from synthrelease.enclave.pieces import PrivatePieces, divided
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.files import Files
+from synthrelease.published.table import read_csv
 from synthrelease.rehearsal.attempts import run_attempts
-from synthrelease.rehearsal.pieces import partition_words
 from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
+from synthrelease.specification.options import offered
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.charges import charges
+from synthrelease.verification.options import options
+from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
@@ -100,6 +105,14 @@ def test_no_bound_for_all_rows_follows(folder: Path) -> None:
         bound(folder / "out", "face == 'head'")
 
 
+def problems_of(folder: Path, document: ReleaseDocument) -> list[str]:
+    """What the verification of the charges and that of the option find."""
+    files = Files({path.name: path.read_bytes() for path in (folder / "out").iterdir()})
+    table = read_csv(files[document.csv], document.shape)
+    known = KnownFiles(files=files, table=table, rules=Plausibility(layout=table.counts.layout, masks=()))
+    return [problem for check in (charges(document), *options(document, known)) for problem in check.problems]
+
+
 def rule_of_the_sum(tables: dict[str, Any]) -> None:
     """Two pieces that are charged as such, in a document that describes none."""
     del tables["partition"]
@@ -134,12 +147,15 @@ def half_of_the_largest(tables: dict[str, Any]) -> None:
         (half_of_the_largest, "its parts give"),
     ],
 )
-def test_forged_pieces_are_found(forge: Callable[[dict[str, Any]], None], found: str, document: ReleaseDocument) -> None:
-    assert not charges(document).problems
+def test_forged_pieces_are_found(
+    forge: Callable[[dict[str, Any]], None], found: str, folder: Path, document: ReleaseDocument
+) -> None:
+    assert not problems_of(folder, document)
     tables = json.loads(document.dumped())
     forge(tables)
     forged = ReleaseDocument.model_validate_json(json.dumps(tables))
-    assert any(found in problem for problem in charges(forged).problems), charges(forged).problems
+    problems = problems_of(folder, forged)
+    assert any(found in problem for problem in problems), problems
 
 
 # --- What does not go together
@@ -197,12 +213,12 @@ def test_each_piece_pays_its_own_charges_alone(tmp_path: Path) -> None:
 
 def test_a_rehearsal_offers_pieces_where_they_cost_less(tmp_path: Path) -> None:
     whole, halves = spec_of(tmp_path, "", **{"generation = 10": "generation = 1"}), "generation = 1"
-    (told,) = partition_words(whole)
+    (told,) = offered(whole)
     assert "epsilon = 1.998 in place of 2.996" in told  # e + ln((E + 0.001) / (1 + 0.001 E)) for e = 1 and 1.5
     cheap = spec_of(tmp_path, PARTITION, **{"generation = 10": halves})
     assert cheap.plan.total.epsilon <= Fraction("1.998")
-    assert partition_words(cheap) == []
-    assert partition_words(spec_of(tmp_path, "", **{"generation = 10": "generation = 20"})) == []  # 2% less is not worth it
+    assert offered(cheap) == []
+    assert offered(spec_of(tmp_path, "", **{"generation = 10": "generation = 20"})) == []  # 2% less is not worth it
     assert (one_round(whole, Fraction(1)), one_round(cheap, Fraction(1))) == (Fraction(3, 2), 1)
     assert one_round(cheap, Fraction(1, 4)) == Fraction(1, 2)  # the criteria are dearer
     assert shares_luck(cheap) > shares_luck(whole)

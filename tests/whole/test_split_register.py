@@ -23,9 +23,9 @@ from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.parts.split.published import SplitPart
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.split import SplitPart
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
 from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register
@@ -109,7 +109,7 @@ def test_two_years_spend_on_different_records(years: Path, said: dict[str, str])
 def test_the_bundle_says_it_and_holds_no_number_and_no_key(years: Path, document: ReleaseDocument) -> None:
     assert verify_bundle(years / "year2").passed
     assert (document.format, document.domain.file_rows, document.domain.way) == (1, 802, "counted")
-    assert document.split == SplitPart(by="certificate", piece=2, of=2)
+    assert document.part(SplitPart) == SplitPart(by="certificate", piece=2, of=2)
     assert document.guarantee.epsilon_exact == str(EPSILON)
     page = (years / "year2" / "README.md").read_text(encoding="utf-8")
     assert "This release read piece 2." in page

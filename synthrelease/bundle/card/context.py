@@ -9,7 +9,6 @@ from synthrelease.bundle.card import (
     estimates,
     explanations,
     numbers,
-    pieces,
     protection,
     queries,
 )
@@ -18,7 +17,7 @@ from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
-from synthrelease.bundle.options import sections, statements
+from synthrelease.bundle.options import about_figures, sections, statements
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -54,7 +53,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "duplicates": duplicates.sentences(document, table),
         "explain": explanations,
         "protect": protection,
-        "pieces": pieces.sentences(document),
+        "pieces": about_figures(document),
         "estimates": estimates.sentences(document),
         "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
         "estimate_example": estimates.example(document),

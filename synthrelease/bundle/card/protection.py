@@ -42,7 +42,7 @@ def domain_text(document: ReleaseDocument) -> str:
 
 def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
-    columns, split = document.columns, document.split
+    columns = document.columns
     sentences = [
         (
             "Rows with a missing value, or a text that is no number or date, were left out: {}.",
@@ -67,9 +67,9 @@ def left_out_text(document: ReleaseDocument) -> str:
             "without a key.",
             [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
         ),
-        ("Rows of other pieces of the register were left out ({}).", [f"{split.of - 1} of {split.of}"] if split else []),
     ]
-    return " ".join(text.format("; ".join(names)) for text, names in sentences if names)
+    found = [text.format("; ".join(names)) for text, names in sentences if names]
+    return " ".join([*found, *(part.left_out for part in document.parts.values() if part.left_out)])
 
 
 def _missing_bins(document: ReleaseDocument) -> Iterable[str]:

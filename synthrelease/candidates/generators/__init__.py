@@ -18,6 +18,8 @@ GENERATORS: Mapping[str, type[Generator]] = Kinds(
         "privbayes": "privbayes:PrivBayes",
         "marginals": "marginals:Marginals",
         "gaussian_marginals": "marginals:GaussianMarginals",
+        "nested": "nested:Nested",
+        "nested_pure": "nested:NestedPure",
         "adaptive": "adaptive:Adaptive",
         "adaptive_pure": "adaptive:AdaptivePure",
         "mwem": "mwem:MWEM",

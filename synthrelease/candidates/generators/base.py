@@ -11,7 +11,6 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
@@ -31,6 +30,15 @@ class Model(Protocol):
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """Exactly n synthetic rows over the layout that the model was fitted on. Post-processing: free."""
+        ...
+
+
+class KeptModel(Model, Protocol):
+    """A model that rounds on one measurement can share."""
+
+    @property
+    def numbers(self) -> int:
+        """How many it holds."""
         ...
 
 
@@ -175,7 +183,7 @@ class MeasuringGenerator(Generator):
         """Every sum that is measured with this `part`, with value 0 in place of what it comes to."""
         return ()
 
-    def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+    def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
         """The model of measurements over the background's layout: a function of these, without any randomness.
 
         Raises

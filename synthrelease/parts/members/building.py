@@ -43,8 +43,8 @@ class MembersBuilding(Building[MembersTable, Linked]):
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:
         if release.unit.key is not None:
             problems.add("unit.key", "none with [members]: a record is a root with all its members", repr(release.unit.key))
-        if release.split is not None:
-            problems.add("split", "no such table with [members]: record numbers are of rows", "one")
+        if (numbered := release.numbered) is not None:
+            problems.add(numbered, "no such table with [members]: record numbers are of rows", "one")
         if release.input.rows == "exact":
             expected = "another way with [members]: the exact number of kept roots tells what members they have"
             problems.add("input.rows", expected, "'exact'")

@@ -37,7 +37,7 @@ class PopulationVerifying(Verifying[PopulationTable, PopulationPart]):
             yield f"population: expected epsilon {expected.epsilon} and delta {expected.delta}, found others"
         if guarantee.person.records > 1:
             yield "population: expected none where a person stands in several records, found one"
-        if any(other.several_releases for other in document.stated):
+        if any(other.several_releases for other in document.parts.values()):
             yield "population: expected none where there are other releases of the same records, found one"
 
 

@@ -84,8 +84,8 @@ class SeriesBuilding(Building[SeriesTable, Series]):
 def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> YearOfSeries:
     """The plan with the records of a person, which [unit] and `records` say."""
     unit, count = around.release.unit, table.years or 1
-    if around.release.split is not None:
-        problems.add("series.years", "no plan over years of a register that is split into pieces", "[split]")
+    if (numbered := around.release.numbered) is not None:
+        problems.add("series.years", "no plan over years of a register that is split into pieces", f"[{numbered}]")
     in_all = min(table.records or unit.records * count, unit.records * count)
     horizon = Horizon(
         first=table.first or 0,

@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
-from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, MeasuringGenerator
+from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
@@ -122,11 +122,14 @@ class MarginalsGenerator(MeasuringGenerator):
     def prior_file(self) -> str | None:
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
-    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        unknown = list(unknown_columns(self.terms, layout))
+    def unknown(self, layout: Layout) -> list[Mistake]:
+        """What is wrong with the columns that its tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
-        unknown += others
-        unknown += [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
+        of_sums = [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
+        return [*unknown_columns(self.terms, layout), *others, *of_sums]
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        unknown = self.unknown(layout)
         yield from unknown
         if unknown:
             return
@@ -155,7 +158,7 @@ class MarginalsGenerator(MeasuringGenerator):
         noisy, sums = private.spend(charge, measure)
         return NoisyMarginals(layout=layout, n=private.n, tables=noisy, sums=sums)
 
-    def model(self, measured: NoisyMarginals, background: Background) -> BayesianNetwork:
+    def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)

@@ -25,6 +25,11 @@ class SplitTable(SpecTable):
     of: int = Field(ge=2, le=1000)
 
     @property
+    def numbers_records(self) -> bool:
+        """By its column."""
+        return True
+
+    @property
     def several_releases(self) -> bool:
         """Others read the other pieces."""
         return True
@@ -34,3 +39,6 @@ class SplitTable(SpecTable):
         if self.piece > self.of:
             raise ValueError(f"piece must be 1 to {self.of}, found {self.piece}")
         return self
+
+
+TABLE = SplitTable

@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.ledger_pieces import MOST_PIECES, SplitRule
+from synthrelease.accounting.ledger_pieces import MOST_PIECES
 from synthrelease.accounting.rows import Way
 from synthrelease.published.parts import Fact, Part
 
@@ -30,13 +30,29 @@ class SplitPart(Part):
             raise ValueError(f"expected a piece of {self.of}, found {self.piece}")
         return self
 
-    @classmethod
-    def of_rule(cls, rule: SplitRule) -> SplitPart:
-        return cls(by=rule.by, piece=rule.piece, of=rule.of)
-
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Which piece was read, the specification says."""
         return (("specification", "split"),)
+
+    @property
+    def secret_piece(self) -> bool:
+        """The key decides."""
+        return True
+
+    @property
+    def ledger_note(self) -> str:
+        """The piece that is charged."""
+        return f"piece {self.piece}"
+
+    @property
+    def left_out(self) -> str:
+        """The other pieces."""
+        return f"Rows of other pieces of the register were left out ({self.of - 1} of {self.of})."
+
+    @property
+    def figures_about(self) -> str:
+        """The piece."""
+        return "a piece of the register ([split])"
 
     @property
     def several_releases(self) -> bool:
@@ -48,3 +64,6 @@ class SplitPart(Part):
         (theory 11.11, counts of random pieces: a keyed hash is taken for a random choice)."""
         left = (file_rows - rows) / max(file_rows - 1, 1)
         return (share * (1 - share) / rows * left) ** 0.5
+
+
+PUBLISHED = SplitPart

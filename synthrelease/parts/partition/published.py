@@ -37,6 +37,16 @@ class PartitionPart(Part):
         """The rule by which the rows were divided."""
         return PartitionRule(fit=Fraction(self.fit_exact))
 
+    @property
+    def divided_rows(self) -> int:
+        """Those of both pieces."""
+        return self.rows
+
+    @property
+    def figures_about(self) -> str:
+        """The piece that the criteria asked."""
+        return "a random piece of them ([partition])"
+
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Sizes follow from the number of rows, where that is published or stated."""
         sources: dict[Way, tuple[Fact, ...]] = {
@@ -51,3 +61,6 @@ class PartitionPart(Part):
         pieces)."""
         left = (self.rows - self.score_rows) / max(self.rows - 1, 1)
         return (share * (1 - share) / self.score_rows * left) ** 0.5
+
+
+PUBLISHED = PartitionPart

@@ -28,3 +28,6 @@ class PartitionTable(SpecTable):
         if self.fit + self.score != 1:
             raise ValueError(f"fit and score must add up to 1, found {float(self.fit + self.score):g}")
         return self
+
+
+TABLE = PartitionTable

@@ -1,0 +1,92 @@
+"""[geography] against the columns, and what the tables of each level can tell, for the plan."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import pairwise
+
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
+from synthrelease.domain.schema import Transformation
+from synthrelease.errors import listing
+from synthrelease.measurements.area_noise import AreaNoise, area_noise
+from synthrelease.parts.geography.table import Geography, GeographyTable
+from synthrelease.specification.part import Building, Surroundings
+from synthrelease.toml.columns import ColumnTable
+from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import ReleaseFile
+from synthrelease.toml.unlisted import unlisted_label
+
+
+class GeographyBuilding(Building[GeographyTable, Geography]):
+    def build(self, table: GeographyTable, around: Surroundings, problems: Problems) -> Geography:
+        """The levels with their numbers of areas, and the noise of what is measured of each."""
+        binnings = around.transformations[0]
+        areas = tuple(len(binnings.binning(name)) for name in table.chain)
+        return Geography(chain=table.chain, areas=areas, noise=_noise(table, around.release, binnings))
+
+    def check_columns(self, table: GeographyTable, release: ReleaseFile, problems: Problems) -> None:
+        """The codelist and its levels, before columns are made of them."""
+        lowest = release.columns.get(table.column)
+        if lowest is None or lowest.kind != "code":
+            known = listing(name for name, each in release.columns.items() if each.kind == "code")
+            found = repr(table.column) if lowest is None else f"{table.column!r} of kind {lowest.kind!r}"
+            problems.add("geography.column", f"a column of codes ({known})", found)
+            return
+        groups = {name: each for name, each in lowest.alternatives.items() if isinstance(each, Mapping)}
+        for level in table.levels:
+            if level not in groups:
+                expected = f"levels of the codelist of {table.column!r} ({listing(groups)})"
+                problems.add("geography.levels", expected, repr(level))
+            elif level in release.columns:
+                problems.add("geography.levels", "levels that are no columns yet", repr(level))
+            elif not level.isidentifier():
+                problems.add("geography.levels", "names made of letters, digits and underscores", repr(level))
+            elif unusable := [label for label in groups[level] if "'" in label and '"' in label]:
+                problems.add("geography.levels", "areas that have no two kinds of quotes in their names", repr(unusable[0]))
+        if any(level not in groups for level in table.levels):
+            return
+        if lowest.characters is not None:
+            problems.add(f"columns.{table.column}.characters", "none with [geography]", str(lowest.characters))
+        if (label := unlisted_label(lowest)) is not None and label in {*_codes(lowest).values(), *groups[table.levels[0]]}:
+            expected = "an outside_label that is no area's, because it is an area of its own on every level"
+            problems.add(f"columns.{table.column}.outside_label", expected, repr(label))
+        drawn = release.transformations.get(table.column, list(lowest.alternatives))
+        if len(drawn) != 1 or drawn[0] in table.levels:
+            expected = "one way to release the smallest areas, such as ['codes']: larger ones have a column of their own"
+            problems.add(f"transformations.{table.column}", expected, listing(drawn))
+        for upper, lower in pairwise(table.levels):
+            homes = {code: name for name, codes in groups[upper].items() for code in codes}
+            for name, codes in groups[lower].items():
+                if len({homes.get(code) for code in codes}) > 1:
+                    problems.add("geography.levels", f"each {lower} in one {upper}, the largest areas first", repr(name))
+                    break
+
+    def plan_text(self, value: Geography, total: Loss, rows: int) -> str:
+        """How many areas each level has, and what noise leaves of the number of rows in one of them."""
+        levels = " > ".join(f"{name} ({count:,})" for name, count in zip(value.chain, value.areas, strict=True))
+        lines = [f"Areas: {levels}. One standard deviation of the noise in the number of rows of an area, and in one cell:"]
+        for family, noise in value.noise.items():
+            lines += [f"  {family}, {each.text(rows)}" for each in noise]
+        return "\n".join(lines if value.noise else [f"Areas: {levels}."])
+
+
+def _codes(table: ColumnTable) -> Mapping[str, str]:
+    return table.codes if isinstance(table.codes, Mapping) else {}
+
+
+def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
+    """Of every family that measures a fixed set of tables; one with lists of hyperparameters is told by its first ones."""
+    found = {}
+    for stated in release.generators:
+        family = GENERATORS.get(str(stated.get("family")))
+        if family is None or not issubclass(family, MeasuringGenerator):
+            continue
+        generator = family.model_validate({key: each[0] if isinstance(each, list) else each for key, each in stated.items()})
+        part = generator.part(generator.charge(release.budget.generation))
+        costs = generator.measured_tables(binnings.layout, part)
+        found[generator.family] = area_noise(table.chain, binnings.layout, costs, generator.noise)
+    return found
+
+
+BUILDING = GeographyBuilding()
