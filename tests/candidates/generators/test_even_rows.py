@@ -15,6 +15,7 @@ from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
 from synthrelease.candidates.generators.even_rows import even_bins
 from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.candidates.generators.nested import Nested
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Meter, PrivateCounts
@@ -146,7 +147,13 @@ def test_a_generator_says_how_the_rows_of_its_model_are_drawn(draw: str | None) 
     private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(1))
     background = Background(plausibility=Plausibility(layout=layout, masks=()))
     adaptive = Adaptive.model_validate({"draw": draw}).fit(private, charge, background)
-    tables = (NoisyMarginal(columns=(0, 1), values=np.ones((2, 2), dtype=np.int64), cost=Fraction(1), cells=np.ones((2, 2))),)
-    measured = NoisyMarginals(layout=layout, n=4, tables=tables)
+    measured = NoisyMarginals(layout=layout, n=4, tables=(flat((0, 1), 2, 2),))
     marginals = Marginals.model_validate({"tables": "c0:c1", "draw": draw}).model(measured, background)
-    assert marginals.evenly == adaptive.network.evenly == (draw is not None)
+    by_area = NoisyMarginals(layout=layout, n=4, tables=(flat((0,), 2), flat((1,), 2)))
+    nested = Nested.model_validate({"areas": "c0", "tables": "c0 + c1", "draw": draw}).model(by_area, background).whole
+    assert nested is not None
+    assert marginals.evenly == nested.evenly == adaptive.network.evenly == (draw is not None)
+
+
+def flat(columns: tuple[int, ...], *shape: int) -> NoisyMarginal:
+    return NoisyMarginal(columns=columns, values=np.ones(shape, dtype=np.int64), cost=Fraction(1), cells=np.ones(shape))
