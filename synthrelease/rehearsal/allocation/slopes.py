@@ -26,8 +26,8 @@ from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_d
 FACTOR = 1.5
 """Budgets of a pair of tries are times or over this."""
 _LEAST_PAIRS = 8
-_RIDGE = 0.7
-"""Weight of "a part has no effect", in the spread of one part's changes over all pairs."""
+_RIDGE = 16
+"""How many pairs "no part has any effect" is worth."""
 _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)
 """Factors of the test's epsilon that are tried."""
 
@@ -78,7 +78,7 @@ class Slopes:
             return None
         more = np.array([pair.deviations[1] - pair.deviations[0] for pair in pairs]) / deviations
         lost = np.array([pair.slacks[0, asked] - pair.slacks[1, asked] for pair in pairs])
-        ridge = _RIDGE * float(more.std()) * np.sqrt(len(pairs)) * np.eye(len(deviations))
+        ridge = float(more.std()) * np.sqrt(_RIDGE) * np.eye(len(deviations))
         nothing = np.zeros(len(deviations))
         losses = [nnls(np.vstack([more, ridge]), np.concatenate([each, nothing]))[0] for each in lost.T]
         middles = np.array([pair.slacks[:, asked].mean(axis=0) for pair in present])

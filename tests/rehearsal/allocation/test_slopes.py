@@ -50,6 +50,7 @@ def test_pairs_of_stages_before_tell_too() -> None:
     assert alone is not None and together is not None  # noqa: PT018
     off = [float(np.abs(one.losses - LOSSES / 2).sum()) for one in (alone, together)]
     assert off[1] < off[0] / 2
+    assert together.losses[0, 3] == pytest.approx(LOSSES[0, 3] / 2, rel=0.1)
 
 
 def test_too_few_candidates_tell_nothing() -> None:
@@ -82,6 +83,27 @@ def test_a_step_goes_to_the_part_that_the_nearest_criterion_hears_within_its_rad
     noise = np.array([(0.4 / float(weight)) ** power for weight in step.weights])
     before, after = (slopes.deviations(each, 0.2, 10.0)[0] for each in (np.ones(2), noise))
     assert after > before
+
+
+@pytest.mark.parametrize("gaussian", [False, True])
+def test_weights_and_test_of_a_step_are_those_of_the_least_loss(gaussian: bool) -> None:
+    """Least of 8 (0.4 / b)^q + (0.4 / c)^q with b + c fixed: b / c = 8^(1 / (1 + q)), q = 1 of an epsilon and 1/2 of a rho.
+
+    The test is the factor of 0.2 with the largest t (slack - loss) - 2, which is neither the first nor the last.
+    """
+    power = 0.5 if gaussian else 1.0
+    ratio = 8 ** (1 / (1 + power))
+    least = {
+        t: 8 * (0.4 * (1 + 1 / ratio) / (1 - t)) ** power + (0.4 * (1 + ratio) / (1 - t)) ** power for t in (0.14, 0.17, 0.2)
+    }
+    slack = least[0.17] + 0.7
+    parts = tuple(MeasuredPart(field="tables", place=place, texts=(text,)) for place, text in enumerate("ab"))
+    present = Allocation(parts=parts, weights=(Fraction(2, 5), Fraction(2, 5)), test=Fraction(1, 5))
+    slopes = Slopes(slacks=np.array([slack - 9.0]), spreads=np.zeros(1), losses=np.array([[8.0, 1.0]]))
+    step = slopes.step(divisible(gaussian=gaussian), present, np.log(10))
+    assert float(step.weights[0] / step.weights[1]) == pytest.approx(ratio, rel=0.03)
+    values = {t: t * (slack - loss) for t, loss in least.items()}
+    assert float(step.test) == max(values, key=lambda t: values[t])
 
 
 def test_deviations_from_failing_against_the_sum_written_out() -> None:
