@@ -112,8 +112,8 @@ OF_WIDTH = (
         name="even rows: a cell that is sure to get a bin gets what the comb says",
         breaks="a row in a cell that the rules exclude, or one that is lost",
         place="candidates.generators.even_rows:even_bins",
-        old="np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), left), left)",
-        new="np.minimum(np.diff(teeth, prepend=0), left)",
+        old="np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)",
+        new="np.minimum(np.diff(teeth, prepend=0), waiting)",
         tests=(f"{EVEN}::test_sums_that_are_rounded_lose_no_row",),
     ),
     Mutation(

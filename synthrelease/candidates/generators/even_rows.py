@@ -37,15 +37,15 @@ def even_bins(
     line = generator.permutation(len(totals))
     line = line[np.argsort(generator.permutation(len(shares))[groups[line]], kind="stable")]
     places, bins, counts = [], [], []
-    left = totals[line]
+    waiting = totals[line]
     for bin_ in range(shares.shape[1] - 1, -1, -1):
         chances = given[groups[line], bin_]
-        teeth = np.floor(np.cumsum(chances * left) + generator.random()).astype(np.int64)
-        rows = np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), left), left)  # sums are rounded
+        teeth = np.floor(np.cumsum(chances * waiting) + generator.random()).astype(np.int64)
+        rows = np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)  # sums are rounded
         some = rows > 0
         places.append(line[some])
         counts.append(rows[some])
         bins.append(np.full(int(some.sum()), bin_))
-        rest = left > rows
-        line, left = line[rest], (left - rows)[rest]
+        rest = waiting > rows
+        line, waiting = line[rest], (waiting - rows)[rest]
     return np.concatenate(places), np.concatenate(bins), np.concatenate(counts)

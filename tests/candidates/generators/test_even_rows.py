@@ -152,6 +152,7 @@ def test_a_generator_says_how_the_rows_of_its_model_are_drawn(draw: str | None) 
     by_area = NoisyMarginals(layout=layout, n=4, tables=(flat((0,), 2), flat((1,), 2)))
     nested = Nested.model_validate({"areas": "c0", "tables": "c0 + c1", "draw": draw}).model(by_area, background).whole
     assert nested is not None
+    assert isinstance(marginals, BayesianNetwork)
     assert marginals.evenly == nested.evenly == adaptive.network.evenly == (draw is not None)
 
 
