@@ -636,7 +636,7 @@ FILES = [
                     line_range=(2.0, 80.0),
                     partners={
                         other: Partner(distance=0.1, smallest_group=n // 3)
-                        for other in ("age", "year", "sex", "pay")
+                        for other in ("age", "year", "sex", "pay", "wage_1", "wage_2")
                         if other != name
                     },
                 )
@@ -645,12 +645,15 @@ FILES = [
                     ("year", (1990.0, 2000.0)),
                     ("sex", None),
                     ("pay", (10.0, 20.0, 50.0)),
+                    ("wage_1", (10.0, 20.0, 50.0)),
+                    ("wage_2", (10.0, 20.0, 50.0)),
                 )
             ),
         ),
         n_rows=n,
         cell=cell,
         unique=0.1,
+        members=("wage",),
     )
     for n, cell in ((50, 0.05), (3000, 0.03), (100_000, 0.01))
 ]
