@@ -49,9 +49,10 @@ def pytest_configure(config: pytest.Config) -> None:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Iterator[None]:
-    """What is imported and collected stays: the collector of garbage need not walk through it again and again meanwhile."""
+    """What is imported and collected stays: the collector of garbage need not walk through it, neither meanwhile nor later."""
     gc.disable()
     yield
+    gc.freeze()
     gc.enable()
 
 
