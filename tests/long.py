@@ -41,6 +41,9 @@ LONG = {
     "whole/test_flat_memory.py::test_writing_twice_the_rows_takes_the_memory_of_their_bins": (
         "tests/bundle/test_table_files.py writes pieces"
     ),
+    "whole/test_stays.py::test_without_an_answer_the_draft_asks_and_nothing_is_promised": (
+        "tests/specification/test_persons.py, of an answer that is missing; tests/desk, of the question"
+    ),
     "whole/test_hostile.py::test_hostile_files_end_with_clear_errors": (
         "tests/enclave/test_any_value.py; wrong outcomes are found, in the same file"
     ),
@@ -59,6 +62,12 @@ LONG = {
         "variances of contrasts against their table"
     ),
     "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
+    "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
+        "limits against their formula in the same file"
+    ),
+    "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
+        "other intervals in the same file"
+    ),
     "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
         "other intervals in the same file"
     ),
@@ -72,6 +81,15 @@ LONG = {
     "audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
         "the same of the fast cases; the enumerations of tests/audit/test_sensitivity.py"
     ),
+    "audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "
+    "fiftieth-200]": "the other faults in the same file are found",
+    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, Gaussian]": (
+        "half of its noise is found, in the same file, and the other families show theirs"
+    ),
+    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, zero-concentrated]": (
+        "half of its noise is found, in the same file, and the other families show theirs"
+    ),
+    "audit/test_against.py::test_a_law_that_is_not_followed_ends_with_code_5": "the laws one by one in the same file",
     "audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
     "candidates/generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
         "tests/test_contracts.py; its votes and what they cost in the same file"
@@ -92,6 +110,9 @@ LONG = {
     ),
     "rehearsal/allocation/test_calculating.py::test_the_least_total_is_where_tries_reach_the_goal": (
         "calculated weights better a bad allocation, in the same file"
+    ),
+    "rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
+        "squares of a rho add up, in the same file; the lines of an epsilon load"
     ),
     "rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
         "calculated weights better a bad allocation"

@@ -376,7 +376,7 @@ def test_two_processes_in_developer_mode_show_nothing_and_call_no_network(accoun
     under their names or temporary ones beside them, semaphores and empty folders in shared memory, and devices.
     """
     log = accounts.folder / "private" / "log"
-    trace = ["strace", "-f", "-qq", "-y", "-s", "1000000", "-e", f"trace=network,{WRITES}", "-o", str(log)]
+    trace = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-s", "1000000", "-e", f"trace=network,{WRITES}", "-o", str(log)]
     environment = {
         "PATH": "/usr/bin:/bin", "PYTHONPATH": str(ROOT), "PYTHONDONTWRITEBYTECODE": "1", "PYTHONFAULTHANDLER": "1",
         "HOME": str(accounts.folder / "home"), "TMPDIR": str(accounts.folder / "tmp"),
