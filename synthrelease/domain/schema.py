@@ -59,6 +59,11 @@ class Binning:
     def __len__(self) -> int:
         return len(self.labels)
 
+    @cached_property
+    def places(self) -> Mapping[str, int]:
+        """The bin of every label."""
+        return {label: place for place, label in enumerate(self.labels)}
+
     @property
     def known_numbers(self) -> np.ndarray:
         """(n_bins,) the number that stands for each bin; NaN where there is none."""

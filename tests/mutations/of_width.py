@@ -8,6 +8,7 @@ SETS = "tests/candidates/generators/test_parent_sets.py"
 MAXIMAL = f"{SETS}::test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound"
 COMPETING = f"{SETS}::test_what_competes_is_all_maximal_sets_or_as_many_of_them_as_may"
 FIT = "tests/candidates/generators/test_privbayes.py"
+EVEN = "tests/candidates/generators/test_even_rows.py"
 WIDE = "tests/candidates/generators/test_elimination.py"
 DIFFERENCES = "tests/domain/test_sub_tables.py::test_every_difference_of_every_table_is_there_once"
 COUNTS = "tests/domain/test_counts.py"
@@ -98,6 +99,22 @@ OF_WIDTH = (
         old="np.minimum(places - first, last[rows])",
         new="places - first",
         tests=(f"{FIT}::test_single_rows_draw_their_bins_by_the_shares_of_their_parents",),
+    ),
+    Mutation(
+        name="even rows: the rows of the same parents keep their order from column to column",
+        breaks="columns that the model has independent agree in all rows, or in none",
+        place="candidates.generators.even_rows:even_bins",
+        old="generator.permutation(len(totals))",
+        new="np.arange(len(totals))",
+        tests=(f"{EVEN}::test_two_columns_on_the_same_parents_are_independent",),
+    ),
+    Mutation(
+        name="even rows: a cell that is sure to get a bin gets what the comb says",
+        breaks="a row in a cell that the rules exclude, or one that is lost",
+        place="candidates.generators.even_rows:even_bins",
+        old="np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)",
+        new="np.minimum(np.diff(teeth, prepend=0), waiting)",
+        tests=(f"{EVEN}::test_sums_that_are_rounded_lose_no_row",),
     ),
     Mutation(
         name="systematic rounding: the last cell takes what is missing",
