@@ -17,7 +17,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
+.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -40,7 +40,11 @@ test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(BIN)/pytest -n $(WORKERS) --dist worksteal
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
+
+# What is left to nightly runs: whole runs and laws of many releases (tests/long.py)
+test-long: $(TEST)
+	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
 
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes
 audit: $(CORE)

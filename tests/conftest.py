@@ -9,12 +9,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.long import MOST, is_long
+
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGURATIONS = (*sorted((ROOT / "configs").glob("*.toml")), ROOT / "configs" / "years" / "first.toml")
 """Those that ship and load by themselves: later years need the release of the year before beside them."""
 
 
-LONG = tuple(f"tests/{name}" for name in ("whole/", "rehearsal/", "mutations/", "audit/", "drafting/"))
+FIRST = tuple(f"tests/{name}" for name in ("whole/", "rehearsal/", "mutations/", "audit/", "drafting/"))
 """Folders with tests of many seconds: they come first, so that no worker waits for another in the end."""
 NEEDS = {
     "nvss": ("SYNTHRELEASE_NVSS", "needs the NVSS file: set SYNTHRELEASE_NVSS to its path (see public_data/README.md)"),
@@ -38,8 +40,14 @@ def pytest_collection() -> Iterator[None]:
     gc.enable()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    items.sort(key=lambda item: not item.nodeid.startswith(LONG))
+    items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
+    long = [item for item in items if is_long(item.nodeid)]
+    if len(long) > MOST:
+        raise pytest.UsageError(f"expected at most {MOST} tests in tests/long.py, found {len(long)}")
+    for item in long:
+        item.add_marker(pytest.mark.long)
     for marker, (variable, reason) in NEEDS.items():
         if not os.environ.get(variable):
             for item in items:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 
+import pytest
 import yaml
 
 import synthrelease
 from tests.conftest import ROOT
+from tests.long import LONG, is_long
 
 
 def locked(name: str) -> set[str]:
@@ -40,7 +42,7 @@ def test_the_hooks_before_a_commit_are_what_make_test_checks_beside_the_tests() 
 
 
 def test_make_test_leaves_nothing_out_and_quick_what_is_slow() -> None:
-    assert recipe("test")[-1] == ".venv/bin/pytest -n $(WORKERS) --dist worksteal"
+    assert recipe("test")[-1] == '.venv/bin/pytest -n $(WORKERS) --dist worksteal -m "not long"'
     assert recipe("quick")[-1] == '.venv/bin/pytest -m "not slow"'
 
 
@@ -67,3 +69,18 @@ def test_one_version_is_said_everywhere() -> None:
     (packaged,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
     (first, *_) = re.findall(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert packaged == first == synthrelease.__version__
+
+
+def test_what_make_test_leaves_out_is_run_by_make_test_long_and_by_continuous_integration() -> None:
+    assert recipe("test-long") == [recipe("test")[-1].replace('"not long"', "long")]
+    lines = (ROOT / ".ci" / "run").read_text(encoding="utf-8").splitlines()
+    assert lines[-2:] == ["make test", "make test-long"]
+
+
+@pytest.mark.parametrize("name", LONG)
+def test_every_long_test_is_there(name: str) -> None:
+    file, _, test = name.partition("::")
+    text = (ROOT / "tests" / file).read_text(encoding="utf-8")
+    assert not test or f"\ndef {test.partition('[')[0]}(" in text
+    assert is_long(f"tests/{name}")
+    assert is_long(f"tests/{file}::{test or 'test_any'}[a case]") == ("[" not in name)

@@ -9,12 +9,13 @@ from functools import cache
 import pytest
 
 from tests.conftest import ROOT
+from tests.helpers.late import Trees
 from tests.helpers.private_values import DOORS, Followed
 
 pytestmark = pytest.mark.slow
 
 PACKAGE = ROOT / "synthrelease"
-TREES = {path.relative_to(PACKAGE).as_posix(): ast.parse(path.read_text()) for path in sorted(PACKAGE.rglob("*.py"))}
+TREES = Trees({path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))})
 MECHANISMS = {path for path in TREES if path.endswith("/mechanism.py")}
 
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
@@ -99,49 +100,49 @@ def test_who_holds_a_closed_door() -> None:
 KIND = "from synthrelease.criteria.scores import Query\nfrom synthrelease.domain.counts import Counts\n"
 
 
-@pytest.mark.parametrize(
-    "code",
-    [
-        "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: 0.0)",
-        "def query():\n    def own(counts):\n        return 0.0\n    return Query(sensitivity=1.0, figure=own)",
-        "class Mine:\n    def query(self):\n        return Query(sensitivity=1.0, figure=self.own)\n"
-        "    def own(self, counts: Counts) -> float:\n        return 0.0",
-        "def fit(private, charge):\n    return private.spend(charge, lambda counts: counts)",
-        "from functools import partial\ndef own(counts, n):\n    return n\n"
-        "def fit(private, charge):\n    asked = partial(own, n=1)\n    return private.spend(charge, asked)",
-    ],
-)
-def test_a_new_file_that_takes_private_counts_is_found(code: str) -> None:
-    assert "criteria/new_kind.py" in Followed(TREES | {"criteria/new_kind.py": ast.parse(KIND + code)}).files
+TAKING = [
+    "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: 0.0)",
+    "def query():\n    def own(counts):\n        return 0.0\n    return Query(sensitivity=1.0, figure=own)",
+    "class Mine:\n    def query(self):\n        return Query(sensitivity=1.0, figure=self.own)\n"
+    "    def own(self, counts: Counts) -> float:\n        return 0.0",
+    "def fit(private, charge):\n    return private.spend(charge, lambda counts: counts)",
+    "from functools import partial\ndef own(counts, n):\n    return n\n"
+    "def fit(private, charge):\n    asked = partial(own, n=1)\n    return private.spend(charge, asked)",
+]
+ADDED = {f"criteria/taking_{number}.py": KIND + code for number, code in enumerate(TAKING)} | {
+    "criteria/handing_on.py": KIND + "from synthrelease.criteria.helping import helped\n"
+    "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: helped(1, counts.project((0,)).counts))",
+    "criteria/helping.py": "def helped(n, values):\n    return values.sum()\ndef other(n):\n    return n",
+    "criteria/with_noise.py": "from synthrelease.randomness import discrete_laplace\n"
+    "from synthrelease.criteria.noisy import told\n"
+    "def own(counts):\n    return told(discrete_laplace(counts.counts, sensitivity=1, epsilon=1, entropy=None))\n"
+    "def fit(private, charge):\n    return private.spend(charge, own)",
+    "criteria/noisy.py": "def told(values):\n    return values",
+    "criteria/unknown.py": "def fit(self, private, charge):\n    return private.spend(charge, self.kinds[0])",
+}
+"""New files, none of which imports another's names, so that all are followed at once."""
+
+
+@cache
+def followed_with_added() -> Followed:
+    return Followed({**TREES} | {path: ast.parse(code) for path, code in ADDED.items()})
+
+
+@pytest.mark.parametrize("number", range(len(TAKING)))
+def test_a_new_file_that_takes_private_counts_is_found(number: int) -> None:
+    assert f"criteria/taking_{number}.py" in followed_with_added().files
 
 
 def test_what_a_private_half_hands_on_is_found_in_the_next_file() -> None:
-    added = {
-        "criteria/new_kind.py": ast.parse(
-            KIND + "from synthrelease.criteria.helping import helped\n"
-            "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: helped(1, counts.project((0,)).counts))"
-        ),
-        "criteria/helping.py": ast.parse("def helped(n, values):\n    return values.sum()\ndef other(n):\n    return n"),
-    }
-    found = [place for place in Followed(TREES | added).private if place.path == "criteria/helping.py"]
+    found = [place for place in followed_with_added().private if place.path == "criteria/helping.py"]
     assert [(place.name, place.private) for place in found] == [("helped", {"values"})]
 
 
 def test_what_has_noise_is_not_followed() -> None:
-    code = (
-        "from synthrelease.randomness import discrete_laplace\nfrom synthrelease.criteria.helping import helped\n"
-        "def own(counts):\n    return helped(discrete_laplace(counts.counts, sensitivity=1, epsilon=1, entropy=None))\n"
-        "def fit(private, charge):\n    return private.spend(charge, own)"
-    )
-    added = {
-        "criteria/new_kind.py": ast.parse(code),
-        "criteria/helping.py": ast.parse("def helped(values):\n    return values"),
-    }
-    files = Followed(TREES | added).files
-    assert "criteria/new_kind.py" in files
-    assert "criteria/helping.py" not in files
+    files = followed_with_added().files
+    assert "criteria/with_noise.py" in files
+    assert "criteria/noisy.py" not in files
 
 
 def test_what_is_handed_to_spend_and_cannot_be_followed_is_found() -> None:
-    code = "def fit(self, private, charge):\n    return private.spend(charge, self.kinds[0])"
-    assert Followed(TREES | {"criteria/new_kind.py": ast.parse(code)}).unknown == [("criteria/new_kind.py", 2)]
+    assert followed_with_added().unknown == [("criteria/unknown.py", 2)]

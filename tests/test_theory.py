@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.conftest import ROOT
+from tests.helpers.late import tree_of
 
 PACKAGE = ROOT / "synthrelease"
 THEORY = (ROOT / "docs" / "theory.md").read_text(encoding="utf-8")
@@ -146,12 +147,16 @@ def test_every_statement_is_proved_or_cited() -> None:
         assert "∎" in body or papers(body) or "Proposition 1.2" in body, part[:60]
 
 
+@cache
+def defined(path: Path) -> set[str]:
+    return {node.name for node in ast.walk(tree_of(path)) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+
+
 @pytest.mark.slow
 def test_code_that_is_named_exists() -> None:
     for line in [plain(match) for match in _CODE.findall(THEORY)]:
         for path, names in re.findall(r"`([\w/]+\.py)`(?: \(((?:`[\w.]+`(?:, )?)+))?", line):
-            tree = ast.parse((PACKAGE / path).read_text(encoding="utf-8"))
-            known = {node.name for node in ast.walk(tree) if isinstance(node, ast.ClassDef | ast.FunctionDef)}
+            known = defined(PACKAGE / path)
             for name in re.findall(r"`([\w.]+)`", names):
                 assert set(name.split(".")) <= known, f"{path}: {name}"
     for path in re.findall(r"`([\w/]+\.py)`", REFERENCES):

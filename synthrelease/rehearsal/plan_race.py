@@ -203,7 +203,8 @@ class PlanRace:
             return np.mean([self._kept(generator, best.purse, number) for number in (1, 2, 3)], axis=0)
 
         usual = raced(best.prior_weight)
-        gains = {weight: float((raced(weight) - usual).min()) for weight in PRIOR_WEIGHTS}  # of all pairs, and of the strongest
+        others = [weight for weight in PRIOR_WEIGHTS if weight != best.prior_weight]
+        gains = {weight: float((raced(weight) - usual).min()) for weight in others}  # of all pairs, and of the strongest
         weight = max(gains, key=lambda weight: gains[weight])
         if not gains[weight] > _CLEARLY:
             return best

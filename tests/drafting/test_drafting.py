@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-import subprocess
-import sys
 import tomllib
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,15 +14,18 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from synthrelease.criteria.drafts import budget
-from synthrelease.drafting import draft, write_draft
+from synthrelease.drafting import Draft, draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE
+from synthrelease.drafting.column_draft import ColumnDraft
+from synthrelease.drafting.file_columns import drafted_columns
+from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from tests.conftest import ROOT
+from tests.helpers.command_line import run
 from tests.helpers.labour_force import simulated
 
 pytestmark = pytest.mark.slow
@@ -74,10 +75,23 @@ def written(frame: pd.DataFrame, folder: Path, **options: str) -> Path:
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def drafted(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Draft]:
     where = tmp_path_factory.mktemp("clinic")
-    write_draft("clinic", written(clinic(), where), where)
-    return where
+    *_, found = write_draft("clinic", written(clinic(), where), where)
+    return where, found
+
+
+@pytest.fixture(scope="module")
+def folder(drafted: tuple[Path, Draft]) -> Path:
+    return drafted[0]
+
+
+def two_columns(folder: Path) -> Path:
+    """A public file that is drafted fast: two columns that hang together, and one that is left out."""
+    random = np.random.default_rng(1)
+    age = random.integers(0, 90, 1000)
+    sex = np.where(random.random(1000) < age / 90, "f", "m")
+    return written(pd.DataFrame({"key": np.arange(1000), "old": age > 60, "sex": sex}), folder)
 
 
 @pytest.fixture(scope="module")
@@ -108,8 +122,9 @@ def test_columns_become_what_they_are(spec: ReleaseSpec) -> None:
     assert spec.schema["change"].atoms.labels == ("-1", "code +1", "code =")  # or a spreadsheet would compute them
 
 
-def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(folder: Path) -> None:
-    found = {left.source: left.because for left in draft("x", folder / "public.csv").left_out}
+def test_identifiers_free_texts_and_constants_are_left_out_with_the_reason(drafted: tuple[Path, Draft]) -> None:
+    folder, written = drafted
+    found = {left.source: left.because for left in written.left_out}
     assert set(found) == {"Patient ID", "remark", "country", "ward"}
     assert found["ward"].startswith("it is the codelist of 'ward code'")
     assert "may identify" in found["Patient ID"]
@@ -138,10 +153,10 @@ def test_the_first_line_names_a_schema_beside_the_draft_by_which_it_validates(fo
         assert "columns" in schema["properties"] or room == "acceptance"
 
 
-def test_a_schema_that_is_there_is_left_as_it_is(folder: Path, tmp_path: Path) -> None:
+def test_a_schema_that_is_there_is_left_as_it_is(tmp_path: Path) -> None:
     (tmp_path / "configs").mkdir()
     (tmp_path / "configs" / "configuration.schema.json").write_text("mine")
-    write_draft("second", folder / "public.csv", tmp_path)
+    write_draft("second", two_columns(tmp_path), tmp_path)
     assert (tmp_path / "configs" / "configuration.schema.json").read_text() == "mine"
     assert (tmp_path / "acceptance" / "acceptance.schema.json").read_text() != "mine"
 
@@ -200,15 +215,22 @@ def test_every_form_of_the_file_gives_the_same_draft(tmp_path: Path) -> None:
         "mark.csv": b"\xef\xbb\xbf" + text.encode(),
         "small.csv.gz": gzip.compress(text.encode()),
     }
-    expected = draft("same", written(frame, tmp_path))
+
+    def columns(path: Path) -> Sequence[ColumnDraft]:
+        return drafted_columns(read_public_file(path), {}, None)[0]
+
+    expected = columns(written(frame, tmp_path))
+    assert len(expected) == 5
     for name, content in forms.items():
         (tmp_path / name).write_bytes(content)
-        assert draft("same", tmp_path / name).columns == expected.columns, name
+        assert columns(tmp_path / name) == expected, name
     (tmp_path / "semicolons.csv").write_text(frame.to_csv(index=False, sep=";"), encoding="utf-8")
-    assert draft("same", tmp_path / "semicolons.csv").columns == expected.columns
-    assert 'delimiter = ";"' in draft("same", tmp_path / "semicolons.csv").configuration
+    assert columns(tmp_path / "semicolons.csv") == expected
+    found = draft("same", tmp_path / "semicolons.csv")
+    assert [column.name for column in found.columns] == [column.name for column in expected]
+    assert 'delimiter = ";"' in found.configuration
     frame.to_parquet(tmp_path / "p.parquet")
-    assert [c.name for c in draft("same", tmp_path / "p.parquet").columns] == [c.name for c in expected.columns]
+    assert [column.name for column in columns(tmp_path / "p.parquet")] == [column.name for column in expected]
 
 
 @pytest.mark.parametrize("seed", range(12))
@@ -290,28 +312,17 @@ def test_budgets_are_round_and_never_below_what_is_wanted() -> None:
         assert 1000 * found == pytest.approx(round(1000 * found))
 
 
-def test_the_command_writes_both_files_and_shows_what_became_of_each_column(folder: Path, tmp_path: Path) -> None:
-    command = [sys.executable, "-m", "synthrelease", "init", "clinic", "--from", str(folder / "public.csv")]
-    found = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert found.returncode == 0
-    assert found.stderr.startswith("reading the public file ...\n")  # without a terminal a line for each step, and no more
-    assert len(found.stderr.splitlines()) == 4
+def test_the_command_writes_both_files_and_shows_what_became_of_each_column(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    command = ("init", "clinic", "--from", str(two_columns(tmp_path)))
+    monkeypatch.chdir(tmp_path)
+    code, out, err = run(monkeypatch, capsys, *command)
+    assert code == 0
+    assert err.startswith("reading the public file ...\n")  # without a terminal a line for each step, and no more
+    assert len(err.splitlines()) == 4
     assert (tmp_path / "acceptance" / "clinic.toml").is_file()
-    assert "left out" in found.stdout
-    again = subprocess.run(
-        command,
-        capture_output=True,
-        text=True,
-        cwd=tmp_path,
-        check=False,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-    )
-    assert again.returncode == 2
-    assert "Nothing was overwritten" in " ".join(again.stderr.split())
+    assert "left out" in out
+    code, _, err = run(monkeypatch, capsys, *command)
+    assert code == 2
+    assert "Nothing was overwritten" in " ".join(err.split())

@@ -9,8 +9,8 @@ import pytest
 import synthrelease.cli
 
 
-def said_by(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
-    """(exit code, what was printed, with single spaces) of a command. What protects a process for good is left out."""
+def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
+    """(exit code, output, errors) of a command. What protects a process for good is left out."""
     thresholds = gc.get_threshold()
     monkeypatch.setattr(synthrelease.cli, "be_quiet", lambda: None)
     monkeypatch.setattr("sys.argv", ["synthrelease", *words])
@@ -23,4 +23,10 @@ def said_by(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
     finally:
         gc.set_threshold(*thresholds)
     assert isinstance(code, int)
-    return code, " ".join("".join(capsys.readouterr()).split())
+    return code, *capsys.readouterr()
+
+
+def said_by(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str]:
+    """(exit code, what was printed, with single spaces) of a command."""
+    code, *printed = run(monkeypatch, capsys, *words)
+    return code, " ".join("".join(printed).split())

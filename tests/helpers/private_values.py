@@ -9,9 +9,10 @@ is handed to, as far as names and annotations tell which function that is. What 
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cache, cached_property
 
 import numpy as np
 
@@ -40,6 +41,24 @@ MADE_UP = {"releasing/dry_run.py"}
 FOLLOWED = ("domain", "measurements", "candidates", "criteria", "releasing", "noise_grids", "newton", *NOISE)
 
 
+@cache
+def children(node: ast.AST) -> tuple[ast.AST, ...]:
+    return tuple(ast.iter_child_nodes(node))
+
+
+@cache
+def text_of(node: ast.AST) -> str:
+    return ast.unparse(node)
+
+
+@cache
+def names_and_calls(node: ast.AST) -> tuple[frozenset[str], bool]:
+    """The names in an expression, and whether anything is called in it."""
+    below = [names_and_calls(part) for part in children(node)]
+    own = {node.id} if isinstance(node, ast.Name) else set()
+    return frozenset(own.union(*(names for names, _ in below))), isinstance(node, ast.Call) or any(call for _, call in below)
+
+
 @dataclass(eq=False, kw_only=True)
 class Place:
     """A function or a lambda where it stands, with the parameters that are known to be private."""
@@ -52,7 +71,7 @@ class Place:
     private: set[str] = field(default_factory=set)
     returns_private: bool = False
 
-    @property
+    @cached_property
     def parameters(self) -> list[ast.arg]:
         given = self.node.args
         return [*given.posonlyargs, *given.args, *given.kwonlyargs]
@@ -65,7 +84,7 @@ class Place:
         while left:
             found.append(left.pop())
             if not isinstance(found[-1], ast.FunctionDef | ast.Lambda):
-                left.extend(ast.iter_child_nodes(found[-1]))
+                left.extend(children(found[-1]))
         return found
 
     @cached_property
@@ -94,9 +113,9 @@ class Class:
     node: ast.ClassDef
     methods: dict[str, Place]
 
-    @property
+    @cached_property
     def bases(self) -> set[str]:
-        return {ast.unparse(base).split("[")[0] for base in self.node.bases}
+        return {text_of(base).split("[")[0] for base in self.node.bases}
 
 
 class Followed:
@@ -108,7 +127,9 @@ class Followed:
         self._imports = {path: dict(_imported(tree)) for path, tree in trees.items()}
         self._known: dict[str, dict[str, Place | Class]] = {path: {} for path in trees}
         self._places: list[Place] = []
+        self._inner: dict[Place, list[Place]] = defaultdict(list)
         self._called: dict[ast.Call, list[Place | Class]] = {}
+        self._callers: dict[Place | Class, set[Place]] = defaultdict(set)
         for path, tree in trees.items():
             for node in tree.body:
                 self._enter(path, node)
@@ -117,11 +138,12 @@ class Followed:
         """What is handed to `spend`, or is the figure of a query."""
         self.unknown: list[tuple[str, int]] = []
         """Files and lines where something is, and nobody can say what."""
-        self._changed = True
-        while self._changed:
-            self._changed = False
-            for place in list(self._places):
-                self._follow(place)
+        self._left = dict.fromkeys(self._places)
+        """Those to follow, in order: all, and again those for which something new is known."""
+        while self._left:
+            place = next(iter(self._left))
+            del self._left[place]
+            self._follow(place)
 
     @property
     def private(self) -> list[Place]:
@@ -150,6 +172,8 @@ class Followed:
     ) -> Place:
         place = Place(path=path, name=name, node=node, owner=owner, around=around)
         self._places.append(place)
+        if around is not None:
+            self._inner[around].append(place)
         for part in place.nodes:
             if isinstance(part, ast.FunctionDef | ast.Lambda):
                 self._place(path, f"{name}.{getattr(part, 'name', 'lambda')}", part, owner, place)
@@ -203,7 +227,7 @@ class Followed:
             owner = self._type(place, node.value)
             if isinstance(owner, Class):
                 for part in owner.node.body:
-                    if isinstance(part, ast.AnnAssign) and ast.unparse(part.target) == node.attr:
+                    if isinstance(part, ast.AnnAssign) and text_of(part.target) == node.attr:
                         return self._annotated(owner.path, part.annotation)
                 for method in self._methods_up(owner, node.attr):
                     if isinstance(method.node, ast.FunctionDef):
@@ -217,9 +241,9 @@ class Followed:
         return found if isinstance(found, Class) else None
 
     def _annotated(self, path: str, annotation: ast.expr | None) -> Class | None | bool:
-        if annotation is None or ast.unparse(annotation) == "Any":
+        if annotation is None or text_of(annotation) == "Any":
             return None
-        found = self._named(path, ast.unparse(annotation).removesuffix(" | None"))
+        found = self._named(path, text_of(annotation).removesuffix(" | None"))
         if isinstance(found, Class):
             return found
         parts = [self._named(path, part.id) for part in ast.walk(annotation) if isinstance(part, ast.Name)]
@@ -230,13 +254,15 @@ class Followed:
         if call not in self._called:
             self._called[call] = []  # of a name that is computed from itself nothing is known
             self._called[call] = self._means(place, call.func)
+        for each in self._called[call]:
+            self._callers[each].add(place)
         return self._called[call]
 
     def _means(self, place: Place, called: ast.expr) -> list[Place | Class]:
         if isinstance(called, ast.Name):
             at: Place | None = place
             while at is not None:
-                inner = [each for each in self._places if each.around is at and getattr(each.node, "name", "") == called.id]
+                inner = [each for each in self._inner[at] if getattr(each.node, "name", "") == called.id]
                 if inner:
                     return list(inner)
                 at = at.around
@@ -265,9 +291,9 @@ class Followed:
                 self._handed_over(place, node)
                 self._handed_on(place, node, names)
             if isinstance(node, ast.Return | ast.Yield) and node.value and self._is_private(place, node.value, names):
-                self._now(place, "returns_private")
+                self._returns_private(place)
         if isinstance(place.node, ast.Lambda) and self._is_private(place, place.node.body, names):
-            self._now(place, "returns_private")
+            self._returns_private(place)
 
     def _private_names(self, place: Place, names: set[str]) -> set[str]:
         """Names in a function whose values are private, from those that are known to be."""
@@ -280,6 +306,9 @@ class Followed:
     def _is_private(self, place: Place, node: ast.AST, names: set[str]) -> bool:
         if isinstance(node, ast.Name):
             return node.id in names
+        named, called = names_and_calls(node)
+        if not called and names.isdisjoint(named):
+            return False
         if isinstance(node, ast.FunctionDef | ast.Lambda):
             return False
         if isinstance(node, ast.Attribute) and (node.attr in PUBLIC or self._is_n(place, node)):
@@ -292,13 +321,13 @@ class Followed:
                 return False
             if callees and not any(isinstance(each, Class) for each in callees):
                 giving = [each for each in callees if isinstance(each, Place) and each.returns_private]
-                handed = any(self._is_private(place, part, names) for part in ast.iter_child_nodes(node))
+                handed = any(self._is_private(place, part, names) for part in children(node))
                 return bool(giving) and (handed or any(each.around is not None for each in giving))
-        return any(self._is_private(place, part, names) for part in ast.iter_child_nodes(node))
+        return any(self._is_private(place, part, names) for part in children(node))
 
     def _is_n(self, place: Place, node: ast.Attribute) -> bool:
         """Whether this is the number of rows of a whole table that was handed over, which is public."""
-        tables = {each.arg for each in place.parameters if each.annotation and ast.unparse(each.annotation) == "Counts"}
+        tables = {each.arg for each in place.parameters if each.annotation and text_of(each.annotation) == "Counts"}
         return node.attr == "total" and isinstance(node.value, ast.Name) and node.value.id in tables
 
     def _handed_on(self, place: Place, call: ast.Call, names: set[str]) -> None:
@@ -343,7 +372,7 @@ class Followed:
         if isinstance(value, ast.Lambda):
             target = next(each for each in self._places if each.node is value)
             yield target, target.parameters[0].arg
-        elif isinstance(value, ast.Call) and ast.unparse(value.func) == "partial":
+        elif isinstance(value, ast.Call) and text_of(value.func) == "partial":
             bound = {each.arg for each in value.keywords}
             for target in self._means(place, value.args[0]):
                 if isinstance(target, Place):
@@ -361,16 +390,23 @@ class Followed:
 
     def _mark(self, target: Place, name: str) -> None:
         annotation = next((each.annotation for each in target.parameters if each.arg == name), None)
-        kind = target.owner.node.name if name == "self" and target.owner else ast.unparse(annotation) if annotation else ""
+        kind = target.owner.node.name if name == "self" and target.owner else text_of(annotation) if annotation else ""
         closed = kind in {*DOORS, *PUBLIC_TYPES}
         if name not in target.private and not closed and _inside(target.path):
             target.private.add(name)
-            self._changed = True
+            self._again(target)
 
-    def _now(self, place: Place, what: str) -> None:
-        if not getattr(place, what):
-            setattr(place, what, True)
-            self._changed = True
+    def _returns_private(self, place: Place) -> None:
+        if not place.returns_private:
+            place.returns_private = True
+            for caller in self._callers[place]:
+                self._again(caller)
+
+    def _again(self, place: Place) -> None:
+        """A place and those inside it, which see its names."""
+        self._left[place] = None
+        for inner in self._inner[place]:
+            self._again(inner)
 
 
 def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]:
@@ -385,7 +421,7 @@ def _inside(path: str) -> bool:
 
 
 def _static(node: ast.FunctionDef | ast.Lambda) -> bool:
-    return isinstance(node, ast.FunctionDef) and any(ast.unparse(each) == "staticmethod" for each in node.decorator_list)
+    return isinstance(node, ast.FunctionDef) and any(text_of(each) == "staticmethod" for each in node.decorator_list)
 
 
 def _imported(tree: ast.Module) -> Iterator[tuple[str, tuple[str, str]]]:

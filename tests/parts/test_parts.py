@@ -8,6 +8,7 @@ import re
 import shutil
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -15,13 +16,15 @@ import pytest
 from synthrelease.parts import PARTS, each
 from synthrelease.published.document import ReleaseDocument
 from tests.conftest import ROOT
+from tests.helpers.late import tree_of
 
 PACKAGE = ROOT / "synthrelease"
 FLOORS = ("table", "published", "building", "writing", "verifying")
 
 
+@cache
 def imports_of(path: Path) -> set[str]:
-    tree = ast.parse(path.read_text(encoding="utf-8"))
+    tree = tree_of(path)
     found = {node.module or "" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     return found | {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
 
@@ -48,6 +51,7 @@ def test_each_part_stands_in_release_json_after_a_field_that_is_no_option() -> N
 
 WITHOUT = """
 import sys
+from functools import cache
 from pathlib import Path
 
 import synthrelease

@@ -23,6 +23,7 @@ from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.regression import INTERCEPT, compare_regressions, fit_line
 from synthrelease.rehearsal.utility import UtilityReport, utility_report
 from tests.conftest import ROOT
+from tests.helpers.late import tree_of
 from tests.helpers.small import World
 
 pytestmark = pytest.mark.slow
@@ -97,7 +98,7 @@ def test_only_the_rehearsal_and_the_command_line_know_public_tables() -> None:
     folder = ROOT / "synthrelease"
     users = set()
     for path in folder.rglob("*.py"):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(tree_of(path)):
             names = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             if any("public_table" in name or name == "PublicTable" for name in names):

@@ -18,6 +18,7 @@ from synthrelease.specification.shortlist import narrowed
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.reading import beside
 from tests.conftest import ROOT
+from tests.helpers.late import tree_of
 from tests.helpers.tiny import write_config, write_data
 
 SHORTLIST = """[[configurations]]
@@ -89,7 +90,7 @@ def test_text_files_are_read_and_written_as_utf_8_and_not_as_the_system_would() 
     """Every read_text, write_text and open in text mode names its encoding: Windows has another default."""
     silent = []
     for path in sorted((ROOT / "synthrelease").rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        for node in ast.walk(tree_of(path)):
             if isinstance(node, ast.Call) and _is_text(node) and "encoding" not in {keyword.arg for keyword in node.keywords}:
                 silent.append(f"{path.name}:{node.lineno}")
     assert silent == []

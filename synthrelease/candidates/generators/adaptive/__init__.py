@@ -194,7 +194,7 @@ class Adaptive(AdaptiveGenerator):
     gaussian: ClassVar[bool] = True
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
-    rounds_per_column: ClassVar[int] = 4
+    rounds_per_column: ClassVar[int] = 3
     growth: ClassVar[float] = 2 / 3  # the l1 errors of tables with cells k and noise variance 1 / part add up to the least
 
     def charge(self, epsilon: Fraction) -> Charge:

@@ -1,0 +1,113 @@
+"""The tests that `make test` leaves to `make test-long`: whole runs and laws of many releases, minutes each.
+
+None of them is the only guard of a privacy guarantee: beside each stands what `make test` runs in its place.
+"""
+
+from __future__ import annotations
+
+LONG = {
+    "mutations/test_mutations.py::test_a_wrong_line_is_caught": "the tests that catch these mistakes",
+    "mutations/test_mutations.py::test_every_mutation_has_its_place_and_names_nothing_that_is_not_there": (
+        "the same file finds the pattern of every rule, and names that differ"
+    ),
+    "whole/test_labour_release.py::test_the_demonstration_runs_every_command_and_says_which": (
+        "its specification, its surrogate and its rules in the same file; each command on small releases in tests/cli"
+    ),
+    "whole/test_labour_release.py::test_released_rows_have_labels_gaps_and_no_impossible_answers": (
+        "tests/specification, tests/parts"
+    ),
+    "whole/test_labour_release.py::test_the_true_errors_are_within_the_thresholds": "tests/releasing, tests/criteria",
+    "whole/test_labour_release.py::test_what_goes_together_in_the_original_goes_together_in_the_release": "tests/candidates",
+    "whole/test_labour_release.py::test_weighted_totals_are_the_published_ones": "tests/parts, of calibration",
+    "whole/test_labour_release.py::test_a_label_or_a_row_that_was_changed_afterwards_is_noticed": "tests/verification",
+    "whole/test_labour_release.py::test_a_query_is_answered_from_the_folder_alone": "tests/bounds",
+    "whole/test_visits_release.py::test_the_demonstration_runs_every_command_and_says_which": (
+        "tests/whole/test_stays.py, tests/parts"
+    ),
+    "whole/test_visits_release.py::test_patients_entered_twice_and_stays_of_nobody_are_left_out_and_counted_among_the_keys": (
+        "tests/enclave, of linked files"
+    ),
+    "whole/test_visits_release.py::test_released_stays_follow_the_rules_and_hang_together_as_those_of_the_original": (
+        "tests/parts/test_members_rules.py"
+    ),
+    "whole/test_visits_release.py::test_the_true_errors_are_within_the_thresholds": "tests/releasing, tests/criteria",
+    "whole/test_tutorial.py::test_the_tutorial_can_be_followed_from_its_text": (
+        "its commands and blocks in the same file; tests/cli runs each command"
+    ),
+    "whole/test_tutorial.py::test_the_rule_that_the_reader_adds_is_in_the_release": "tests/specification, of rules",
+    "whole/test_flat_memory.py::test_verifying_twice_the_rows_takes_the_memory_of_their_bins": (
+        "tests/bundle/test_table_files.py writes pieces"
+    ),
+    "whole/test_flat_memory.py::test_writing_twice_the_rows_takes_the_memory_of_their_bins": (
+        "tests/bundle/test_table_files.py writes pieces"
+    ),
+    "whole/test_hostile.py::test_hostile_files_end_with_clear_errors": (
+        "tests/enclave/test_any_value.py; wrong outcomes are found, in the same file"
+    ),
+    "whole/test_labour_formats.py::test_a_release_from_an_spss_file_has_the_labels_of_the_codelists_and_verifies": (
+        "tests/enclave and tests/bundle/statistical, of each format"
+    ),
+    "whole/test_dist.py::test_the_wheel_alone_releases_verifies_and_plans": (
+        "tests/test_development.py names what a wheel holds"
+    ),
+    "whole/test_dist.py::test_the_same_sources_give_the_same_bytes": "nothing: an archive that differs breaks no release",
+    "test_docs.py::test_the_site_builds_without_a_warning_and_takes_nothing_from_the_network": (
+        "links and pages in the same file"
+    ),
+    "desk/test_browser.py": "tests/desk/test_desk.py asks every address and sends every form",
+    "estimates/test_contrasts.py::test_intervals_hold_the_file_and_the_population": (
+        "variances of contrasts against their table"
+    ),
+    "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
+    "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
+        "other intervals in the same file"
+    ),
+    "bounds/test_measured.py::test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not": (
+        "the same file looks at all small tables"
+    ),
+    "bounds/test_coverage.py": "tests/bounds/test_bounds.py looks at all small tables",
+    "audit/test_cases.py::test_noise_that_is_a_tenth_too_small_is_found_every_time": (
+        "the other faults in the same file are found"
+    ),
+    "audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
+        "the same of the fast cases; the enumerations of tests/audit/test_sensitivity.py"
+    ),
+    "audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
+    "candidates/generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
+        "tests/test_contracts.py; its votes and what they cost in the same file"
+    ),
+    "candidates/generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
+    "rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
+        "tests/enclave, of a worker that dies among files"
+    ),
+    "rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
+        "tests/rehearsal/test_report.py stops a rehearsal and goes on"
+    ),
+    "rehearsal/test_proposal_whole.py": "tests/rehearsal/test_proposing.py",
+    "rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
+        "single decisions against the same figures in the same file"
+    ),
+    "rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
+        "single decisions against the same figures in the same file"
+    ),
+    "rehearsal/allocation/test_calculating.py::test_the_least_total_is_where_tries_reach_the_goal": (
+        "calculated weights better a bad allocation, in the same file"
+    ),
+    "rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
+        "calculated weights better a bad allocation"
+    ),
+    "drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
+        "each of its steps in the same file; tests/rehearsal/test_proposing.py"
+    ),
+    "verification/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
+}
+"""Test files, tests, or single cases of them, under tests/, and what stands in their place in `make test`."""
+
+MOST = 120
+"""Tests, each case counted."""
+
+
+def is_long(nodeid: str) -> bool:
+    """Whether a test belongs to them, by its id as pytest writes it."""
+    name = nodeid.removeprefix("tests/")
+    return bool({name, name.partition("[")[0], name.partition("::")[0]} & LONG.keys())
