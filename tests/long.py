@@ -86,9 +86,8 @@ LONG = {
     "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, Gaussian]": (
         "half of its noise is found, in the same file, and the other families show theirs"
     ),
-    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, zero-concentrated]": (
-        "half of its noise is found, in the same file, and the other families show theirs"
-    ),
+    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
+    "zero-concentrated]": ("half of its noise is found, in the same file, and the other families show theirs"),
     "audit/test_against.py::test_a_law_that_is_not_followed_ends_with_code_5": "the laws one by one in the same file",
     "audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
     "candidates/generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
