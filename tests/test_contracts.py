@@ -401,7 +401,7 @@ def test_the_memory_estimate_is_at_least_one_cell(name: str, number: int) -> Non
 
 @each_generator
 def test_memory_work_and_words_of_a_generator_are_stated(name: str, number: int) -> None:
-    generator, larger = make_generator(name, number), layout_of(8, 9, 10)
+    generator, larger = make_generator(name, number), Layout(columns=tuple(COLUMNS), sizes=(8, 9, 10))
     assert generator.words.endswith(".")
     for layout in (WORLD.layout, larger):
         assert 0 < generator.effort(layout) < math.inf
@@ -636,7 +636,7 @@ FILES = [
                     line_range=(2.0, 80.0),
                     partners={
                         other: Partner(distance=0.1, smallest_group=n // 3)
-                        for other in ("age", "year", "sex", "pay")
+                        for other in ("age", "year", "sex", "pay", "wage_1", "wage_2")
                         if other != name
                     },
                 )
@@ -645,12 +645,15 @@ FILES = [
                     ("year", (1990.0, 2000.0)),
                     ("sex", None),
                     ("pay", (10.0, 20.0, 50.0)),
+                    ("wage_1", (10.0, 20.0, 50.0)),
+                    ("wage_2", (10.0, 20.0, 50.0)),
                 )
             ),
         ),
         n_rows=n,
         cell=cell,
         unique=0.1,
+        members=("wage",),
     )
     for n, cell in ((50, 0.05), (3000, 0.03), (100_000, 0.01))
 ]

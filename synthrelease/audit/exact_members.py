@@ -9,7 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from fractions import Fraction
-from itertools import permutations
+from itertools import combinations, permutations
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.criteria.members import OfMembers
+from synthrelease.criteria.roots import MeanOfRoots
 
 Row = Mapping[str, int | None]
 """A row by its columns; None where it has no value."""
@@ -47,22 +48,27 @@ def _of_table(made: Sequence[Rows], table: np.ndarray) -> list[Row]:
 
 def rows_of_root(world: World, cell: int, of: str) -> Iterator[Row]:
     """The rows that the members of a root make."""
-    if world.linked is None:
-        raise ValueError("expected a world of roots with members")
-    bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
-    number = int(bins[world.linked.size]) + world.linked.least
-    high = {name: size - 1 for name, size in zip(world.layout.columns, world.layout.sizes, strict=True)}
-    members = [
-        {plain: _value(int(bins[name]), high[name]) for plain, name in zip(world.linked.names, slot, strict=True)}
-        for slot in world.linked.slots[:number]
-    ]
-    root: dict[str, int | None] = {name: int(bins[name]) for name in world.linked.of_roots(world.layout.columns)}
+    root, members = root_of(world, cell)
     if of == "members":
         yield from ({**root, **member} for member in members)
     elif of == "others":
         yield from (_beside(root, member, members[0], "first") for member in members[1:])
     else:
         yield from (_beside(root, one, other, "other") for one, other in permutations(members, 2))
+
+
+def root_of(world: World, cell: int) -> tuple[Row, list[Row]]:
+    """The columns of a root, and those of each of its members."""
+    if world.linked is None:
+        raise ValueError("expected a world of roots with members")
+    bins = dict(zip(world.layout.columns, np.unravel_index(cell, world.layout.sizes), strict=True))
+    number = int(bins[world.linked.size]) + world.linked.least
+    high = {name: size - 1 for name, size in zip(world.layout.columns, world.layout.sizes, strict=True)}
+    members: list[Row] = [
+        {plain: _value(int(bins[name]), high[name]) for plain, name in zip(world.linked.names, slot, strict=True)}
+        for slot in world.linked.slots[:number]
+    ]
+    return {name: int(bins[name]) for name in world.linked.of_roots(world.layout.columns)}, members
 
 
 def _value(found: int, last: int) -> int | None:
@@ -75,6 +81,57 @@ def _beside(root: Row, member: Row, other: Row, whose: str) -> Row:
         there = other[name]
         row[f"{whose}.{name} - {name}"] = None if value is None or there is None else there - value
     return row
+
+
+def means_of_roots(criterion: MeanOfRoots, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:
+    """The largest error of a mean over roots; bound (b - a) / min m_g (theory 3.23, means over roots)."""
+    low, high = (Fraction(str(end)) for end in criterion.limits)
+    there = {cell: _number_of_root(criterion, *_with_members(criterion, world, cell)) for cell in world.cells}
+    roots = {cell: _with_members(criterion, world, cell)[0] for cell in world.cells}
+    groups: list[Callable[[int], bool]] = [lambda cell: True] if criterion.overall else []
+    for name in criterion.by:
+        of_values = range(max(int(root[name] or 0) for root in roots.values()) + 1)
+        groups += [lambda cell, name=name, value=value: roots[cell][name] == value for value in of_values]  # type: ignore[misc]
+
+    def numbers(table: np.ndarray, inside: Callable[[int], bool]) -> list[Fraction]:
+        found = [there[cell] for cell in _each(table) if inside(cell)]
+        return [min(max(number, low), high) for number in found if number is not None]
+
+    sizes, errors = [], []
+    for inside in groups:
+        ours = numbers(synthetic, inside)
+        mean, size = sum(ours, Fraction(0)) / len(ours) if ours else (low + high) / 2, max(1, len(ours))
+        sizes.append(len(ours))
+        errors.append([abs(sum((one - mean for one in numbers(table, inside)), Fraction(0))) / size for table in tables])
+    figures = [max(each) for each in zip(*errors, strict=True)]
+    common = math.lcm(*(each.denominator for each in figures))
+    numerators = np.array([int(each * common) for each in figures])
+    bound = (high - low) / max(1, min(sizes))
+    return ExactFigures(numerators=numerators, denominator=common, bound=bound, void=min(sizes) == 0)
+
+
+def _with_members(criterion: MeanOfRoots, world: World, cell: int) -> tuple[Row, list[Row]]:
+    """A root and its members; a row without any is its own and only one."""
+    if world.linked is not None and criterion.column in world.linked.names:
+        return root_of(world, cell)
+    bins = np.unravel_index(cell, world.layout.sizes)
+    row = {
+        name: _value(int(one), size - 1 if name in world.missing else size)
+        for name, one, size in zip(world.layout.columns, bins, world.layout.sizes, strict=True)
+    }
+    return row, [row]
+
+
+def _number_of_root(criterion: MeanOfRoots, root: Row, members: list[Row]) -> Fraction | None:
+    values = [value for member in members if (value := member[criterion.column]) is not None]
+    if criterion.number == "agreement":
+        pairs = [one == other for one, other in combinations(values, 2)]
+        return Fraction(sum(pairs), len(pairs)) if pairs else None
+    if criterion.bins:
+        values = [int(str(value) in criterion.bins) for value in values]
+    if criterion.number == "sum":
+        return Fraction(sum(values))
+    return Fraction(sum(values), len(values)) if values else None
 
 
 def unmatched_roots(criterion: Faithfulness, world: World, tables: np.ndarray, synthetic: np.ndarray) -> ExactFigures:

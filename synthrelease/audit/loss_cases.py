@@ -32,6 +32,7 @@ from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.candidates.generators.mst import MST
 from synthrelease.candidates.generators.mwem import MWEM
+from synthrelease.candidates.generators.nested import Nested, NestedPure
 from synthrelease.candidates.generators.patectgan import PATECTGAN
 from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
@@ -159,6 +160,10 @@ def _tables(more: Fraction) -> Iterator[LossCase]:
     yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
     whole = gaussian(GENERATION, RHO, "")
     yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
+    levels, wanted = "b:c + a:b + 2 a:c", "0.1 > 0.3"
+    pure, other = NestedPure(areas="a", tables=levels, wanted=wanted), Nested(areas="a", tables=levels, wanted=wanted)
+    for generator, name in ((pure, "areas"), (other, "areas, zero-concentrated")):
+        yield _case(generator, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name=name)
     structure = PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(3, 10))
     left, right = _with(_STRUCTURE, _FIRST), _with(_STRUCTURE, _MIDDLE)
     yield _case(structure, _THREE, left, right, more, name="0.3 of it for the structure")

@@ -114,7 +114,7 @@ def _of_all_members(text: str, release: AskedOf) -> str:
     first, last = (slot_name(named[0], place) for place in (1, linked.most))
     return (
         f" {named[0]!r} is a column of members: {first!r} is the first one's, and so on to {last!r}. Shares, means and medians "
-        "over all members are what `estimate` tells."
+        'over all members are what `estimate` tells; `bound` takes "share ..." and "mean ...".'
     )
 
 

@@ -141,3 +141,11 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
         f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
         + (f" Did you mean {hint!r}?" if hint else "")
     )
+
+
+def about(release: AskedOf, asked: Question, rows: str) -> str:
+    """What is counted, of which rows of the file."""
+    if not asked.slots or release.linked is None:
+        return rows
+    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
+    return f"the members{first} of {rows}; a row is a root with its members"

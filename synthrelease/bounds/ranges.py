@@ -185,6 +185,52 @@ def with_other_rows(ratio: float, rows: float, largest: float, more: float) -> f
     return (ratio * rows + largest * more) / (rows + more)
 
 
+def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
+    """The range of a share or mean over the members of all slots, from those of the members in each.
+
+    It is the mean of the slots' ones, each with the weight of its members; its ends are the farthest ones that weights within
+    their ranges make (theory 13.16, bounds of members).
+
+    Parameters
+    ----------
+    members : how many members of each slot are counted; of one at least in the release.
+    """
+    weights = [each.answer for each in members]
+    answer = sum(one.answer * weight for one, weight in zip(of_slots, weights, strict=True)) / sum(weights)
+    ends = []
+    for sign, which in ((-1, "low"), (1, "high")):
+        own: list[End] = [getattr(each, which) for each in of_slots]
+        value = _farthest([sign * each.value for each in own], members)
+        reasons = [
+            _Reason(
+                each=step.each,
+                criterion=step.criterion,
+                uses=step.uses,
+                amount=(-1 if step.back else 1) * step.share * abs(end.value - one.answer) * weight / sum(weights),
+            )
+            for one, end, weight in zip(of_slots, own, weights, strict=True)
+            for step in end.steps
+        ]
+        left = value - sign * answer - sum(reason.amount for reason in reasons)
+        reasons.append(_Reason(each="roots may have more or fewer members", criterion="", uses=1, amount=left))
+        ends.append(End(value=sign * value, steps=_steps([reason for reason in reasons if reason.amount])))
+    return Range(answer=answer, low=ends[0], high=ends[1])
+
+
+def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
+    """The largest weighted mean of some values with weights within their ranges.
+
+    As many as can be of the largest values, and as few as can be of the others.
+    """
+    order, found = sorted(range(len(values)), key=lambda place: -values[place]), []
+    for cut in range(len(order) + 1):
+        weights = [members[place].high.value if rank < cut else members[place].low.value for rank, place in enumerate(order)]
+        weights = [max(weight, 0.0) for weight in weights]
+        if sum(weights) > 0:
+            found.append(sum(values[place] * weight for place, weight in zip(order, weights, strict=True)) / sum(weights))
+    return max(found)
+
+
 def _drawn(more: int, amount: float) -> list[_Reason]:
     each = f"the rules keep up to {more:,} rows more in the file than the release worked with"
     return [_Reason(each=each, criterion="", uses=1, amount=amount)] if more and amount else []

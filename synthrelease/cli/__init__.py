@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import gc
 import io
+import os
 import sys
 from typing import Annotated
 
@@ -92,12 +93,19 @@ _READING = {"check", "release", "ledger"}
 """Commands that read private data."""
 
 
+_BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
+"""What numpy and pydantic read when they are loaded, where nobody has set it: products of small matrices are slower in threads
+(`releasing.threads`), which wait for work on all processors, and plugins that happen to be installed are looked for and run."""
+
+
 def main() -> None:
     """Run the command line; a user's mistake ends with its message and exit code, never with a traceback."""
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a code page of Windows lacks letters: show "?" rather than stop
     be_quiet()
+    for name, value in _BEFORE_LIBRARIES.items():
+        os.environ.setdefault(name, value)
     gc.set_threshold(20_000, 20, 20)  # what is loaded and counted stays: looking through it for garbage is a tenth of a start
     try:
         app()

@@ -188,15 +188,7 @@ class ConditionalMean(OfMembers):
 
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
-        if not self.range[0] < self.range[1]:
-            raise ValueError("range must be [lowest, highest] with lowest < highest")
-        lowest, highest = self.range
-        width = highest - lowest
-        step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
-        if not mean_error(lowest, highest) <= step / 4:
-            raise ValueError(
-                "range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite"
-            )
+        check_range(self.range)
         if not self.by and not self.overall:
             raise ValueError("there must be a group-by column, or overall = true")
         return self
@@ -287,6 +279,17 @@ class ConditionalMean(OfMembers):
             error = abs(float(ours[worst] - theirs[worst]))
             found.append((error, Offender(where=where, released=released, original=original)))
         return max(found, key=lambda each: each[0])[1]
+
+
+def check_range(ends: tuple[float, float]) -> None:
+    """Raises ValueError for a range of values whose means floating-point numbers cannot tell apart."""
+    lowest, highest = ends
+    if not lowest < highest:
+        raise ValueError("range must be [lowest, highest] with lowest < highest")
+    width = highest - lowest
+    step = noise_grid(width / MOST_ROWS, MOST_ROWS).step if 1e-200 < width < math.inf else math.nan
+    if not mean_error(lowest, highest) <= step / 4:
+        raise ValueError("range must have a width that floating-point numbers can tell the means of: neither tiny nor infinite")
 
 
 def middle(lowest: float, highest: float) -> float:

@@ -80,9 +80,28 @@ def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> 
 
 
 def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
-    """Exact integer sums: bincount adds doubles, which is exact while the absolute sum stays below 2**53."""
-    if len(values) and float(np.abs(values).sum(dtype=float)) >= 2.0**53:
+    """(n_cells,) exact sums of the integers of the rows of every cell."""
+    return Addends(values).sums(codes, n_cells)
+
+
+class Addends:
+    """Integers of rows that are added up by cells, perhaps by many kinds of cells, one after the other."""
+
+    def __init__(self, values: np.ndarray):
+        self._values, self._only, self._doubles = values, 0, None
+        if len(values) and values[0] in (1, -1) and values.min() == values.max():  # most rows of a wide table occur once
+            self._only = int(values[0])
+            return
+        doubles = values.astype(float)
+        # bincount adds doubles, which is exact while the absolute sum stays below 2**53
+        self._doubles = doubles if np.abs(doubles).sum() < 2.0**53 else None
+
+    def sums(self, codes: np.ndarray, n_cells: int) -> np.ndarray:
+        """(n_cells,) their exact sums where these are the cells of the rows."""
+        if self._only:
+            return np.bincount(codes, minlength=n_cells) * self._only
+        if self._doubles is not None:
+            return np.bincount(codes, weights=self._doubles, minlength=n_cells).astype(np.int64)
         dense = np.zeros(n_cells, dtype=np.int64)
-        np.add.at(dense, codes, values)
+        np.add.at(dense, codes, self._values)
         return dense
-    return np.bincount(codes, weights=values, minlength=n_cells).astype(np.int64)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 
 import numpy as np
 
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
-from synthrelease.domain.grouping import EqualRows, dense_sums
+from synthrelease.domain.grouping import Addends, EqualRows
 from synthrelease.domain.schema import Layout
 
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
@@ -30,17 +30,24 @@ class Sparse:
     bins: tuple[np.ndarray, ...]
     values: np.ndarray
 
+    @cached_property
+    def addends(self) -> Addends:
+        """The values, to be added up many times."""
+        return Addends(self.values)
+
 
 Table = np.ndarray | Sparse
 """A full array, one axis a column, or the cells that occur where that would have more than DENSE_LIMIT cells."""
 
 
-def table_of(layout: Layout, bins: Sequence[np.ndarray], values: np.ndarray) -> Table:
-    """The table of these cells, which may repeat, with the sums of their values."""
+def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
+    """The table of these columns of all parts together: the layout is that of the columns."""
     if layout.n_cells <= DENSE_LIMIT:
-        return dense_sums(layout.codes(bins), values, layout.n_cells).reshape(layout.sizes)
+        every = [part.addends.sums(layout.codes([part.bins[c] for c in columns]), layout.n_cells) for part in parts]
+        return reduce(np.add, every).reshape(layout.sizes)
+    bins = [np.concatenate([part.bins[column] for part in parts]) for column in columns]
     groups = EqualRows.of(layout.pack(bins))
-    return Sparse(tuple(column[groups.first] for column in bins), groups.sums(values))
+    return Sparse(tuple(column[groups.first] for column in bins), groups.sums(np.concatenate([part.values for part in parts])))
 
 
 def values_of(table: Table) -> np.ndarray:
@@ -53,17 +60,23 @@ class Lattice:
 
     Values may be negative: no cell is dropped for being absent from one side of a difference. The sub-tables asked for last are
     kept, at most `KEPT_TABLES` of them with `KEPT_CELLS` numbers in all, so that memory does not grow with what was asked for.
+
+    Attributes
+    ----------
+    whole : the table as a full array; None where it has more than DENSE_LIMIT cells.
+    parts : otherwise tables of which it is the sum, one or more. Most cells of two wide tables are in one alone, so that adding
+        them up would cost much and spare little.
     """
 
-    def __init__(self, layout: Layout, whole: Table):
-        self.layout = layout
-        self.whole = _Kept(tuple(range(len(layout.sizes))), whole)
+    def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
+        self.layout, self.whole, self.parts = layout, whole, parts
+        self._all = tuple(range(len(layout.sizes)))
         self._kept: OrderedDict[tuple[int, ...], _Kept] = OrderedDict()
         self._wide: dict[
             int, dict[tuple[int, ...], _Kept]
         ] = {}  # the same by their number of columns: only wider ones are parents
         self._cells = 0
-        self._prefix: tuple[tuple[int, ...], np.ndarray] | None = None
+        self._prefix: tuple[tuple[int, ...], list[np.ndarray]] | None = None
 
     def get(self, columns: tuple[int, ...]) -> np.ndarray:
         """The full array of the sub-table of `columns` (increasing)."""
@@ -83,41 +96,37 @@ class Lattice:
         Of a table above DENSE_LIMIT it is counted from the cells that occur; what belongs to `first` is done once for all
         columns that are asked for one after the other.
         """
-        whole = self.whole.table
-        if not isinstance(whole, Sparse):
+        if self.whole is not None:
             columns = tuple(sorted((*first, last)))
             return self.get(columns).transpose([columns.index(column) for column in (*first, last)])
         wanted = self.layout.subset((*first, last))
         check_full_array(wanted)
         if self._prefix is None or self._prefix[0] != first:
-            self._prefix = first, self.layout.word(whole.bins, first)
-        codes = self._prefix[1] * wanted.sizes[-1]
-        codes += whole.bins[last]
+            self._prefix = first, [self.layout.word(part.bins, first) for part in self.parts]
+        codes = (prefix * wanted.sizes[-1] + part.bins[last] for prefix, part in zip(self._prefix[1], self.parts, strict=True))
         return self.sums(codes, wanted)
 
-    def sums(self, codes: np.ndarray, layout: Layout) -> np.ndarray:
-        """The full array of a small table, where the codes over it of all cells that occur in the whole one are known."""
-        if self._weights is None:
-            return dense_sums(codes, values_of(self.whole.table), layout.n_cells).reshape(layout.sizes)
-        return np.bincount(codes, weights=self._weights, minlength=layout.n_cells).astype(np.int64).reshape(layout.sizes)
-
-    @cached_property
-    def _weights(self) -> np.ndarray | None:
-        """The values of the cells that occur as doubles; None where their sums might not be exact (`dense_sums`)."""
-        values = values_of(self.whole.table).astype(float)
-        return values if np.abs(values).sum() < 2.0**53 else None
+    def sums(self, codes: Iterable[np.ndarray], layout: Layout) -> np.ndarray:
+        """The full array of a small table, where the codes over it of the cells of every part are known."""
+        every = (part.addends.sums(known, layout.n_cells) for known, part in zip(codes, self.parts, strict=True))
+        return reduce(np.add, every).reshape(layout.sizes)
 
     def _table(self, columns: tuple[int, ...]) -> Table:
-        if columns == self.whole.columns:
-            return self.whole.table
+        if self.whole is not None and columns == self._all:
+            return self.whole
+        if columns == self._all and len(self.parts) == 1:
+            return self.parts[0]
         if columns in self._kept:
             self._kept.move_to_end(columns)
             return self._kept[columns].table
         mask = _mask(columns)
         wider = (kept for width, tables in self._wide.items() if width > len(columns) for kept in tables.values())
         parents = [kept for kept in wider if kept.mask & mask == mask]
-        parent = min((self.whole, *parents), key=lambda kept: kept.work(len(columns)))
-        found = _Kept(columns, self._sum_out(parent, columns))
+        parent = min(parents, key=lambda kept: kept.work(len(columns)), default=None)
+        if parent is None or self._work(len(columns)) <= parent.work(len(columns)):
+            found = _Kept(columns, self._of_whole(columns))
+        else:
+            found = _Kept(columns, self._sum_out(parent.columns, parent.table, columns))
         self._keep(found)
         return found.table
 
@@ -130,11 +139,20 @@ class Lattice:
             del self._wide[len(columns)][columns]
             self._cells -= gone.cells
 
-    def _sum_out(self, parent: _Kept, columns: tuple[int, ...]) -> Table:
-        if not isinstance(parent.table, Sparse):
-            return parent.table.sum(axis=tuple(i for i, column in enumerate(parent.columns) if column not in columns))
-        bins = [parent.table.bins[parent.columns.index(column)] for column in columns]
-        return table_of(self.layout.subset(columns), bins, parent.table.values)
+    def _work(self, n_columns: int) -> int:
+        """How many numbers must be read to sum up a sub-table of so many columns from the whole table."""
+        return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
+
+    def _of_whole(self, columns: tuple[int, ...]) -> Table:
+        if self.whole is not None:
+            return self._sum_out(self._all, self.whole, columns)
+        return table_of(self.layout.subset(columns), columns, *self.parts)
+
+    def _sum_out(self, parent: tuple[int, ...], table: Table, columns: tuple[int, ...]) -> Table:
+        """The sub-table of a table with the columns `parent`."""
+        if not isinstance(table, Sparse):
+            return table.sum(axis=tuple(i for i, column in enumerate(parent) if column not in columns))
+        return table_of(self.layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 class _Kept:
@@ -163,17 +181,13 @@ def _mask(columns: tuple[int, ...]) -> int:
 
 def lattice(table: Counts) -> Lattice:
     """The marginals of one table."""
-    layout = table.layout
-    small = layout.n_cells <= DENSE_LIMIT
-    return Lattice(layout, table.dense().reshape(layout.sizes) if small else Sparse(table.bins, table.counts))
+    if table.layout.n_cells <= DENSE_LIMIT:
+        return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
+    return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
     """The marginals of left minus right. Every cell that occurs in either is there, also where both have as many."""
-    layout = left.layout
-    if layout.n_cells <= DENSE_LIMIT:
-        return Lattice(layout, (left.dense() - right.dense()).reshape(layout.sizes))
-    words = [np.concatenate(both) for both in zip(left.words, right.words, strict=True)]
-    groups = EqualRows.of(words)
-    values = groups.sums(np.concatenate([left.counts, -right.counts]))
-    return Lattice(layout, Sparse(layout.unpack([word[groups.first] for word in words]), values))
+    if left.layout.n_cells <= DENSE_LIMIT:
+        return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
+    return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))

@@ -24,6 +24,7 @@ import operator as op
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 
 from synthrelease.errors import Unexpected, closest, cut, listing
 
@@ -59,6 +60,11 @@ class Domain:
     bounds: tuple[float, float] | None = None
     categories: tuple[str, ...] = ()
     missing: bool = False
+
+    @cached_property
+    def labels(self) -> frozenset[str]:
+        """The categories, to look one up."""
+        return frozenset(self.categories)
 
 
 IS_MISSING = "is missing"
@@ -289,7 +295,7 @@ class _Parser:
                 raise RuleError(f"== or != or in for the categories of {name!r}", repr(written))
             label = self._take(f"a category of {name!r} in quotes", "text")
             known = domain.categories
-            if known and label not in known:
+            if known and label not in domain.labels:
                 raise RuleError(f"a category of {name!r} ({listing(known)})", repr(cut(label, 60)), closest(label, known))
             return Comparison(name, operator, label)
         if domain.kind == "real" and operator not in ("<", ">="):

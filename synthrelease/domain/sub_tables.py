@@ -18,7 +18,7 @@ from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
 from synthrelease.domain.schema import Layout
 
-GROUP_CELLS = 2**17
+GROUP_CELLS = 2**18
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
 
 
@@ -109,17 +109,17 @@ def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int)
     """The table summed over the column at this place."""
     if not isinstance(table, Sparse):
         return table.sum(axis=place)
-    rest = layout.subset(columns[:place] + columns[place + 1 :])
-    return table_of(rest, table.bins[:place] + table.bins[place + 1 :], table.values)
+    others = [other for other in range(len(columns)) if other != place]
+    return table_of(layout.subset(columns[:place] + columns[place + 1 :]), others, table)
 
 
-def _words(whole: Lattice, groups: Sequence[tuple[int, ...]]) -> list[np.ndarray]:
-    """Of a sparse table, for every group, the codes of the cells that occur over its columns; none where one is too large."""
-    table, cells = whole.whole.table, [whole.layout.subset(group).n_cells for group in groups]
-    if not isinstance(table, Sparse) or max(cells) > DENSE_LIMIT:
+def _words(whole: Lattice, groups: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
+    """For every group, the codes over its columns of the cells of every part; none of a full array or of a large group."""
+    cells = [whole.layout.subset(group).n_cells for group in groups]
+    if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
-        whole.layout.word(table.bins, group).astype(np.min_scalar_type(size - 1))
+        [whole.layout.word(part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
         for group, size in zip(groups, cells, strict=True)
     ]
 
@@ -128,20 +128,26 @@ def _ordered(
     whole: Lattice,
     chosen: Sequence[int],
     groups: Sequence[tuple[int, ...]],
-    words: Sequence[np.ndarray],
+    words: Sequence[Sequence[np.ndarray]],
     order: tuple[int, ...],
 ) -> Table:
     """The sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
-    columns, table = tuple(column for number in chosen for column in groups[number]), whole.whole.table
+    columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
-    if isinstance(table, Sparse) and (not words or layout.n_cells > DENSE_LIMIT):
-        return table_of(whole.layout.subset(order), [table.bins[column] for column in order], table.values)
-    if isinstance(table, Sparse):
-        codes = words[chosen[0]].astype(np.int64)
-        for number in chosen[1:]:
-            codes *= whole.layout.subset(groups[number]).n_cells
-            codes += words[number]
-        full = whole.sums(codes, layout)
+    if whole.whole is None and (not words or layout.n_cells > DENSE_LIMIT):
+        return table_of(whole.layout.subset(order), order, *whole.parts)
+    if whole.whole is None:
+        full = whole.sums(_codes(whole.layout, [words[number] for number in chosen], [groups[n] for n in chosen]), layout)
     else:
         full = whole.get(columns)
     return np.ascontiguousarray(full.transpose([columns.index(column) for column in order]))
+
+
+def _codes(layout: Layout, words: Sequence[Sequence[np.ndarray]], groups: Sequence[tuple[int, ...]]) -> Iterator[np.ndarray]:
+    """For every part, the codes over all these groups of its cells, from those over each."""
+    for of_part in zip(*words, strict=True):
+        codes = of_part[0].astype(np.int64)
+        for word, group in zip(of_part[1:], groups[1:], strict=True):
+            codes *= layout.subset(group).n_cells
+            codes += word
+        yield codes

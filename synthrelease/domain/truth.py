@@ -52,10 +52,9 @@ def of_atoms(part: Comparison, column: Column) -> Said:
 def _met(rule: Comparison, column: Column) -> np.ndarray:
     """(n_present,) whether a comparison is true for the values of each atomic bin, the missing one apart."""
     if isinstance(rule.value, str):
-        labels = column.atoms.labels[: column.atoms.present]
-        same = np.zeros(len(labels), dtype=bool)
-        if rule.value in labels:  # once at most
-            same[labels.index(rule.value)] = True
+        same = np.zeros(column.atoms.present, dtype=bool)
+        place = column.atoms.places.get(rule.value, len(same))
+        same[place : place + 1] = True  # none of them where it is no label, or that of the missing bin
         return same if rule.operator == "==" else ~same
     # every limit is an edge, so an atomic bin satisfies the comparison just when its lowest value does
     lowest = (column.bounds or (-math.inf, math.inf))[0]

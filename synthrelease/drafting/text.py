@@ -151,6 +151,8 @@ _PUBLISHED = (
     "publish_measurements = true     # they are safe to publish: `estimate` and `bound` answer from them, with intervals",
 )
 
+_DRAWN = 'draw = "evenly"                 # so that drawing the rows adds next to no error to the tables of the model'
+
 
 def _generator(choices: Choices) -> list[str]:
     if not choices.measures:
@@ -158,6 +160,7 @@ def _generator(choices: Choices) -> list[str]:
             *_comment("It finds out with noise which tables the model gets most wrong, and measures those."),
             "[[generators]]",
             f"family = {toml(choices.family)}",
+            _DRAWN,
         ]
     return [
         *_comment(
@@ -171,6 +174,7 @@ def _generator(choices: Choices) -> list[str]:
         *wrapped(choices.tables),
         '"""',
         f"prior_weight = {choices.prior_weight}",
+        _DRAWN,
     ]
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from synthrelease.bounds.kept import RISK
 from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.bounds.questions import Question, about, parse_question
 from synthrelease.bounds.values import tells_values
 from synthrelease.errors import InputError
 from synthrelease.estimates.averages import Average, averages, groups, term_in, term_of
@@ -63,7 +63,7 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
           the others (with an intercept), over the rows that are missing in none of them;
         - the same of members, where a release has some and columns of a member are named: "mean age by region" is over all
-          members, "mean age_1 by region" over the first ones; not of slopes;
+          members, "mean age_1 by region" over the first ones;
         - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
           against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
           Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
@@ -99,11 +99,6 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
             "have ended: nothing can be said of the noise of the tables that were published."
         )
     asked = parse_question(question, published)
-    if asked.slots and asked.kind == "slope":
-        raise InputError(
-            f"{asked.text!r}: expected a share, mean or median of members, or slopes of columns of wide rows, such as "
-            f"{asked.slots[0].column!r}; found slopes over all members, which have no interval yet."
-        )
     compared: list[Term] = []
     level = 1 - tables.kept.spare(confidence) / times
     if asked.kind == "slope":
@@ -129,19 +124,11 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         contrasts=tuple(compared),
         confidence=confidence,
         n_rows=published.n_rows,
-        about=_about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
+        about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
         of="members" if asked.slots else "rows",
         binned=_of_bins(published, asked),
         approximate=tuple(approximate),
     )
-
-
-def _about(release: PublishedRelease, asked: Question, rows: str) -> str:
-    """What is counted, of which rows of the file."""
-    if not asked.slots or release.linked is None:
-        return rows
-    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
-    return f"the members{first} of {rows}; a row is a root with its members"
 
 
 def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:
@@ -167,11 +154,12 @@ def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Te
     from synthrelease.estimates.slopes import slopes
 
     found, published = slopes(tables, asked), tables.release
-    exact = all(tells_values(published.by_name[name]) for name in (asked.column, *asked.on))
+    part = asked.parts[0]  # the columns of a member are the same in all slots
+    exact = all(tells_values(published.by_name[name]) for name in (part.column, *part.on))
     made = []
-    for name, of_file, of_population in zip(asked.on, found.file, found.population, strict=True):
+    for name, own, of_file, of_population in zip(asked.on, part.on, found.file, found.population, strict=True):
         slope = Average(file=of_file, population=of_population)
-        made.append(term_of(name, "", _unit(published, asked.column, name), slope, slope.ends(level)))
+        made.append(term_of(name, "", _unit(published, part.column, own, name), slope, slope.ends(level)))
     if not exact:  # what the values in a bin do to a slope does not follow from its limits
         made = [_of_numbers(term) for term in made]
     return made, found.robust
@@ -214,7 +202,7 @@ def _of_bins(release: PublishedRelease, asked: Question) -> str:
     return said.strip()
 
 
-def _unit(release: PublishedRelease, target: str, name: str) -> str:
-    """Of a slope: that of the target per one unit of the column."""
-    per = release.by_name[name].unit
+def _unit(release: PublishedRelease, target: str, own: str, name: str) -> str:
+    """Of a slope: that of the target per one unit of the column, which is asked for by this name."""
+    per = release.by_name[own].unit
     return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()

@@ -4,10 +4,14 @@ With X the columns and y the target, A = X'X and b = X'y are sums over the rows;
 sum of noises, E and e. For the slope of column k let h be the row vector with h_k = 1 whose product with the noisy A is 0 at
 all other columns. Then h b - slope * h A[:, k] = h (e - E theta) for the slope of the true table, theta its coefficients: all
 slopes that this noise does not contradict are the interval. Nothing is attenuated by the noise in X'X.
+
+Of members both are added up over slots. What is drawn are roots, so the variance over samples has the squares of what the
+members of each root add up to (theory 13.14, figures of members).
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from itertools import combinations_with_replacement
 
@@ -16,6 +20,7 @@ import numpy as np
 from synthrelease.bounds.conditions import over_cells
 from synthrelease.bounds.questions import Question
 from synthrelease.errors import InputError, listing
+from synthrelease.estimates.counted import Counted, counted, of_roots
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 
@@ -60,13 +65,13 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     ------
     InputError : where columns are not measured together, or their noise leaves no estimate.
     """
-    joint = bool(tables.number(question.columns))
+    joint = all(tables.number(part.columns) for part in question.parts)
     moments = _moments(tables, question, joint)
     size = len(question.on) + 1
     a, b = moments.values[:size, :size], moments.values[:size, size]
     _check_noise(tables, moments, question.on)
     theta = np.linalg.solve(a, b)
-    units = [_middle_and_unit(tables, name)[1] for name in (*question.on, question.column)]
+    units = [_middle_and_unit(tables, name)[1] for name in _named(question.parts[0])]
     found = []
     for place in range(1, size):
         others = [other for other in range(size) if other != place]
@@ -90,46 +95,64 @@ def slopes(tables: NoisyTables, question: Question) -> Slopes:
     return Slopes(file=tuple(one for one, _ in found), population=tuple(one for _, one in found), robust=joint)
 
 
+def _named(part: Question) -> list[str]:
+    """The columns with numbers; the target comes last."""
+    return [*part.on, part.column]
+
+
+def _placed(question: Question) -> Iterator[tuple[Question, int | None]]:
+    """What is added up, each with its slot; None for rows."""
+    yield from zip(question.parts, range(len(question.slots)) if question.slots else (None,), strict=True)
+
+
 def _moments(tables: NoisyTables, question: Question, joint: bool) -> _Moments:
-    names = [*question.on, question.column]
-    gaps = [name for name in names if tables.release.by_name[name].missing is not None]
-    if gaps and not joint:
-        raise InputError(
-            f"expected columns without missing values, or one published noisy table that holds {listing(names)} together, so "
-            f"that the rows without a gap are known; found missing values in {listing(gaps)}, and no such table."
-        )
-    size = len(names) + 1
+    size = len(question.on) + 2
     values, weights = np.zeros((size, size)), np.zeros((size, size, len(tables.noises.count)))
-    for first, second in combinations_with_replacement(range(size), 2):
-        used = {names[place - 1] for place in (first, second) if place} | question.where.columns
-        if gaps:
-            used |= set(names)
-        if used:
-            products = _numbers(tables, used, question)
-            found = tables.sums(used, (products[first] * products[second] * products[-1])[None])
-            value, weight = found.values[0], found.weights[0]
-        else:
-            value, weight = float(tables.release.n_rows), np.zeros(len(tables.noises.count))
-        values[first, second] = values[second, first] = value
-        weights[first, second] = weights[second, first] = weight
+    for part, place in _placed(question):
+        names = _named(part)
+        gaps = [name for name in names if _may_lack(tables, name, place)]
+        if gaps and not joint:
+            raise InputError(
+                f"expected columns without missing values, or one published noisy table that holds {listing(names)} together, "
+                f"so that the rows without a gap are known; found missing values in {listing(gaps)}, and no such table."
+            )
+        for first, second in combinations_with_replacement(range(size), 2):
+            used = {names[each - 1] for each in (first, second) if each} | part.where.columns
+            if gaps:
+                used |= set(names)
+            if used or place is not None:
+                cells = counted(tables, part, used, [name for name in names if name in used], place)
+                products = _numbers(tables, cells)
+                found = tables.sums(cells.names, (products[first] * products[second] * cells.counts)[None])
+                value, weight = found.values[0], found.weights[0]
+            else:
+                value, weight = float(tables.release.n_rows), np.zeros(len(tables.noises.count))
+            for one, other in {(first, second), (second, first)}:
+                values[one, other] += value
+                weights[one, other] += weight
     return _Moments(values=values, weights=weights)
 
 
-def _numbers(tables: NoisyTables, used: set[str], question: Question) -> np.ndarray:
-    """(k + 2, n_cells) 1, the scaled number of each column (0 where it is not among the used), and whether the row counts."""
-    columns = tables.columns(used)
-    counts = question.where.mask(columns).ravel()
-    rows = [np.ones(len(counts))]
-    for name in (*question.on, question.column):
-        if name not in used:
-            rows.append(np.zeros(len(counts)))
+def _may_lack(tables: NoisyTables, name: str, place: int | None) -> bool:
+    """Whether a row, or the member in a slot, may be without a value of a column; an empty slot is no such member."""
+    linked = tables.release.linked
+    of_slot = linked.place_of(name) if linked else None
+    filled = linked is not None and place is not None and of_slot is not None and of_slot <= place and name in linked.needed
+    return tables.release.by_name[name].missing is not None and not filled
+
+
+def _numbers(tables: NoisyTables, cells: Counted) -> np.ndarray:
+    """(k + 2, n_cells) 1, and the scaled number of each column (0 where the cells do not have it)."""
+    rows = [np.ones(len(cells.counts))]
+    for name in _named(cells.asked):
+        if name not in cells.names:
+            rows.append(np.zeros(len(cells.counts)))
             continue
         middle, unit = _middle_and_unit(tables, name)
         column = tables.release.by_name[name]
         numbers = np.array([0.0 if number is None else (number - middle) / unit for number in column.numbers])
-        rows.append(over_cells(columns, name, numbers))
-        counts = counts & over_cells(columns, name, np.arange(len(numbers)) < column.present)
-    return np.array([*rows, counts.astype(float)])
+        rows.append(over_cells(cells.columns, name, numbers))
+    return np.array(rows)
 
 
 def _middle_and_unit(tables: NoisyTables, name: str) -> tuple[float, float]:
@@ -155,12 +178,20 @@ def _check_noise(tables: NoisyTables, moments: _Moments, on: tuple[str, ...]) ->
 
 
 def _spread(tables: NoisyTables, question: Question, moments: _Moments, theta: np.ndarray, h: np.ndarray, joint: bool) -> float:
-    """Variance over samples of h X'(y - X theta)."""
+    """Variance over samples of h X'(y - X theta); of members that of drawing their roots."""
     size = len(theta)
-    if joint:
-        products = _numbers(tables, question.columns, question)
+    if not joint:  # a root adds at most as many times what its members add as it has members
+        a, b = moments.values[:size, :size], moments.values[:size, size]
+        around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
+        return len(question.parts) * float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])
+    parts, figures, own = [], [], []
+    for part, place in _placed(question):
+        cells = counted(tables, part, part.columns, _named(part), place)
+        products = _numbers(tables, cells)
         left = (h @ products[:size]) * (products[size] - theta @ products[:size])
-        return max(0.0, float(tables.sums(question.columns, (left**2 * products[-1])[None]).values[0]))
-    a, b = moments.values[:size, :size], moments.values[:size, size]
-    around = max(0.0, float(moments.values[size, size] - theta @ b)) / float(a[0, 0])
-    return float(possible(np.array([[around * float(h @ a @ h)]]))[0, 0])
+        own.append(float(tables.sums(cells.names, (left**2 * cells.counts)[None]).values[0]))
+        parts.append(cells)
+        figures.append((left * cells.counts)[None])
+    if not question.slots:
+        return max(0.0, own[0])
+    return float(of_roots(tables, parts, figures, np.array(own).reshape(-1, 1, 1))[0, 0])

@@ -251,7 +251,7 @@ class PlanRace:
     def generator(self, told: TellingTables, purse: Purse, prior_weight: int) -> Generator:
         """What measures these tables."""
         family = Marginals if purse.kind is DiscreteLaplace else GaussianMarginals
-        return family(tables=" + ".join(self.terms(told)), prior_weight=prior_weight)
+        return family(tables=" + ".join(self.terms(told)), prior_weight=prior_weight, draw="evenly")
 
     def terms(self, told: TellingTables) -> tuple[str, ...]:
         """The tables, each with its weight in the budget, as a configuration names them."""
@@ -261,7 +261,7 @@ class PlanRace:
         return tuple(f"{decimal_text(weight)} {table}" for weight, table in zip(weights, tables, strict=True))
 
     def _finding_its_own(self, purse: Purse) -> float | None:
-        kept = self._kept(AdaptivePure() if self._promise.pure else Adaptive(), purse)
+        kept = self._kept((AdaptivePure if self._promise.pure else Adaptive)(draw="evenly"), purse)
         return kept[0] if kept else None
 
     @one_thread

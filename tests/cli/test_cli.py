@@ -98,6 +98,7 @@ def test_plan_prints_a_tree_that_names_every_criterion() -> None:
 def test_plan_loads_no_heavy_library() -> None:
     for options in ((), ("--json",)):
         assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
+    assert loaded("plan", "configs/births.toml", among={"synthrelease.published.document"}) == set()
 
 
 @pytest.mark.slow

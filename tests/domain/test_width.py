@@ -180,6 +180,19 @@ def slow_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> int:
     return sum(placed(i, set()) for i in range(len(ours)))
 
 
+def test_cells_without_a_similar_one_are_left_out_of_a_wide_matching_and_no_others() -> None:
+    """Of 1,000 cells of eighty columns on either side, forty are the same or a step apart, and few others are looked at."""
+    left, right = drawn(EIGHTY, 5, 1000), drawn(EIGHTY, 6, 1000)
+    right[:20] = left[100:120]
+    right[20:40] = [(*row[:71], (row[71] + 1) % 9, *row[72:]) for row in left[200:220]]
+    tables = counted(EIGHTY, left), counted(EIGHTY, right)
+    near = matching_module.near_cells(*tables, {1, 71})
+    assert set(left[100:120] + left[200:220]) <= set(cells(near[0]))
+    assert set(right[:40]) <= set(cells(near[1]))
+    assert max(map(len, near)) <= 45
+    assert matching_module.near_cells(*tables, set())[0].total >= 20
+
+
 def test_eighty_columns_beyond_any_code() -> None:
     assert EIGHTY.n_cells > 2**200
     assert not EIGHTY.has_codes

@@ -27,7 +27,53 @@ ROOT_IS_REPLACED = (
     "[mean_marginal_error: mean marginal error of members, roots of 0 to 2]"
 )
 
+OF_ROOTS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
+SLOPES = "tests/estimates/test_members.py::test_slopes_of_a_population_count_roots"
+BOUNDS = "tests/bounds/test_members.py::test_no_table_of_roots_that_the_limits_allow_is_outside"
+MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
+
 OF_MEMBERS = (
+    Mutation(
+        name="means over roots: members are clipped, and roots are not",
+        breaks="a root moves a mean by as many times the range as it has members",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="np.where(valued, one, 0.0)",
+        new="np.where(valued, np.clip(one, *self.range), 0.0)",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
+        also=(("criteria.roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
+    ),
+    Mutation(
+        name="means over roots: roots without two members agree in nothing",
+        breaks="a mean over roots of at least two members has those of one among them",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="pairs > 0",
+        new="pairs >= 0",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]", MEANS),
+    ),
+    Mutation(
+        name="means over roots: the number of pairs that agree in place of their share",
+        breaks="large roots count for more, and for more than their noise",
+        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        old="total / np.maximum(pairs, 1)",
+        new="total",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]",),
+    ),
+    Mutation(
+        name="means over roots: own values by the numbers of bins",
+        breaks="the mean of the file is that of its bins",
+        place="criteria.roots.mechanism:NumbersOfRoots.of_original",
+        old="not self.own",
+        new="True",
+        tests=(MEANS,),
+    ),
+    Mutation(
+        name="means over roots: the noise of all roots for a group",
+        breaks="a root moves the mean of a small group further than its noise is for",
+        place="criteria.roots:MeanOfRoots.query",
+        old="min(int(group.roots.min()) for group in groups)",
+        new="max(int(group.roots.max()) for group in groups)",
+        tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of means by town, roots of 1 to 2]",),
+    ),
     Mutation(
         name="criteria of members: one row is paid for in place of a root's",
         breaks="a replaced root moves a figure by as many times what its noise is for as it has members",
@@ -351,5 +397,45 @@ OF_MEMBERS = (
         old="there[max(i, j)]",
         new="there[min(i, j)]",
         tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
+    ),
+    Mutation(
+        name="estimates: slopes of members as if each were drawn by itself",
+        breaks="intervals of a population that are too short where members of a root are alike",
+        place="estimates.slopes:_spread",
+        old="not question.slots",
+        new="True",
+        tests=(f"{SLOPES}[slope age on rent-measured0-178]",),
+    ),
+    Mutation(
+        name="estimates: slopes of members from tables of two columns as if each were drawn by itself",
+        breaks="intervals of a population that are too short where members of a root are alike",
+        place="estimates.slopes:_spread",
+        old="len(question.parts)",
+        new="1",
+        tests=(f"{SLOPES}[slope age on rent, persons-measured2-200]",),
+    ),
+    Mutation(
+        name="bounds of members: as many in each slot as the release has",
+        breaks="a bound that the file's own numbers of members are beyond",
+        place="bounds.ranges:_farthest",
+        old="members[place].high.value if rank < cut else members[place].low.value",
+        new="members[place].answer",
+        tests=("tests/bounds/test_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
+    ),
+    Mutation(
+        name="bounds of members: empty slots are members",
+        breaks="shares of members who are not there",
+        place="bounds.answer:_Measure._cells",
+        old="group & there",
+        new="group",
+        tests=(f"{BOUNDS}[share age == 1]", f"{BOUNDS}[share work is missing]"),
+    ),
+    Mutation(
+        name="bounds of members: a slot of which nothing tells that it is filled",
+        breaks="members without a value who are there are not counted",
+        place="bounds.answer:_Measure._cells",
+        old="not (group & ~there & (high > self.place) & (low <= high)).any()",
+        new="True",
+        tests=(f"{BOUNDS}[share work is missing]",),
     ),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
@@ -14,11 +14,13 @@ from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
-from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.fields import Mistake, SpecTable
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
+    from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 
 Guaranteed = Literal["pure", "zCDP", "approximate"]
 

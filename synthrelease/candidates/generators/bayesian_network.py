@@ -19,6 +19,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
+from synthrelease.candidates.generators.even_rows import even_bins
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, rare_first
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Layout
@@ -27,6 +28,9 @@ from synthrelease.errors import RejectedRound
 _DYKSTRA_STEPS = 30
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 """Rows, at least, from which the law of parents is estimated; cells up to which their expected counts are exact."""
+
+_DRAWN_TOGETHER = 2**14
+"""Single rows, which stay close to the processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -48,11 +52,17 @@ class Family:
 
 @dataclass(frozen=True, kw_only=True)
 class BayesianNetwork:
-    """A fitted network; `families` are in sampling order."""
+    """A fitted network; `families` are in sampling order.
+
+    Attributes
+    ----------
+    evenly : whether whole rows get the bins of further columns evenly, and not each by a draw of its own.
+    """
 
     layout: Layout
     families: tuple[Family, ...]
     plausibility: Plausibility
+    evenly: bool = False
     frontier_limit: ClassVar[int] = DENSE_LIMIT
     """Cells that sampling holds at once, up to `frontier_columns` columns; fewer in proportion where there are more."""
     frontier_columns: ClassVar[int] = 6
@@ -81,7 +91,7 @@ class BayesianNetwork:
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""
         cells = self.most_cells(len(self.families))
-        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator)
+        frontier = Frontier(sizes=self.layout.sizes, n=n, cells=cells, generator=generator, evenly=self.evenly)
         frontier.extend(self.families)
         frontier.finish()
         return frontier
@@ -91,7 +101,7 @@ class Frontier:
     """Cells of the first columns of a network with their expected counts, extended by one column at a time.
 
     When the next extension would exceed `cells` cells, the expected counts are rounded to n whole rows first; from then on each
-    row is extended by a draw of its own. A cell of probability 0 never gets anything.
+    row is extended by a draw of its own, or evenly (`even_rows`). A cell of probability 0 never gets anything.
 
     Attributes
     ----------
@@ -99,9 +109,9 @@ class Frontier:
     expected : (n_cells,) expected or whole counts.
     """
 
-    def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator):
+    def __init__(self, *, sizes: Sequence[int], n: int, cells: int, generator: np.random.Generator, evenly: bool = False):
         self.sizes, self.digits, self.expected = dict(enumerate(sizes)), dict[int, np.ndarray](), np.array([float(n)])
-        self._n, self._cells, self._generator, self._whole = n, cells, generator, False
+        self._n, self._cells, self._generator, self._whole, self._evenly = n, cells, generator, False, evenly
 
     def extend(self, families: Sequence[Family]) -> None:
         """By the columns of further families, in sampling order."""
@@ -110,7 +120,7 @@ class Frontier:
             if len(self.expected) * size > self._cells:
                 self.finish()
             if self._whole:
-                self._extend_whole(family)
+                (self._extend_evenly if self._evenly else self._extend_whole)(family)
                 continue
             counts = self.expected[:, None] * self._shares_of(family, np.arange(len(self.expected)))
             cells, values = np.nonzero(counts)
@@ -118,13 +128,15 @@ class Frontier:
 
     def _extend_whole(self, family: Family) -> None:
         """Cells of one row get a bin each, by a draw; those of several rows are split. Their order means nothing any more."""
-        single, several = np.flatnonzero(self.expected == 1), np.flatnonzero(self.expected != 1)
+        alone = self.expected == 1
+        if alone.all():
+            parents = [self.digits[parent] for parent in family.parents]
+            self.digits[family.column] = draw_bins(family.conditional, parents, len(alone), self._generator)
+            return
+        single, several = np.flatnonzero(alone), np.flatnonzero(~alone)
         drawn = draw_bins(
             family.conditional, [self.digits[parent][single] for parent in family.parents], len(single), self._generator
         )
-        if not len(several):
-            self.digits[family.column] = drawn.astype(np.min_scalar_type(self.sizes[family.column] - 1))
-            return
         counts = round_within_rows(self._shares_of(family, several), self.expected[several].astype(np.int64), self._generator)
         places, values = np.nonzero(counts)
         self._take(
@@ -133,6 +145,17 @@ class Frontier:
             np.concatenate([values, drawn]),
             np.concatenate([counts[places, values], np.ones(len(single))]),
         )
+
+    def _extend_evenly(self, family: Family) -> None:
+        """As above, with bins that the rows of the same parents share out among themselves."""
+        totals = self.expected.astype(np.int64)
+        places, values, rows = even_bins(
+            family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
+        )
+        if len(places) == len(totals):  # no cell is divided
+            self.digits[family.column] = values[np.argsort(places)].astype(np.min_scalar_type(self.sizes[family.column] - 1))
+            return
+        self._take(places, family.column, values, rows.astype(float))
 
     def _shares_of(self, family: Family, cells: np.ndarray) -> np.ndarray:
         """(cells, bins) the shares of the bins of a family's column in each of these cells."""
@@ -190,13 +213,22 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     parents : for every parent, (n,) its bins.
     """
     shares = conditional.reshape(-1, conditional.shape[-1])
-    rows = np.ravel_multi_index(tuple(parents), conditional.shape[:-1]) if parents else np.zeros(n, dtype=np.int64)
-    ends = np.cumsum(shares, axis=1)
-    drawn, below = generator.random(n) * ends[:, -1][rows], np.zeros(n, dtype=np.int64)
-    for column in ends[:, :-1].T:
-        below += drawn >= column[rows]
-    last = shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
-    return np.minimum(below, last[rows])  # a product that is rounded up to the end must not lead to a bin of 0
+    ends, last = np.cumsum(shares, axis=1), shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
+    halvings = (shares.shape[1] - 1).bit_length()
+    inner = np.full((len(shares), 2**halvings), np.inf)
+    inner[:, : shares.shape[1] - 1] = ends[:, :-1]
+    drawn, bins = generator.random(n), np.empty(n, dtype=np.min_scalar_type(shares.shape[1] - 1))
+    for start in range(0, n, _DRAWN_TOGETHER):
+        some = slice(start, start + _DRAWN_TOGETHER)
+        rows = np.zeros(len(bins[some]), dtype=np.int64)
+        if parents:
+            rows = np.ravel_multi_index(tuple(parent[some] for parent in parents), conditional.shape[:-1])
+        aims, first = drawn[some] * ends[rows, -1], rows << halvings
+        places = first.copy()
+        for halving in reversed(range(halvings)):  # how many ends lie at or below the aim, by halves
+            places += (aims >= inner.ravel()[places + (2**halving - 1)]) << np.int64(halving)
+        bins[some] = np.minimum(places - first, last[rows])  # a product rounded up to the end must not lead to a bin of 0
+    return bins
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:
@@ -244,7 +276,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     n : the public number of rows, the exact total of every table.
     """
     values = [np.where(mask, table.values, 0.0) for table, mask in zip(tables, free, strict=True)]
-    for shared in _shared_sets([table.columns for table in tables]):
+    for shared in shared_sets([table.columns for table in tables]):
         users = [i for i, table in enumerate(tables) if set(shared) <= set(table.columns)]
         margins = [margin_of(values[i], tables[i].columns, shared) for i in users]
         cells = [margin_of(free[i].astype(float), tables[i].columns, shared) for i in users]
@@ -260,7 +292,7 @@ def agree(tables: Sequence[NoisyTable], free: Sequence[np.ndarray], n: int) -> l
     return [NoisyTable(columns=table.columns, values=value) for table, value in zip(tables, values, strict=True)]
 
 
-def _shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+def shared_sets(column_sets: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
     """All intersections of two or more tables' columns, the empty set first, small sets before large ones."""
     closure: set[frozenset[int]] = set()
     for columns in column_sets:  # every intersection of the tables so far, with and without one more

@@ -55,6 +55,7 @@ def maximum_entropy(
     weight: float,
     *,
     exact: bool = False,
+    evenly: bool = False,
 ) -> BayesianNetwork:
     """Fit the model and turn it into conditional tables to sample from.
 
@@ -64,6 +65,7 @@ def maximum_entropy(
     prior : a public table over the same layout; it enters through its marginals on the cliques of the junction tree.
     weight : how many records the prior is worth, > 0.
     exact : whether the tables are those of **public** rows without noise, which agree as they are.
+    evenly : how rows are drawn from it (`BayesianNetwork`).
 
     Raises
     ------
@@ -75,7 +77,8 @@ def maximum_entropy(
     fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
     near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
     shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
-    return BayesianNetwork(layout=measured.layout, families=tuple(families_of(tree, shares)), plausibility=plausibility)
+    families = tuple(families_of(tree, shares))
+    return BayesianNetwork(layout=measured.layout, families=families, plausibility=plausibility, evenly=evenly)
 
 
 def target_of(table: NoisyMarginal) -> Target:

@@ -12,7 +12,7 @@ maximum of its residual network, which is taken apart into networks between whic
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -71,11 +71,57 @@ def maximum_matching(left: Counts, right: Counts, steps: tuple[Step, ...]) -> in
     left, right : tables over one layout; each at most 2**40 rows. scipy's capacities are 32-bit: larger ones are scaled
         (`residual_flow`), and the result is exact all the same.
     """
+    left, right = near_cells(left, right, {step.column for step in steps})
     groups = _edges(left, right, steps)
     left_free, right_free = left.counts.copy(), right.counts.copy()
     flows = np.concatenate([_serve(tails, heads, left_free, right_free) for tails, heads in groups])
     tails, heads = (np.concatenate(parts) for parts in zip(*groups, strict=True))
     return int(flows.sum()) + _augment(tails, heads, flows, left_free, right_free)
+
+
+def near_cells(left: Counts, right: Counts, columns: set[int]) -> tuple[Counts, Counts]:
+    """The cells of both tables without most of those that nothing of the other can be similar to.
+
+    Similar cells differ in one of `columns` at most, so in all words but one they are the same: a cell is kept where its other
+    words, mixed to one number, are those of some cell of the other table. What is left out has no pair; what is kept by chance
+    has none either, and takes time alone. Of many columns next to no cell of two tables is similar to another.
+    """
+    if left.layout.has_codes:
+        return left, right
+    words = [word for word, of in enumerate(left.layout.words) if columns & set(of)] or [0]
+    mixed = [_mixed(table.words) for table in (left, right)]
+    kept = [np.zeros(len(table), dtype=bool) for table in (left, right)]
+    for word in words:
+        for found, among in zip(kept, _perhaps_shared(*(every.sum(axis=0) - every[word] for every in mixed)), strict=True):
+            found[among] = True
+    return left.keep(kept[0]), right.keep(kept[1])
+
+
+def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word (Steele, Lea &
+    Flood 2014, the finalizer of SplitMix)."""
+    mixed = np.stack(words).view(np.uint64)
+    mixed += (np.arange(1, len(words) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))[:, None]
+    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+        mixed ^= mixed >> np.uint64(shift)
+        mixed *= np.uint64(factor)
+    return mixed
+
+
+def _perhaps_shared(left: np.ndarray, right: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Where the numbers of 64 bits stand that both sides have; with few others."""
+    places = [np.arange(len(left)), np.arange(len(right))]
+    for shift in (0, 21, 42):  # by other bits each time, which are as many as tell 16 times as many numbers apart
+        bits = (16 * max(map(len, places))).bit_length()
+        ends = [
+            (side[at] >> np.uint64(shift) & np.uint64(2 ** min(bits, 22) - 1)).view(np.int64)
+            for side, at in zip((left, right), places, strict=True)
+        ]
+        seen = [np.zeros(2 ** min(bits, 22), dtype=bool) for _ in ends]
+        for one, end in zip(seen, ends, strict=True):
+            one[end] = True
+        places = [at[other[end]] for at, end, other in zip(places, ends, reversed(seen), strict=True)]
+    return places[0], places[1]
 
 
 def _edges(left: Counts, right: Counts, steps: tuple[Step, ...]) -> list[tuple[np.ndarray, np.ndarray]]:

@@ -74,12 +74,7 @@ def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) ->
 
 def one_way(table: Counts) -> np.ndarray:
     """Counts of all bins of all columns, one after the other, empty bins included."""
-    return np.concatenate(
-        [
-            np.bincount(table.digits(i), weights=table.counts, minlength=size).astype(np.int64)
-            for i, size in enumerate(table.layout.sizes)
-        ]
-    )
+    return np.concatenate([table.marginal((column,)) for column in range(len(table.layout.sizes))])
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:

@@ -239,8 +239,8 @@ def _guards(criterion: OfMembers, plain: Callable[[LostPair], bool], pair: LostP
 def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[str, str]]:
     """What two columns of the wide record may be called in one of the rows, as far as the criterion names both."""
     names = {one for name in criterion.read for one in parts_of(name)}
-    plain, place = _slot(first)
-    beside, other = _slot(second)
+    plain, place = plain_and_place(first)
+    beside, other = plain_and_place(second)
     if criterion.of == "members" or place == other:
         pairs = [(plain, beside)] if place == other else []
     elif criterion.of == "others":
@@ -251,7 +251,7 @@ def _named_by(criterion: OfMembers, first: str, second: str) -> Iterable[tuple[s
     return [pair for pair in pairs if set(pair) <= names]
 
 
-def _slot(name: str) -> tuple[str, int]:
+def plain_and_place(name: str) -> tuple[str, int]:
     """The column of members that a column of a slot is of, and its place; 0 for one of roots."""
     plain, _, place = name.rpartition("_")
     return (plain, int(place)) if plain and place.isdecimal() else (name, 0)

@@ -11,7 +11,6 @@ from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
-from synthrelease.published.document import read_leniently
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.reading import beside, regular_file
@@ -103,6 +102,8 @@ def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> Ye
 
 def _named(where: str, content: bytes, name: str, year: YearOfSeries | None, problems: Problems) -> PaidYear | None:
     """Of an earlier release its year and what it cost; a problem where it is not of the same plan, or of this year."""
+    from synthrelease.published.document import read_leniently  # here, because most plans are of one release
+
     try:
         document = read_leniently(content)
     except Unexpected as error:

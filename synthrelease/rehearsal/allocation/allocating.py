@@ -115,11 +115,13 @@ def allocation_lines(found: Found) -> str:
     texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
     generator = found.divisible.spec.space.generators[0]
+    dumped = generator.model_dump()
+    drawn = f'draw = "{dumped["draw"]}"\n' if dumped["draw"] else ""
     generation = decimal_text(found.divisible.generation(found.chosen))
     return (
         f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
         f"{settings}\n"
-        f"prior_weight = {generator.model_dump()['prior_weight']:g}\n\n"
+        f"prior_weight = {dumped['prior_weight']:g}\n{drawn}\n"
         f"[budget]\ngeneration = {generation}\n\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
     )

@@ -47,10 +47,11 @@ def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
     """The specification with one generator that measures these, in equal shares."""
     tables = " + ".join(part.text for part in parts if part.field == "tables")
     sums = " + ".join(part.text for part in parts if part.field == "sums") or None
+    draw = spec.space.generators[0].model_dump().get("draw")
     generator: MarginalsGenerator = (
-        GaussianMarginals(tables=tables, prior_weight=PRIOR_WEIGHT)
+        GaussianMarginals(tables=tables, prior_weight=PRIOR_WEIGHT, draw=draw)
         if spec.space.generators[0].gaussian
-        else Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT)
+        else Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT, draw=draw)
     )
     return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
 

@@ -1,10 +1,11 @@
 """The search for an allocation: steps along paired differences, and an honest estimate of what was chosen.
 
-**Climbing.** All allocations of a stage meet the same noise on the same populations (`trying.run_tries`), so that their
-differences are those of the allocations. A stage raises every part in turn, a little, the total staying what it is; each part
-is then moved the more the surer its difference is; three lengths of this step, and the best groups of sums (`regrouped`)
-after the middle one and after none, are compared with the present allocation on fresh noise. What is climbed is the
-probability to pass with the test's noise widened: the success itself says nothing where nearly all tries, or none, pass.
+**Climbing.** A stage asks what the noise of every part takes from every criterion, by tries in which all parts change at once
+(`slopes`), and takes the step with which criteria are least likely to fail, the total staying what it is. The whole step, half
+of it, and the best groups of sums (`regrouped`) after the whole one and after none, are compared with the present allocation:
+all meet the same noise on the same populations (`trying.run_tries`), so that their differences are those of the allocations.
+What is compared is the probability to pass with the test's noise widened: the success itself says nothing where nearly all
+tries, or none, pass.
 
 **The winner's curse.** The best of several estimates is flattered. So the allocations on the way, the first one included, meet
 again on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
@@ -14,7 +15,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -24,6 +25,7 @@ import numpy as np
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations
+from synthrelease.rehearsal.allocation.slopes import FACTOR, Pair, Slopes
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
 from synthrelease.rehearsal.attempts import passing
 from synthrelease.rehearsal.intervals import bounded_mean
@@ -45,15 +47,19 @@ _ROOMS = 2
 """Tries without noise on each population that say what slack criteria have."""
 _MOST_BUNDLES = 16
 """Of more parts those of tables that are about as large are tried together: tries take time."""
+_MOST_IN_TURN = 32
+"""Of still more parts nothing is asked in turn: their slopes are."""
 _CALCULATIONS, _CORRECTIONS = 2, 2
 """How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
 _STEP, _MOST_STEPS = 1.1, 15
 """Factor between totals that are tried, and how many above and below that of the specification."""
+_FAR_SHORT = 0.2
+"""Of the goal, after the first quarter of the tries."""
 
-_RAISED, _RAISED_TEST = 1.6, 1.25
-_LENGTHS = (0.5, 1.0, 2.0)
-_CERTAIN = 2.0
-"""A part whose difference is so many of its standard errors from 0 moves a whole step, one below a quarter of it not at all."""
+_PAIRS = 32
+"""Of tries that ask a stage's slopes: no more where there are more parts."""
+_FARTHEST = math.log(2.5)
+"""The logarithm of a budget moves by so much in a step."""
 
 _MOST_STAGES = 8
 _LEAST_STEP = 0.2
@@ -91,7 +97,7 @@ class Found:
     chosen : the allocation, which may be that of the specification.
     first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
     stages : steps that were taken.
-    calculated : whether there are weights by calculation among what was chosen from.
+    calculated : whether there are weights by calculation, or by slopes, among what was chosen from.
     n_tries : in all.
     """
 
@@ -104,6 +110,23 @@ class Found:
     stages: int
     calculated: bool
     n_tries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Tries of one specification on one population.
+
+    Attributes
+    ----------
+    place : in the list of what is asked.
+    loud : see `trying.run_tries`.
+    """
+
+    place: int
+    spec: ReleaseSpec
+    population: int
+    numbers: Sequence[int]
+    loud: Collection[int] | None = None
 
 
 class Search:
@@ -155,39 +178,66 @@ class Search:
             chosen_as_is=judged(specs[1], as_is[1]),
             chosen_others=judged(specs[1], others[1]),
             stages=len(path) - 1,
-            calculated=calculated_any,
+            calculated=calculated_any or len(path) > len(begun),
             n_tries=self._done,
         )
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
         """The allocations on the way, the first one first."""
-        path, step = [first], 1.0
+        path, step, before = [first], 1.0, list[Pair]()
         for stage in range(1, _MOST_STAGES + 1):
             if self._late() or step < _LEAST_STEP:
                 break
-            phase = f"stage {stage}"
-            present = path[-1]
-            raised = list(self._raised(present))
-            asked = [present, *(allocation for allocation in raised if self._possible(allocation))]
-            tries = self._compared(asked, range(POPULATIONS), _PER_POPULATION, f"{phase}, parts raised")
-            if self._late():
+            phase, present = f"stage {stage}", path[-1]
+            pairs = self._pairs(present, f"{phase}, all parts changed at once")
+            slopes = Slopes.of(pairs, before, self._noise_of(present))
+            if slopes is None or self._late():
                 break
-            scale = wide(tries[0])
-            base = smoothed(tries[0], scale)
-            left = iter(tries[1:])
-            gains = [smoothed(next(left), scale) - base if self._possible(allocation) else np.zeros(1) for allocation in raised]
-            moves = np.array([sureness(gain) for gain in gains])
-            nexts = [self._moved(present, step * length * moves) for length in _LENGTHS]
-            nexts += [nexts[1].regrouped(), present.regrouped()]
-            nexts = [allocation for allocation in nexts if self._possible(allocation)]
-            again = self._compared([present, *nexts], range(POPULATIONS), 2 * _PER_POPULATION, f"{phase}, steps compared")
-            values = [float(smoothed(one, scale).mean()) for one in again]
-            best = int(np.argmax(values))
-            if best:
-                path.append(nexts[best - 1])
-            else:
+            before += pairs
+            whole, half = (slopes.step(self._divisible, present, step * _FARTHEST * part) for part in (1, 0.5))
+            nexts = list(dict.fromkeys([whole, half, whole.regrouped(), present.regrouped()]))
+            nexts = [one for one in nexts if one != present and self._possible(one)]
+            again = self._compared([present, *nexts], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
+            scale = wide(again[0])
+            best = int(np.argmax([float(smoothed(one, scale).mean()) for one in again]))
+            if not best:
                 step /= 2
+                continue
+            path.append(nexts[best - 1])
+            if path[-1].parts != present.parts:
+                before = []
         return path
+
+    def _noise_of(self, allocation: Allocation) -> np.ndarray:
+        """(I,) what the deviation of every part's noise goes with."""
+        budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
+        return np.asarray(budgets ** (-0.5 if self._divisible.gaussian else -1.0))
+
+    def _pairs(self, allocation: Allocation, phase: str) -> list[Pair]:
+        """Tries with all parts changed, each beside one with the opposite changes and the same luck."""
+        budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
+        coins = np.random.default_rng((self._seed, 6, self._fresh))
+        tasks, changes = list[Task](), list[np.ndarray]()
+        for number in range(_PAIRS):
+            signs = 2 * coins.integers(0, 2, len(noise)) - 1
+            for change in (signs, -signs):
+                factors = FACTOR ** change.astype(float)
+                spec = self._divisible.spec_at(budgets.moved(factors.tolist(), 1.0))
+                tasks.append(
+                    Task(place=len(tasks), spec=spec, population=number % POPULATIONS, numbers=(self._fresh + number,))
+                )
+                changes.append(noise * factors ** (-0.5 if self._divisible.gaussian else -1.0))
+        self._fresh += _PAIRS
+        tries = [one for (one,) in self._done_tasks(tasks, len(tasks), phase)]
+        return [
+            Pair(
+                population=tries[place].population,
+                deviations=np.array(changes[place : place + 2]),
+                slacks=np.array([one.aspects for one in tries[place : place + 2]]),
+            )
+            for place in range(0, len(tries), 2)
+            if all(one.aspects for one in tries[place : place + 2])
+        ]
 
     @staticmethod
     def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
@@ -195,7 +245,10 @@ class Search:
         return replace(allocation, test=few_digits(allocation.test * factor))
 
     def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
-        """The allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from here on."""
+        """The allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from here on.
+
+        A total at which the first tries fall far short of the goal is not tried further.
+        """
         given, start = self._divisible, self._divisible.total
 
         def at(step: int) -> Allocation:
@@ -208,16 +261,15 @@ class Search:
             if not self._possible(scaled):
                 return False
             phase = f"epsilon {float(self._divisible.total):g}"
-            tries = self._compared([scaled], range(POPULATIONS), 4 * _PER_POPULATION, phase)
-            return float(success(self._spec(scaled), tries[0]).mean()) >= goal
+            found: list[float] = []
+            for per in (_PER_POPULATION, 3 * _PER_POPULATION):
+                (tries,) = self._compared([scaled], range(POPULATIONS), per, phase)
+                found += success(self._spec(scaled), tries).tolist()
+                if math.fsum(found) / len(found) < goal - _FAR_SHORT:
+                    return False
+            return math.fsum(found) / len(found) >= goal
 
-        step = 0
-        if reached(0):
-            while step > -_MOST_STEPS and reached(step - 1):
-                step -= 1
-        else:
-            step = next((step for step in range(1, _MOST_STEPS + 1) if reached(step)), _MOST_STEPS)
-        return at(step)
+        return at(least_step(reached, _MOST_STEPS))
 
     def rooms(self, spec: ReleaseSpec) -> np.ndarray:
         """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
@@ -237,6 +289,8 @@ class Search:
     def _calculated(self, first: Allocation) -> list[Allocation]:
         """The safest weights by calculation, and those that the tries of these correct it to."""
         apart = self._divisible.in_budgets(first).apart()
+        if len(apart.parts) > _MOST_IN_TURN:
+            return []
         effects = self._effects(apart)
         found: list[Allocation] = []
         for _ in range(_CORRECTIONS):
@@ -278,17 +332,6 @@ class Search:
         sizes = dict(zip(layout.columns, layout.sizes, strict=True))
         return [math.prod(sizes.get(name.strip(), 1) for name in of) for of in names]
 
-    def _raised(self, allocation: Allocation) -> Iterator[Allocation]:
-        """Every part a little higher, in turn; the test last."""
-        n = len(allocation.weights)
-        for part in range(n + 1):
-            yield self._moved(allocation, np.eye(n + 1)[part])
-
-    @staticmethod
-    def _moved(allocation: Allocation, moves: np.ndarray) -> Allocation:
-        factors = np.power(_RAISED, moves[:-1])
-        return allocation.moved(factors.tolist(), _RAISED_TEST ** float(moves[-1]))
-
     def _best(self, path: Sequence[Allocation]) -> Allocation:
         """Of the allocations on the way the best on fresh noise: all, then the better half, and so on.
 
@@ -320,15 +363,19 @@ class Search:
         heard = [None] * len(specs) if loud is None else loud
         numbers = range(self._fresh, self._fresh + per)
         self._fresh += per
-        tasks = [(place, population) for place in range(len(specs)) for population in populations]
-        total, done = len(tasks) * per, 0
+        tasks = [
+            Task(place=place, spec=specs[place], population=population, numbers=numbers, loud=heard[place])
+            for place in range(len(specs))
+            for population in populations
+        ]
+        return self._done_tasks(tasks, len(specs), phase)
+
+    def _done_tasks(self, tasks: Sequence[Task], places: int, phase: str) -> list[list[Try]]:
+        """The tries of every place, in order."""
+        total, done = sum(len(task.numbers) for task in tasks), 0
         self._progress(phase, done, total)
-        found: list[list[Try]] = [[] for _ in specs]
-        arguments = (
-            (place, specs[place], self._populations, self._seed, population, numbers, heard[place])
-            for place, population in tasks
-        )
-        for place, tries in self._run(_placed, arguments):
+        found: list[list[Try]] = [[] for _ in range(places)]
+        for place, tries in self._run(_placed, ((task, self._populations, self._seed) for task in tasks)):
             found[place].extend(tries)
             done += len(tries)
             self._progress(phase, done, total)
@@ -348,31 +395,34 @@ class Search:
         return self._deadline is not None and time.monotonic() >= self._deadline
 
 
-def _placed(
-    place: int,
-    spec: ReleaseSpec,
-    populations: Populations,
-    seed: int,
-    population: int,
-    numbers: Sequence[int],
-    loud: Collection[int] | None,
-) -> tuple[int, list[Try]]:
-    return place, run_tries(spec, populations, seed, population, numbers, loud, _LOUDER)
+def _placed(task: Task, populations: Populations, seed: int) -> tuple[int, list[Try]]:
+    return task.place, run_tries(task.spec, populations, seed, task.population, task.numbers, task.loud, _LOUDER)
+
+
+def least_step(reached: Callable[[int], bool], most: int) -> int:
+    """The least step from -most to most that reaches what all larger ones reach; most where none is known to.
+
+    Asked from 0 on, in strides that double until the answer changes, and then in the middle of what is left.
+    """
+    enough = reached(0)
+    low, high, stride = (-most - 1, 0, 1) if enough else (0, most, 1)
+    while high - low > 1:
+        asked = max(high - stride, low + 1) if enough else min(low + stride, high - 1)
+        answer = reached(asked)
+        low, high = (low, asked) if answer else (asked, high)
+        if answer != enough:
+            break
+        stride *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
 
 
 def wide(tries: Sequence[Try]) -> float:
     """How much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
     finite = [one.excess for one in tries if math.isfinite(one.excess)]
     return max(_SMOOTH, abs(float(np.median(finite))) / 2) if finite else _SMOOTH
-
-
-def sureness(gain: np.ndarray) -> float:
-    """From -1 to 1: how surely paired differences are above or below 0."""
-    error = float(gain.std(ddof=1)) / math.sqrt(len(gain)) if len(gain) > 1 else 0.0
-    if not error > 0:
-        return 0.0
-    share = float(gain.mean()) / error / _CERTAIN
-    return 0.0 if abs(share) < 0.25 else float(np.clip(share, -1.0, 1.0))
 
 
 def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:

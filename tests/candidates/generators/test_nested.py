@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import exact
 from synthrelease.candidates.generators.base import Background
-from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure
+from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure, model
 from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, homes, levels_of, placed
 from synthrelease.domain.counts import Counts
@@ -177,6 +177,21 @@ def test_a_table_of_towns_helps_its_region_and_the_whole() -> None:
     assert np.abs(found.marginal((2,)) - file.marginal((2,))).max() < 40
 
 
+@pytest.mark.parametrize("at_once", [1, 50, 10**6])
+def test_every_row_of_the_whole_goes_to_one_area_however_many_are_dealt_out_at_once(
+    at_once: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(model, "_ROWS_AT_ONCE", at_once)
+    generator = Nested(areas="region > town", tables="age:sex + region:age + town")  # sex is in no table of an area
+    charge = generator.charge(exact("1"))
+    fitted = generator.fit(PrivateCounts(people(), Meter([charge])), charge, Background(plausibility=tied()))
+    assert isinstance(fitted, model.NestedModel)
+    assert fitted.whole is not None
+    found, whole = fitted.sample(3000, np.random.default_rng(4)), fitted.whole.sample(3000, np.random.default_rng(4))
+    assert np.array_equal(found.marginal((2, 3)), whole.marginal((0, 1)))
+    assert not tied().forbidden(found.bins).any()
+
+
 # --- The division of the budget
 
 
@@ -215,6 +230,29 @@ def test_rounds_share_measurements_only_when_they_are_divided_alike() -> None:
     assert not one.same_measurements(other)
     assert not one.same_measurements(Nested(**TABLES))
     assert not one.same_measurements(NestedPure(**TABLES, wanted="1 > 2 > 3"))
+
+
+# --- What a replaced record moves
+
+
+@pytest.mark.parametrize("family", [Nested, NestedPure])
+def test_no_neighbour_tells_more_than_the_charge_and_some_tell_all_of_it(family: type[NestedGenerator]) -> None:
+    """Every two records of a country of two regions with two towns each, one of which is replaced by the other, in exact
+    arithmetic: the loss of all tables of all levels is a sum of |change| eps_t / 2, or of change^2 rho_t / 2."""
+    layout = Layout(columns=("region", "town", "sex"), sizes=(2, 4, 2))
+    records = [(town // 2, town, sex) for town in range(4) for sex in range(2)]
+    generator = family(areas="region > town", tables="sex + 2 region:sex + town + town:sex", wanted="1 > 2 > 3")
+    charge, told = generator.charge(exact("0.3")), list[Fraction]()
+    measured = []
+    for record in records:
+        rows = Counts.of(layout, [np.array([bin_, other]) for bin_, other in zip(record, (1, 2, 0), strict=True)])
+        measured.append(generator.measure(PrivateCounts(rows, Meter([charge]), NoNoise()), charge))
+    power = 1 if family is NestedPure else 2
+    for one in measured:
+        for other in measured:
+            pairs = zip(one.tables, other.tables, strict=True)
+            told.append(sum((a.cost * int((np.abs(a.values - b.values) ** power).sum()) / 2 for a, b in pairs), Fraction(0)))
+    assert max(told) == generator.part(charge)
 
 
 # --- Mistakes

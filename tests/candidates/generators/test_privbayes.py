@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from fractions import Fraction
 
@@ -13,7 +14,7 @@ from scipy import optimize
 
 from synthrelease.accounting.charges import exact
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background, privbayes
+from synthrelease.candidates.generators import Background, bayesian_network, privbayes
 from synthrelease.candidates.generators.bayesian_network import (
     BayesianNetwork,
     Family,
@@ -231,6 +232,21 @@ def test_single_rows_draw_their_bins_by_the_shares_of_their_parents() -> None:
         fixed = type("Fixed", (), {"random": lambda self, n, end=end: np.full(n, end)})()
         last = draw_bins(np.array([0.0, 0.6, 0.4, 0.0]), [], 3, fixed)
         assert last.tolist() == [1 if end == 0 else 2] * 3
+
+
+def test_single_rows_draw_the_bins_that_a_search_row_by_row_finds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For any number of bins, with shares of 0 and equal ends among them, some rows at a time: by `bisect`."""
+    monkeypatch.setattr(bayesian_network, "_DRAWN_TOGETHER", 7)
+    random = np.random.default_rng(4)
+    for size in (1, 2, 3, 4, 5, 8, 9, 17, 30):
+        shares = random.dirichlet(np.ones(size), (2, 3)) * (random.random((2, 3, size)) < 0.7)
+        shares[..., 0] += shares.sum(axis=-1) == 0
+        parents = [random.integers(0, 2, 50).astype(np.uint8), random.integers(0, 3, 50).astype(np.uint8)]
+        drawn = draw_bins(shares, parents, 50, np.random.default_rng(size)).tolist()
+        for aim, a, b, found in zip(np.random.default_rng(size).random(50), *parents, drawn, strict=True):
+            ends = np.cumsum(shares[a, b])
+            expected = bisect_right(ends.tolist()[:-1], aim * ends[-1])
+            assert found == min(expected, int(np.flatnonzero(shares[a, b])[-1]))
 
 
 @settings(max_examples=40, deadline=None)

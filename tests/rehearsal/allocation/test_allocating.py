@@ -23,7 +23,7 @@ from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_lines
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Search, sureness
+from synthrelease.rehearsal.allocation.search import Search
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -281,11 +281,17 @@ def test_success_counts_tables_above_a_threshold_as_failures_and_follows_the_law
     assert one(-1, True).chance(2) == pytest.approx(np.exp(-0.5) / 2)
 
 
-def test_only_sure_differences_move_a_part() -> None:
-    assert sureness(np.array([1.0, 1.1, 0.9, 1.0])) == 1
-    assert sureness(np.array([-1.0, -1.1, -0.9, -1.0])) == -1
-    assert sureness(np.array([1.0, -1.0, 1.0, -1.01])) == 0
-    assert sureness(np.zeros(4)) == 0
+@pytest.mark.parametrize("least", [-9, -8, -7, -1, 0, 1, 5, 7, 8])
+def test_the_least_total_is_found_in_few_questions(least: int) -> None:
+    asked: list[int] = []
+
+    def reached(step: int) -> bool:
+        asked.append(step)
+        return step >= least
+
+    assert search.least_step(reached, 8) == min(max(least, -8), 8)
+    assert len(asked) == len(set(asked)) <= 7
+    assert all(-8 <= step < 8 for step in asked)
 
 
 def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) -> None:

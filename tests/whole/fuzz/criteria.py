@@ -58,6 +58,40 @@ def criteria(
     return "".join(found)
 
 
+def of_members(random: Random, roots: Sequence[Column], columns: Sequence[Column], most: int) -> str:
+    """A criterion about the members of roots: of rows of them, or of a number of each root.
+
+    Parameters
+    ----------
+    most : members of a root, at most.
+    """
+    each = random.choice(columns)
+    by = random.sample(names_of(roots), random.randint(0, len(roots)))
+    if random.random() < 0.4:
+        of = random.choice(["members", "others", "pairs"] if most > 1 else ["members"])
+        beside = {"members": "size", "others": f"first.{each.name}", "pairs": f"other.{each.name}"}[of]
+        kind = random.choice(_TABLES[:2])
+        settings = [f"of = {toml(of)}", f"tables = {toml([f'{each.name}:{beside}'])}"]
+    else:
+        kind, (labels,) = "mean_of_roots", each.alternatives.values()
+        numbers = ["agreement"] if most > 1 else []
+        if len(labels) > 1:
+            numbers += ["bins"]
+        if each.numbers is not None:
+            numbers += ["sum", "mean"]
+        if not numbers:
+            return ""
+        number = random.choice(numbers)
+        low, high = each.numbers or (0, 1)
+        settings = [f"column = {toml(each.name)}", f"by = {toml(by)}", f"number = {toml(number)}"]
+        if number == "bins":
+            settings[-1] = f"number = {toml(random.choice(['sum', 'mean']))}\nbins = {toml([labels[0]])}\nrange = [0, 1]"
+        elif number != "agreement":
+            settings.append(f"range = [{low + random.choice([-1, 0.5])}, {high + random.choice([2, 0.75])}]")
+    settings += [f"threshold = {random.choice([0.3, 1.5, 100])}", f"epsilon = {random.choice(['0.25', '2'])}"]
+    return _table("members", kind, settings)
+
+
 def _weights(columns: Sequence[Column]) -> list[str]:
     """Columns whose numbers are at least 0 in every bin."""
     return [each.name for each in columns if each.numbers is not None and each.numbers[0] >= 0 and each.missing == "drop"]

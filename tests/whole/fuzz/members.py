@@ -28,6 +28,7 @@ class Members:
     roots, columns : those of roots, and those of a member.
     wide : those of the record of a root with its members.
     lines : of the configuration.
+    most : members of a root, at most.
     one_file : whether members carry the columns of their root.
     """
 
@@ -35,6 +36,7 @@ class Members:
     columns: tuple[Column, ...]
     wide: tuple[Column, ...]
     lines: list[str]
+    most: int
     one_file: bool
 
     def group(self, random: Random) -> Group:
@@ -104,7 +106,8 @@ def members(random: Random, roots: tuple[Column, ...]) -> Members:
         name="size", lines=[], texts=[], alternatives={"coarse": labels}, numbers=(least, max(most, least + 1)), ordered=True
     )
     slots = tuple(replace(each, name=f"{each.name}_{place}", missing="bin") for place in range(1, most + 1) for each in columns)
-    return Members(roots=roots, columns=columns, wide=(*roots, size, *slots), lines=lines, one_file=random.random() < 0.3)
+    wide = (*roots, size, *slots)
+    return Members(roots=roots, columns=columns, wide=wide, lines=lines, most=most, one_file=random.random() < 0.3)
 
 
 def _other(random: Random, roots: Sequence[Column], column: Column) -> str:

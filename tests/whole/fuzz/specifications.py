@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 from tests.whole.fuzz.columns import Column, column, toml
-from tests.whole.fuzz.criteria import criteria
+from tests.whole.fuzz.criteria import criteria, of_members
 from tests.whole.fuzz.members import Members, members
 from tests.whole.fuzz.searches import Search, search
 
@@ -89,11 +89,14 @@ def _linked(random: Random, *, libraries: bool) -> Drawn:
         *_rules(random, roots),
         found.text,
     ]
+    acceptance = criteria(random, made.wide, chosen, joint=found.joint, answers=found.answers)
+    if random.random() < 0.6:
+        acceptance += of_members(random, roots, made.columns, made.most)
     return Drawn(
         columns=roots,
         search=found,
         configuration="\n".join(text) + "\n",
-        acceptance=criteria(random, made.wide, chosen, joint=found.joint, answers=found.answers),
+        acceptance=acceptance,
         n_file=n_file,
         exact=False,
         members=made,

@@ -77,12 +77,17 @@ class AdaptiveGenerator(Generator):
         Example: `prior_weight = [50, 300]`.
     clique_cells : cells that the model ties together, at most; more takes more time and memory.
         Example: `clique_cells = 65536`.
+    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
+        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
+        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
+        a draw of its own. Example: `draw = "evenly"`.
     """
 
     tables: Formula = "all 2-way + all 3-way"
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=50.0, gt=0, le=1e12)
     clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
+    draw: Literal["evenly"] | None = None
 
     first: ClassVar[Fraction]
     """Share of the budget for the columns, before anything else."""
@@ -151,7 +156,8 @@ class AdaptiveGenerator(Generator):
         learn = partial(learned, layout=layout, n=n, background=background, plan=plan)
         found = private.spend(charge, partial(asked_within, kind=kind, budget=budget, entropy=entropy, learn=learn))
         families = tuple(families_of(found.fit.tree, found.fit.shares))
-        network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules)
+        evenly = self.draw is not None
+        network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules, evenly=evenly)
         return AdaptiveModel(layout=layout, network=network, learned=found)
 
     def effort(self, layout: Layout) -> float:
@@ -188,7 +194,7 @@ class Adaptive(AdaptiveGenerator):
     gaussian: ClassVar[bool] = True
     first: ClassVar[Fraction] = Fraction(1, 4)
     last: ClassVar[Fraction] = Fraction(3, 20)
-    rounds_per_column: ClassVar[int] = 4
+    rounds_per_column: ClassVar[int] = 3
     growth: ClassVar[float] = 2 / 3  # the l1 errors of tables with cells k and noise variance 1 / part add up to the least
 
     def charge(self, epsilon: Fraction) -> Charge:

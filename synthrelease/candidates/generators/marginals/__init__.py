@@ -51,6 +51,10 @@ class MarginalsGenerator(MeasuringGenerator):
         named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
     prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
         Example: `prior_weight = [100, 1000]`.
+    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
+        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
+        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
+        a draw of its own. Example: `draw = "evenly"`.
     """
 
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
@@ -58,6 +62,7 @@ class MarginalsGenerator(MeasuringGenerator):
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
+    draw: Literal["evenly"] | None = None
 
     @field_validator("only_measured")
     @classmethod
@@ -157,7 +162,8 @@ class MarginalsGenerator(MeasuringGenerator):
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
-        return maximum_entropy(measured, structure, background.plausibility, background.prior, self.prior_weight)
+        rules, prior = background.plausibility, background.prior
+        return maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=self.draw is not None)
 
     def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
         return {columns: share * part for columns, share in self.shares(layout).items() if share}

@@ -177,6 +177,7 @@ class NestedGenerator(MarginalsGenerator):
                 rules,
                 None if background.prior is None else background.prior.project(others),
                 self.prior_weight,
+                evenly=self.draw is not None,
             )
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
 

@@ -1,10 +1,9 @@
 """The rows of an area are allotted to the areas in it, so that these have the counts that their tables ask for.
 
 Every row of the area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are moved to where
-they add up to the rows that are there (`tree.placed`), made to agree and to have no count below 0
-(`consistent_tables`), and the rows are divided in proportion to what they were among all, raked to these tables
-(iterative proportional fitting). Whole rows are divided one combination of columns after the other, and what is rounded is
-carried on to the next one (error diffusion). Post-processing.
+they add up to the rows that are there (`tree.placed`), made to agree and to have no count below 0, and the rows are divided in
+proportion to what they were among all, raked to these tables (iterative proportional fitting). Whole rows are divided one
+combination of columns after the other, and what is rounded is carried on to the next one (error diffusion). Post-processing.
 """
 
 from __future__ import annotations
@@ -15,7 +14,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.generators.consistent_tables import Target, consistent
+from synthrelease.candidates.generators.bayesian_network import nearest_on_simplex, nearest_with_margins, shared_sets
+from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.candidates.generators.nested.tree import AreaTable, placed
 
 _MOST_SWEEPS = 60
@@ -64,9 +64,11 @@ def allotted(
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
 ) -> list[Wanted]:
-    """The tables of the areas, none below 0, as they are to be raked to: they agree, and add up to the rows that are there."""
-    areas, total = tables[0].values.shape[0], int(counts.sum())
-    targets, possible, cells = [], [], []
+    """The tables of the areas as they are to be raked to: none below 0, they agree, and add up to the rows that are there.
+
+    A table whose columns are all in another one has told what it knows and is left out.
+    """
+    areas, moved, cells = tables[0].values.shape[0], list[_Table](), list[np.ndarray]()
     for table in tables:
         shape = tuple(sizes[column] for column in table.columns)
         cell = np.zeros(len(counts), dtype=np.int64)
@@ -74,24 +76,60 @@ def agreed(
             cell = cell * size + bins[column]
         sums = np.bincount(cell, weights=counts, minlength=math.prod(shape))
         variance = scale**2 * table.variance.reshape(areas, -1)
-        values = placed(scale * table.values.reshape(areas, -1), variance, sums)
-        there = (variance > 0) & (sums > 0)
-        columns = (0, *(column + 1 for column in table.columns))
-        mean = variance[there].mean() if there.any() else 1.0
-        spread = np.where(there, variance, mean)
-        targets.append(
-            Target(
-                columns=columns,
-                values=np.where(there, values, 0.0).reshape(areas, *shape),
-                variance=spread.reshape(areas, *shape),
-            )
-        )
-        possible.append(there.reshape(areas, *shape))
+        free = (variance > 0) & (sums > 0)
+        values = np.where(free, placed(scale * table.values.reshape(areas, -1), np.where(free, variance, 0.0), sums), 0.0)
+        precision = 1 / float(variance[free].mean()) if free.any() else 1.0
+        moved.append(_Table(table.columns, values.reshape(areas, *shape), free.reshape(areas, *shape), precision))
         cells.append(cell)
-    found, _ = consistent(targets, possible, (areas, *sizes), total)
-    return [
-        Wanted(values=np.maximum(values.reshape(areas, -1), 0.0), cell=cell) for values, cell in zip(found, cells, strict=True)
-    ]
+    _agree(moved)
+    totals = nearest_on_simplex(moved[0].margin(()), float(counts.sum()), np.ones(areas, dtype=bool))
+    sets, found = [set(table.columns) for table in tables], list[Wanted]()
+    for each, cell in zip(moved, cells, strict=True):
+        if not any(set(each.columns) < other for other in sets):
+            values, free = each.values.reshape(areas, -1), each.free.reshape(areas, -1)
+            sums = np.bincount(cell, weights=counts, minlength=values.shape[1])
+            found.append(Wanted(values=nearest_with_margins(values, totals, sums, free), cell=cell))
+    return found
+
+
+@dataclass
+class _Table:
+    """A table of areas on the way to agree with others: one axis of areas, then one for each column."""
+
+    columns: Columns
+    values: np.ndarray
+    free: np.ndarray
+    precision: float
+
+    def margin(self, columns: Columns) -> np.ndarray:
+        """Over the areas and some of its columns."""
+        return np.asarray(self.values.sum(axis=self._others(columns)))
+
+    def cells(self, columns: Columns) -> np.ndarray:
+        """How many cells that may have rows are in each of that margin."""
+        return np.asarray(self.free.sum(axis=self._others(columns)))
+
+    def move(self, columns: Columns, by: np.ndarray) -> None:
+        """Change each cell of that margin by so much, in equal parts."""
+        self.values = self.values + np.where(self.free, np.expand_dims(by, self._others(columns)), 0.0)
+
+    def _others(self, columns: Columns) -> tuple[int, ...]:
+        return tuple(axis + 1 for axis, column in enumerate(self.columns) if column not in columns)
+
+
+def _agree(tables: Sequence[_Table]) -> None:
+    """The margins of all tables on their common columns become their mean, weighed by precision, small sets first (Qardaji,
+    Yang & Li, "PriView", SIGMOD 2014, Section 4.4). A table weighs the same in all areas, so that sums over areas stay."""
+    for columns in shared_sets([table.columns for table in tables]):
+        users = [table for table in tables if set(columns) <= set(table.columns)]
+        cells = [table.cells(columns) for table in users]
+        weights = [table.precision / max(float(each.mean()), 1e-9) for table, each in zip(users, cells, strict=True)]
+        mean = np.sum([weight * table.margin(columns) for weight, table in zip(weights, users, strict=True)], axis=0) / sum(
+            weights
+        )
+        for table, each in zip(users, cells, strict=True):
+            off = mean - table.margin(columns)
+            table.move(columns, np.divide(off, each, out=np.zeros_like(off), where=each > 0))
 
 
 def raked(wanted: Sequence[Wanted], counts: np.ndarray) -> np.ndarray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 
@@ -14,6 +15,9 @@ from synthrelease.candidates.generators.nested.tree import AreaTable, Level
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.schema import Layout
+
+_ROWS_AT_ONCE = 2**20
+"""Rows that are dealt out to areas at once, about: memory does not grow with the number of rows."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -79,7 +83,7 @@ class NestedModel:
         larger = np.arange(int(level.home.max()) + 2)
         ends, lies = np.searchsorted(above[first], larger), np.argsort(level.home, kind="stable")
         starts = np.searchsorted(level.home[lies], larger)
-        into, found = list[np.ndarray](), list[np.ndarray]()
+        places, into, found = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
         for upper in larger[:-1]:
             some, areas = np.arange(ends[upper], ends[upper + 1]), lies[starts[upper] : starts[upper + 1]]
             if not len(some):
@@ -93,9 +97,10 @@ class NestedModel:
                 generator,
             )
             at, area = np.nonzero(whole.T)
+            places.append(some[at])
             into.append(areas[area])
             found.append(whole[area, at])
-        return _dealt(groups.ranks, counts, np.concatenate(into), np.concatenate(found), generator)
+        return _dealt(groups, counts, *(np.concatenate(each) for each in (places, into, found)), generator=generator)
 
 
 def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
@@ -105,22 +110,37 @@ def _of(table: AreaTable, areas: np.ndarray, core: Sequence[int]) -> AreaTable:
 
 
 def _dealt(
-    combination: np.ndarray,
+    groups: EqualRows,
     counts: np.ndarray,
+    places: np.ndarray,
     areas: np.ndarray,
     rows: np.ndarray,
+    *,
     generator: np.random.Generator,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Which rows of a combination of columns go where is left to chance: these columns are all that the areas tell apart.
 
     Parameters
     ----------
-    combination, counts : of every cell the number of its combination, and its rows.
-    areas, rows : how many rows of a combination each area gets, one combination after the other.
+    groups, counts : which cells have the same combination, and the rows of every cell.
+    places, areas, rows : how many rows of a combination each area gets, one combination after the other.
+
+    Returns
+    -------
+    three arrays
+        Of every new cell the cell that it comes from, its area, and its rows.
     """
-    to = np.repeat(areas, rows)
-    cells = np.repeat(np.arange(len(counts)), counts)
-    cells = cells[np.lexsort([generator.random(len(cells)), combination[cells]])]
-    largest = int(areas.max(initial=0)) + 1
-    pairs, together = np.unique(cells * largest + to, return_counts=True)
+    ends, largest = np.cumsum(groups.sums(counts)), int(areas.max(initial=0)) + 1
+    cuts = np.unique([0, *(np.searchsorted(ends, np.arange(_ROWS_AT_ONCE, ends[-1], _ROWS_AT_ONCE)) + 1), len(ends)])
+    starts, entries = np.append(groups.starts, len(counts)), np.searchsorted(places, cuts)
+    found = list[tuple[np.ndarray, np.ndarray]]()
+    for piece, (first, last) in enumerate(pairwise(cuts.tolist())):
+        cells = groups.order[starts[first] : starts[last]]
+        combination = np.repeat(np.arange(last - first), np.diff(starts[first : last + 1]))
+        order = np.repeat(np.arange(len(cells)), counts[cells])
+        order = order[np.lexsort([generator.random(len(order)), combination[order]])]
+        some = slice(entries[piece], entries[piece + 1])
+        to = np.repeat(areas[some], rows[some])
+        found.append(np.unique(cells[order] * largest + to, return_counts=True))
+    pairs, together = (np.concatenate(each) for each in zip(*found, strict=True))
     return pairs // largest, pairs % largest, together

@@ -1,0 +1,283 @@
+"""Means over roots: of a number that each root has from its members, such as how often two of them agree.
+
+A figure of members (`criteria.members`) counts each member, or each two, so a large root counts for more, and moves the figure
+by more. Here every root has one number in a stated range, whatever its members are, and noise as of one row (theory 3.23, means
+over roots).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import model_validator
+
+from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
+from synthrelease.criteria.conditional_means import check_range, middle
+from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
+from synthrelease.criteria.facts import PublicFacts
+from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.groupings import group_sizes, groupings, present
+from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.members import plain_and_place
+from synthrelease.criteria.offenders import Offender, PublicCounts
+from synthrelease.criteria.wording import figure, grouped, shown, words
+from synthrelease.domain.schema import Layout, Schema, Transformation
+from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.linked import slot_name
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.roots.mechanism import NumbersOfRoots, ReleasedRoots
+
+
+class MeanOfRoots(Criterion):
+    """max over groups g of roots of |sum_g (h - p_g)| / m_g: the error of the mean over roots of a number h of each.
+
+    Of the n_g original roots of group g that count, the numbers are added up; the candidate has m_g such roots there, whose
+    mean is p_g. The figure is the error of the mean, times the size of the group in the original over its size in the release:
+    the error itself where the group's size is right.
+
+    Attributes
+    ----------
+    column : a column of members; one of roots counts as that of the only member. Example: `column = "age"`.
+    number : what a root's number is. "agreement": the share of every two members with a value who are in the same bin, of
+        [groups] where it has the column; roots with two such members count. "sum": of its members, 0 without any; every root
+        counts. "mean": of its members with a value; roots that have one count. Example: `number = "agreement"`.
+    bins : labels of bins, of [groups] where it has the column: a member in one of them counts 1, and another one 0, in place of
+        its number. With range = [0, 1] a sum tells which roots have such a member. Example: `bins = ["<15"]`.
+    range : [lowest, highest], to which a root's sum or mean is clipped; the noise grows with its width. Left out, [0, 1] for
+        shares: of agreement, and of a mean with `bins`. Example: `range = [0, 3]`.
+    by : columns of roots to group by, one grouping each, in the bins of [groups] where it has the column.
+        Example: `by = ["town"]`.
+    overall : whether the mean of all roots counts, too. Example: `overall = false`, `by = ["town"]`.
+    values : "own" takes original members by their own values, on the grid of the column (`step`); "bins" by the numbers of
+        their released bins. Example: `values = "bins"`.
+
+    Privacy
+    -------
+    Sensitivity (b - a) / min m_g, for numbers clipped to [a, b]. p_g and m_g are the candidate's: public. A replaced root, with
+    all its members, has another number in [a, b], or does not count, or is in another group: it adds (h - p_g)/m_g to its
+    group, with p_g in [a, b] as well, or 0, all in an interval of length (b - a)/m_g that holds 0 (theory 3.23, means over
+    roots). The maximum keeps the sensitivity (theory 3.0, maxima). No private size divides.
+
+    Rounding: h is computed from the cell of the root alone, elementwise, and clipped; whatever rounding makes of it is in
+    [a, b]. It enters as its distance from the middle, at most (b - a)/2. Products with counts, their correctly rounded sum, and
+    mean times n_g are off by at most 3 n 2^-54 (b - a) together, the difference and the quotient by as much as 2 n 2^-53 (b -
+    a): in all less than 4 n 2^-53 of the sensitivity, below a quarter of a grid step up to 2^40 roots (`laplace_figure`).
+
+    Examples
+    --------
+    >>> judged = MeanOfRoots(
+    ...     kind="mean_of_roots", name="children", threshold=0.05, epsilon="0.01", column="age", number="sum",
+    ...     bins=["<15"], range=[0, 3]
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0003
+    """
+
+    asked_for: ClassVar[str] = "A number of each root with its members, such as how many have a value: its mean over roots"
+    no_bounds: ClassVar[str] = "It is about all members of a root at once, and bounds are about tables of few columns."
+    no_measured_bound: ClassVar[str] = "It is about all members of a root at once, and noisy tables are of few columns."
+    kind: Literal["mean_of_roots"]
+    column: str
+    number: Literal["agreement", "sum", "mean"]
+    bins: tuple[str, ...] = ()
+    range: tuple[float, float] | None = None
+    by: tuple[str, ...] = ()
+    overall: bool = True
+    values: Literal["own", "bins"] = "own"
+
+    @property
+    def limits(self) -> tuple[float, float]:
+        """What a root's number is clipped to."""
+        return self.range or (0.0, 1.0)
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return (self.column,) if self.values == "own" and self.number != "agreement" and not self.bins else ()
+
+    @model_validator(mode="after")
+    def _usable(self) -> MeanOfRoots:
+        if self.number == "agreement" and (self.bins or self.range):
+            raise ValueError("agreement has neither bins nor a range: it is a share of every two members")
+        if self.range is None and self.number != "agreement" and not (self.bins and self.number == "mean"):
+            raise ValueError("range must say to what a root's number is clipped")
+        check_range(self.limits)
+        if not self.by and not self.overall:
+            raise ValueError("there must be a group-by column, or overall = true")
+        return self
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        """How far members of a root are alike in the column in which the first two are most, and the mean of one of numbers."""
+        known = {column.name: column for column in file.columns}
+        beside = {name: _first_two(known, name) for name in file.members}
+        if not any(beside.values()):
+            return
+        alike = max(beside, key=lambda name: beside[name])
+        yield CriterionDraft(
+            settings={
+                "name": f"members alike in {alike}"[:80],
+                "kind": "mean_of_roots",
+                "column": alike,
+                "number": "agreement",
+                "threshold": 0.05,
+                "epsilon": Fraction(1, 100),
+            },
+            remark="of every two members of a root the share in the same bin: its mean over roots may be off by at most this",
+        )
+        for name in [name for name in file.members if len(known[slot_name(name, 1)].limits or ()) > 2][:1]:
+            limits = known[slot_name(name, 1)].limits or ()
+            yield CriterionDraft(
+                settings={
+                    "name": f"mean {name} of roots"[:80],
+                    "kind": "mean_of_roots",
+                    "column": name,
+                    "number": "mean",
+                    "range": [limits[0], limits[-1]],
+                    "values": "bins",
+                    "threshold": float(f"{(limits[-1] - limits[0]) * 0.05:.2g}"),
+                    "epsilon": Fraction(1, 100),
+                },
+                remark="no mean over roots of the mean of their members, within `range`, may be off by more than this",
+            )
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        if self.number == "agreement":
+            return "share of every two members"
+        if self.bins:
+            return "members of a root" if self.number == "sum" else "share of the members of a root"
+        return facts.unit(_columns(self.column, facts)[0])
+
+    def sentence(self, facts: PublicFacts) -> str:
+        low, high = self.limits
+        clipped = f", counted as {shown(low)} to {shown(high)}{facts.grid_of(self._own(facts))}" if self.range else ""
+        return (
+            "The largest difference between the released and the original mean over roots, each of which counts once, of "
+            f"{self._said}{clipped}, {grouped(self.by, self.overall, facts)}. Original groups count by their size in the "
+            "release."
+        )
+
+    @property
+    def _said(self) -> str:
+        """The number of a root, and which roots have one."""
+        name, with_value = words(self.column), "among roots with a member who has a value"
+        if self.number == "agreement":
+            return f"the share of every two members of a root who have the same {name}, among roots with two who have one"
+        if self.bins:
+            members = f"members of a root with {name} {shown(self.bins)}"
+            return f"the number of {members}" if self.number == "sum" else f"the share of {members}, {with_value}"
+        return f"the {self.number} of {name} over the members of a root{'' if self.number == 'sum' else f', {with_value}'}"
+
+    def _own(self, facts: PublicFacts) -> tuple[str, ...]:
+        return _columns(self.column, facts)[:1] if self.own_values_of else ()
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The range over the smallest released group of roots that count."""
+        table, low_high = facts.table, self.limits
+        valued = np.zeros(len(table.counts), dtype=np.int64)
+        for name in _columns(self.column, facts):
+            valued += table.digits(table.layout.index(name)) < facts.by_name[name].present
+        table = table.keep(valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.number])
+        names = [*self.by, *([""] if self.overall else [])]
+        smallest = min(size for name in names for size in group_sizes(name, table, facts))
+        return (low_high[1] - low_high[0]) / max(1, smallest)
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the column of two members whom it compares, or a member's and those that roots are grouped by."""
+        (one, first), (other, second) = map(plain_and_place, sorted(pair.columns))
+        if self.number == "agreement" and one == other == self.column and first != second:
+            return True
+        names = {one, other, *pair.columns}
+        return self.column in names and any(name in names - {self.column} for name in self.by)
+
+    def least_sensitivity(self, n: int) -> float:
+        """No group has more than all roots."""
+        return (self.limits[1] - self.limits[0]) / n
+
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        schema = setting.schema
+        columns = _columns(self.column, schema)
+        unknown = [*unknown_columns(schema, "column", columns[:1])]
+        found = [*unknown, *grouping_mistakes(setting, "by", self.by)]
+        if unknown:
+            return found
+        if self.number == "agreement" and len(columns) < 2:
+            expected = "a column of members, of whom a root may have two"
+            found.append(Mistake(field="column", expected=expected, found=repr(self.column)))
+        if self.number == "agreement":
+            return [*found, *grouping_mistakes(setting, "column", columns[:1])]
+        if self.bins:
+            return [*found, *condition_mistakes(setting, "bins", columns[0], self.bins)]
+        return [*found, *unnumbered(setting, "column", columns[0])]
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.roots.mechanism import furthest_mean_of_roots
+
+        numbers, groups = self._numbers(candidate, setting)
+        smallest = min(int(group.roots.min()) for group in groups)
+        return Query(
+            sensitivity=(self.limits[1] - self.limits[0]) / max(1, smallest),
+            figure=partial(furthest_mean_of_roots, numbers=numbers, groups=groups),
+            void=smallest == 0,  # no mean
+        )
+
+    def _numbers(self, candidate: SyntheticTable, setting: Setting) -> tuple[NumbersOfRoots, list[ReleasedRoots]]:
+        from synthrelease.criteria.roots.mechanism import NumbersOfRoots
+
+        transformation = candidate.transformation
+        columns = _columns(self.column, setting.schema)
+        numbers = NumbersOfRoots(
+            transformation=transformation,
+            columns=columns,
+            number=self.number,
+            scores=tuple(self._scores(name, transformation, setting) for name in columns),
+            own=bool(self.own_values_of),
+            range=self.limits,
+            centre=middle(*self.limits),
+        )
+        found = groupings(self.by, self.overall, transformation, setting)
+        return numbers, [numbers.of_released(candidate.counts, grouping) for grouping in found]
+
+    def _scores(self, name: str, transformation: Transformation, setting: Setting) -> np.ndarray:
+        """(n_bins,) what a member in each bin of a column counts as; not a number where it has no value."""
+        binning, groups = transformation.binning(name), setting.groups.get(name)
+        if self.bins:
+            scores = condition(binning, groups, self.bins).astype(float)
+        elif self.number == "agreement":
+            scores = binning.map_to(groups or binning).astype(float)
+        else:
+            scores = binning.known_numbers
+        return np.where(present(binning), scores, np.nan)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The group whose mean is furthest off."""
+        numbers, groups = self._numbers(candidate, setting)
+        found = []
+        for group in groups:
+            roots, sums = numbers.of_original(public.counts, group.grouping)
+            errors, theirs = group.errors(roots, sums), sums / np.maximum(roots, 1)
+            worst = int(errors.argmax())
+            released, original = (figure(float(means[worst]) + numbers.centre) for means in (group.means, theirs))
+            where = f"{self.number} of {words(self.column)}, {group.grouping.where(worst)}"
+            found.append((float(errors[worst]), Offender(where=where, released=released, original=original)))
+        return max(found, key=lambda each: each[0])[1]
+
+
+def _columns(column: str, known: Schema | PublicFacts) -> tuple[str, ...]:
+    """Those of the wide record that a column is about: of all slots, or the one of the root."""
+    return known.linked.slots_of(column, known.by_name) if known.linked else (column,)
+
+
+def _first_two(known: Mapping[str, FileColumn], name: str) -> float:
+    """How much the first two members of a root hang together in a column."""
+    first, second = (slot_name(name, place) for place in (1, 2))
+    found = known[first].partners.get(second) if first in known else None
+    return found.distance if found else 0.0

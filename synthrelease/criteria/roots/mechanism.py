@@ -1,0 +1,127 @@
+"""The private half of means over roots: what the numbers of the roots of every group add up to, beside a candidate's.
+
+Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for `criteria.mechanism`
+alone, which adds the noise; the same functions look at a candidate, which is public.
+
+Neighbours replace one root with all its members. A root's number is clipped to the public range [a, b], whatever its members
+are, so it adds a number of an interval of length (b - a)/m to the error of the mean of one group of m released roots, and 0 to
+the others (theory 3.23, means over roots). A number is a function of its root alone, computed elementwise; a sum is correctly
+rounded.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.criteria.groupings import Grouping
+from synthrelease.criteria.groupings.mechanism import groups_of_cells, sizes
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.schema import Transformation
+
+
+def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:
+    """The largest error of the mean of any group."""
+    return max(float(group.errors(*numbers.of_original(counts, group.grouping)).max()) for group in groups)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ReleasedRoots:
+    """(n_groups,) the roots of a candidate that count in every group, and the sums of their numbers, from the centre."""
+
+    grouping: Grouping
+    roots: np.ndarray
+    sums: np.ndarray
+
+    @property
+    def means(self) -> np.ndarray:
+        return np.asarray(self.sums / np.maximum(self.roots, 1))
+
+    def errors(self, roots: np.ndarray, sums: np.ndarray) -> np.ndarray:
+        """(n_groups,) |sum - mean roots| / m: how far the numbers of some roots are from having the candidate's mean."""
+        return np.abs(sums - self.means * roots) / np.maximum(self.roots, 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumbersOfRoots:
+    """The number of every root, from the numbers of its members.
+
+    Attributes
+    ----------
+    columns : of the members, one of each slot; or the one column of the root.
+    number : what becomes of them.
+    scores : for each column (n_bins,) the number of a member in each released bin, not a number where it has no value; the
+        place of its group, where members are asked whether they agree.
+    own : whether members of the original count by their own values.
+    range : that a root's number is clipped to.
+    centre : the middle of the range, from which sums are taken.
+    """
+
+    transformation: Transformation
+    columns: tuple[str, ...]
+    number: Literal["agreement", "sum", "mean"]
+    scores: tuple[np.ndarray, ...]
+    own: bool
+    range: tuple[float, float]
+    centre: float
+
+    def of_released(self, table: Counts, grouping: Grouping) -> ReleasedRoots:
+        """A candidate, by the numbers that stand for its bins."""
+        roots, sums = self._added(table, grouping, self.scores)
+        return ReleasedRoots(grouping=grouping, roots=roots, sums=sums)
+
+    def of_original(self, table: Counts, grouping: Grouping) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups,) roots that count, and sums, of the original; added up once for all candidates on the same bins."""
+
+        def added() -> tuple[np.ndarray, np.ndarray]:
+            if not self.own:
+                return self._added(table, grouping, self.scores)
+            into = grouping.into[self.transformation.maps[grouping.column]]
+            return self._added(atoms_of(table, self.transformation), replace(grouping, into=into), self._own_scores)
+
+        bins = tuple(scores.tobytes() for scores in self.scores)
+        key = ("numbers of roots", self.columns, self.number, self.own, self.range, bins, grouping.name)
+        return table.kept(key, added) if isinstance(table, BinnedCounts) else added()
+
+    @cached_property
+    def _own_scores(self) -> tuple[np.ndarray, ...]:
+        return tuple(self.transformation.schema[name].atoms.known_numbers for name in self.columns)
+
+    def _added(self, table: Counts, grouping: Grouping, scores: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        layout = self.transformation.layout
+        found = [each[table.digits(layout.index(name))] for name, each in zip(self.columns, scores, strict=True)]
+        numbers, counted = self._numbers(found)
+        groups = groups_of_cells(table, grouping)
+        roots = sizes(table, groups, counted, len(grouping))
+        products = table.counts * (np.clip(numbers, *self.range) - self.centre)
+        inside = [counted & (groups == group) for group in range(len(grouping))]
+        return roots, np.array([math.fsum(products[each].tolist()) for each in inside])
+
+    def _numbers(self, found: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray]:
+        """(n_cells,) the number of the roots in each cell, and whether they count.
+
+        Parameters
+        ----------
+        found : of each slot (n_cells,) what its member has; not a number where there is none.
+        """
+        there = [np.isfinite(each) for each in found]
+        if self.number == "agreement":
+            pairs, total = np.zeros(len(found[0])), np.zeros(len(found[0]))
+            for place, one in enumerate(found):
+                for other, both in zip(found[:place], there[:place], strict=True):
+                    pairs += there[place] & both
+                    total += one == other
+            return total / np.maximum(pairs, 1), pairs > 0
+        members, total = np.sum(there, axis=0), np.zeros(len(found[0]))
+        with np.errstate(over="ignore"):  # what is infinite is clipped, and nothing warns of it
+            for one, valued in zip(found, there, strict=True):
+                total += np.where(valued, one, 0.0)
+        if self.number == "sum":
+            return total, np.ones(len(total), dtype=bool)
+        return total / np.maximum(members, 1), members > 0
