@@ -21,6 +21,13 @@ LONG = {
     "whole/test_labour_release.py::test_weighted_totals_are_the_published_ones": "tests/parts, of calibration",
     "whole/test_labour_release.py::test_a_label_or_a_row_that_was_changed_afterwards_is_noticed": "tests/verification",
     "whole/test_labour_release.py::test_a_query_is_answered_from_the_folder_alone": "tests/bounds",
+    "whole/test_country_release.py::test_every_command_says_what_the_levels_are": "tests/parts/test_geography.py",
+    "whole/test_country_release.py::test_every_row_has_the_region_of_its_municipality": (
+        "tests/candidates/generators/test_nested.py, tests/parts/test_geography.py"
+    ),
+    "whole/test_country_release.py::test_areas_are_as_far_off_as_the_plan_says": (
+        "tests/measurements/test_area_noise.py, tests/candidates/generators/test_nested.py"
+    ),
     "whole/test_visits_release.py::test_the_demonstration_runs_every_command_and_says_which": (
         "tests/whole/test_stays.py, tests/parts"
     ),

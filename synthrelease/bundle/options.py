@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 
 from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Outcome, Writing
 from synthrelease.parts import each
+from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
@@ -127,6 +128,12 @@ def sections(document: ReleaseDocument) -> list[CardSection]:
     """The sections of the options of a release."""
     hooks = writings()
     return list(_there(hooks[name].section(part, document) for name, part in document.parts.items()))
+
+
+def listed_rules(document: ReleaseDocument) -> list[RulePart]:
+    """The rules that the card lists: those that no section of an option tells."""
+    told = [(hooks, part) for name, hooks in writings().items() if (part := document.parts.get(name)) is not None]
+    return [rule for rule in document.rules if not any(hooks.tells(part, rule) for hooks, part in told)]
 
 
 def outcomes(document: ReleaseDocument) -> list[Outcome]:

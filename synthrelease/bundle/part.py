@@ -12,7 +12,7 @@ import numpy as np
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import SynthreleaseError
-from synthrelease.published.columns import ColumnPart
+from synthrelease.published.columns import ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
@@ -164,6 +164,10 @@ class Writing(Generic[Value, Said]):
     def section(self, part: Said, document: ReleaseDocument) -> CardSection | None:
         """What the card of a release says in a section of its own."""
         return None
+
+    def tells(self, part: Said, rule: RulePart) -> bool:
+        """Whether its section says what a rule says, so that the card's list of rules leaves it out."""
+        return False
 
     def outcome(self, part: Said) -> Outcome | None:
         """What the command says after a release is written."""

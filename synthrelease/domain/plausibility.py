@@ -17,6 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.allowed_cells import AllowedCells
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Layout, Transformation
@@ -101,11 +102,14 @@ class Plausibility:
             allowed = ~mask.forbidden
             for axis, column in enumerate(mask.columns):
                 into = transformation.maps[column]
+                if np.array_equal(into, np.arange(transformation.layout.sizes[column])):
+                    continue
                 merged = np.zeros(
                     allowed.shape[:axis] + (transformation.layout.sizes[column],) + allowed.shape[axis + 1 :],
                     dtype=bool,
                 )
-                np.logical_or.at(np.moveaxis(merged, axis, 0), into, np.moveaxis(allowed, axis, 0))
+                for atom, bin_ in enumerate(into.tolist()):
+                    np.moveaxis(merged, axis, 0)[bin_] |= np.moveaxis(allowed, axis, 0)[atom]
                 allowed = merged
             masks.append(Mask(columns=mask.columns, forbidden=~allowed))
         records = tuple(rule.merge(transformation) for rule in self.records)
@@ -124,18 +128,16 @@ class Plausibility:
         """The rows of a table that are plausible."""
         return table.keep(~self.forbidden(table.bins)) if self.masks or self.records else table
 
-    def drawn_from(self) -> list[tuple[tuple[int, ...], np.ndarray]]:
+    def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
         """For each mask its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the file.
 
         Where rows are roots with members, those that a member who is there can have: `Linked.empty` does the rest.
         """
-        found = []
+        found: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
-            allowed = np.argwhere(~mask.forbidden)
-            for axis, column in enumerate(mask.columns):
-                if self.linked is not None and self.layout.columns[column] in self.linked.needed:
-                    allowed = allowed[allowed[:, axis] < self.layout.sizes[column] - 1]
-            found.append((mask.columns, allowed))
+            needed = [self.linked is not None and self.layout.columns[column] in self.linked.needed for column in mask.columns]
+            there = tuple(slice(-1) if each else slice(None) for each in needed)  # the last bin is that of an empty slot
+            found.append((mask.columns, AllowedCells(mask.forbidden[there])))
         tied = {column for columns, _ in found for column in columns}
         for column, (name, size) in enumerate(zip(self.layout.columns, self.layout.sizes, strict=True)):
             if column not in tied:

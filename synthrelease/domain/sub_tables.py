@@ -20,6 +20,7 @@ from synthrelease.domain.schema import Layout
 
 GROUP_CELLS = 2**18
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
+_FEWEST_CELLS = 2**12
 
 
 def differences(
@@ -50,7 +51,7 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
         return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
     if largest == len(layout.sizes):
         return 1e-7 * 2 * rows * 2**largest
-    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest)), largest)
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest, 2 * rows)), largest)
 
 
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
@@ -60,7 +61,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
         groups = [tuple(range(len(sizes)))]
     else:
-        groups = column_groups(sizes, largest)
+        groups = column_groups(sizes, largest, sum(len(part.values) for part in whole.parts))
     together = min(largest, len(groups))
     words = _words(whole, groups)
     for chosen in combinations(range(len(groups)), together):
@@ -73,9 +74,13 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
                 yield tuple(sorted(found)), values_of(table)
 
 
-def column_groups(sizes: Sequence[int], together: int) -> list[tuple[int, ...]]:
-    """Neighbouring columns put together so that `together` groups have about `GROUP_CELLS` cells; at least one column each."""
-    room, groups, cells = max(2.0, GROUP_CELLS ** (1 / together)), list[list[int]](), math.inf
+def column_groups(sizes: Sequence[int], together: int, cells_that_occur: int) -> list[tuple[int, ...]]:
+    """Neighbouring columns put together so that `together` groups have about `GROUP_CELLS` cells; at least one column each.
+
+    Where few cells occur, fewer: each table is summed up further, which should take no longer than to count it.
+    """
+    most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells_that_occur // 4))
+    room, groups, cells = max(2.0, most ** (1 / together)), list[list[int]](), math.inf
     for column, size in enumerate(sizes):
         if cells * size > room:
             groups.append([])

@@ -44,8 +44,8 @@ def write_country(folder: Path, people: int, municipalities: int, regions: int) 
     shutil.copy(ROOT / "acceptance" / "country.toml", folder / "acceptance.toml")
 
 
-def phases(folder: Path) -> None:
-    """Up to a drawn table, without criteria; prints JSON lines."""
+def phases(folder: Path, times: int) -> None:
+    """Up to a drawn table, without criteria; prints JSON lines. Every person stands for so many who are alike."""
     from synthrelease.candidates.generators import Background, MeasuringGenerator
     from synthrelease.enclave.door import Meter, PrivateCounts
     from synthrelease.enclave.ingest import read_public
@@ -65,6 +65,7 @@ def phases(folder: Path) -> None:
     done("specification", f"{spec.schema.layout.sizes}")
     counts = read_public(folder / "people", spec.schema, spec.input, spec.raw, spec.unit)
     done("count", f"{counts.total:,} rows, {len(counts):,} distinct")
+    counts = counts.with_counts(times * counts.counts)
     charge = spec.generation_charge
     merged = counts.merge(transformation.layout, transformation.maps)
     measured = generator.measure(PrivateCounts(merged, Meter([charge])), charge)
@@ -103,9 +104,10 @@ def main() -> None:
     parser.add_argument("--municipalities", type=int, default=10_000)
     parser.add_argument("--regions", type=int, default=100)
     parser.add_argument("--only", choices=["phases", "plan", "release", "verify"], help="one part, of a country that is there")
+    parser.add_argument("--times", type=int, default=1, help="of --only phases: how many are alike, after the file is counted")
     given = parser.parse_args()
     if given.only == "phases":
-        phases(given.folder)
+        phases(given.folder, given.times)
     elif given.only is not None:
         words = {"plan": ["country.toml"], "release": ["country.toml", "--data", "people", "--out", "out"], "verify": ["out"]}
         command(given.folder, given.only, *words[given.only])

@@ -17,7 +17,7 @@ from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
-from synthrelease.bundle.options import about_figures, sections, statements
+from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
@@ -60,5 +60,6 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "queries": queries.rows(document),
         "statements": statements(document),
         "sections": sections(document),
+        "rules": listed_rules(document),
         "n": numbers,
     }

@@ -76,11 +76,12 @@ def _codes(table: ColumnTable) -> Mapping[str, str]:
 
 
 def _noise(table: GeographyTable, release: ReleaseFile, binnings: Transformation) -> dict[str, tuple[AreaNoise, ...]]:
-    """Of every family that measures a fixed set of tables; one with lists of hyperparameters is told by its first ones."""
-    found = {}
-    for stated in release.generators:
-        family = GENERATORS.get(str(stated.get("family")))
-        if family is None or not issubclass(family, MeasuringGenerator):
+    """Of every family that measures a fixed set of tables and that the budget is stated for; of one with lists of
+    hyperparameters by the first of each."""
+    families, found = [GENERATORS[str(stated["family"])] for stated in release.generators], dict[str, tuple[AreaNoise, ...]]()
+    pure = all(family.guarantee == "pure" for family in families)
+    for family, stated in zip(families, release.generators, strict=True):
+        if not issubclass(family, MeasuringGenerator) or (family.guarantee == "pure") != pure:
             continue
         generator = family.model_validate({key: each[0] if isinstance(each, list) else each for key, each in stated.items()})
         part = generator.part(generator.charge(release.budget.generation))

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.part import CardColumn, CardSection, Writing
+from synthrelease.bundle.card.numbers import figure
+from synthrelease.bundle.part import CardSection, Writing
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
-from synthrelease.parts.geography.table import Geography
+from synthrelease.parts.geography.table import WHY, Geography
+from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
-
-_COLUMNS = (CardColumn("Level"), CardColumn("Areas", "number"), CardColumn("Rows of an area, on average", "number"))
 
 
 class GeographyWriting(Writing[Geography, GeographyPart]):
@@ -22,20 +22,26 @@ class GeographyWriting(Writing[Geography, GeographyPart]):
             place="rows",
             anchor="geography",
             heading="Areas within areas",
-            sentences=tuple(_sentences(part)),
-            label="Levels of areas",
-            columns=_COLUMNS,
-            rows=tuple((level.column, f"{level.areas:,}", f"{document.n_rows / level.areas:,.0f}") for level in part.levels),
+            sentences=tuple(_sentences(part, document.n_rows)),
         )
 
+    def tells(self, part: GeographyPart, rule: RulePart) -> bool:
+        """The rules that put areas into areas name all of them."""
+        levels = [level.column for level in part.levels]
+        return rule.why == WHY and any(rule.never.startswith(f"{name} ") for name in levels)
 
-def _sentences(part: GeographyPart) -> list[str]:
+
+def _sentences(part: GeographyPart, rows: int) -> list[str]:
     names = [level.column for level in part.levels]
+    sizes = ", ".join(
+        f"{level.column} ({figure(level.areas)}, with {figure(rows // level.areas)} rows on average)" for level in part.levels
+    )
     return [
+        f"Levels, from the largest areas to the smallest: {sizes}.",
         f"{' and '.join(names[:-1])} {'follows' if len(names) == 2 else 'follow'} from {names[-1]} by a public list, in every "
-        "row: counts of areas add up to those of the area they lie in.",
+        "row: counts of areas add up to those of the area they lie in. The rules that say so are in release.json.",
         "The smaller an area, the larger the noise beside its rows. Which tables of each level were measured stands with the "
-        "measured tables and with the generator; all else is in an area as in the one it lies in.",
+        "generator; all else is in an area as in the one it lies in.",
     ]
 
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from synthrelease.accounting.charges import GENERATION, decimal_text
 from synthrelease.accounting.gaussian import rho_within
-from synthrelease.candidates.generators.marginals import Marginals, MarginalsGenerator
+from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.errors import InputError
 from synthrelease.measurements.cube_law import MOST_NUMBERS
 from synthrelease.measurements.scored_sums import terms_of
@@ -138,7 +138,8 @@ class Divisible:
         InputError : where there is nothing to allocate, or it is not known how.
         """
         generators = spec.space.generators
-        texts = {_settings_of(each) if isinstance(each, MarginalsGenerator) else None for each in generators}
+        known = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
+        texts = {_settings_of(each) if isinstance(each, known) and type(each) in known else None for each in generators}
         if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
             raise InputError(
                 f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' or "

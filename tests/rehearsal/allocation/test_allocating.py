@@ -28,6 +28,7 @@ from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.conftest import ROOT
 from tests.helpers.tiny import PIPELINE, write_config, write_data
 from tests.rehearsal.allocation.conftest import CHANGES, GAUSSIAN, MARGINALS, at_once
 
@@ -315,3 +316,8 @@ def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeyp
     assert "expected a place for a new file" in str(CliRunner().invoke(app, asked).exception)
     assert "expected more than 1." in str(CliRunner().invoke(app, [*asked[:4], "--total", "1"]).exception)
     assert "above 0" in str(CliRunner().invoke(app, [*asked[:4], "--total", "x"]).exception)
+
+
+def test_a_family_that_divides_its_budget_itself_is_refused() -> None:
+    with pytest.raises(InputError, match="expected what an allocation is for"):
+        Divisible.of(load_spec(ROOT / "configs" / "country.toml"))
