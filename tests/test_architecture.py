@@ -539,6 +539,9 @@ MAY_NAME_KINDS = {
     "audit/sweeps.py": AUDITED,
     "audit/criterion_cases.py": AUDITED,
     "audit/pipelines.py": AUDITED,
+    "candidates/generators/nested/__init__.py": "its own two kinds, in a folder without a private half of its own",
+    "candidates/projections/minimum_count.py": "its own parameter has a value with the name of a kind of generator",
+    "published/document.py": "what a file that is nested too deep is called",
     "rehearsal/plan_race.py": "the generators that a draft is raced with",
     "drafting/draft.py": "what a draft is read with before it has criteria of its own",
     "drafting/text.py": "the one generator and the one projection that a draft writes",
@@ -590,7 +593,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_300
+MOST_LINES = 12_800
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -681,11 +684,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 55),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 109),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 77),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 131),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 101),
+        ("import synthrelease; synthrelease.load({folder!r})", 56),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 111),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 78),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 133),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 102),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

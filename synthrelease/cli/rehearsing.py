@@ -245,8 +245,8 @@ def _print_rehearsal(found: Any, out: Path) -> None:
 
 def _print_proposal(found: Any) -> None:
     """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
+    from synthrelease.rehearsal.offers import offered
     from synthrelease.rehearsal.proposal_words import lines, proposal_words
-    from synthrelease.specification.options import offered
 
     if told := [*proposal_words(found), *offered(found.spec)]:
         terminal.print("\nBudget and rounds:")

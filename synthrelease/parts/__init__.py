@@ -7,6 +7,7 @@ under the same name, and holds one object that the floor asks for; a floor that 
 - `published.py`: `PUBLISHED`, its part of release.json (`published.parts.Part`);
 - `building.py`: `BUILDING`, what the specification makes of the table (`specification.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
+- `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`rehearsal.part.Rehearsing`);
 - `verifying.py`: `VERIFYING`, what is checked of that (`verification.part.Verifying`).
 
 A floor loads its own file of every folder, so a reader of a released folder loads no writer. No folder imports another: what

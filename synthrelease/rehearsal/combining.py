@@ -134,7 +134,7 @@ def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Nested:
+class NestedCopies:
     """What m imputations of missing values, each with r partially synthetic copies, say together about k quantities.
 
     Attributes
@@ -152,7 +152,7 @@ class Nested:
         return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
 
 
-def nested(estimates: np.ndarray, variances: np.ndarray) -> Nested:
+def nested(estimates: np.ndarray, variances: np.ndarray) -> NestedCopies:
     """Combine copies in which missing values were imputed and then values replaced: b would hold the imputation's variance.
 
     Parameters
@@ -183,4 +183,4 @@ def nested(estimates: np.ndarray, variances: np.ndarray) -> Nested:
     with np.errstate(divide="ignore", invalid="ignore"):
         freedom = 1 / ((wide / total) ** 2 / (m - 1) + (within / (r * total)) ** 2 / (m * (r - 1)))
     freedom = np.where((between == 0) & (within == 0), np.inf, freedom)
-    return Nested(estimate=means.mean(axis=0), total_variance=total, degrees_of_freedom=freedom)
+    return NestedCopies(estimate=means.mean(axis=0), total_variance=total, degrees_of_freedom=freedom)

@@ -21,6 +21,7 @@ from synthrelease.rehearsal.copies_report import copies_document, copies_rows
 from synthrelease.rehearsal.dependence import WEAKEST
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.look_report import criterion_row, look_document, pair_rows, projection_rows, yardstick_rows
+from synthrelease.rehearsal.offers import offered
 from synthrelease.rehearsal.proposal_words import (
     lines,
     offer_rows,
@@ -41,7 +42,6 @@ from synthrelease.rehearsal.words import (
     verdict_words,
     warnings,
 )
-from synthrelease.specification.options import offered
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 
 _PICTURED = 30

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts import each
 from synthrelease.specification.part import Building
 from synthrelease.toml.tables import ReleaseFile
 
-if TYPE_CHECKING:
-    from synthrelease.specification.release_spec import ReleaseSpec
-
 
 def buildings() -> dict[str, Building]:
     """The hooks of every option, by its name."""
     return each("building")
-
-
-def offered(spec: ReleaseSpec) -> list[str]:
-    """What a rehearsal says of options that the specification does without and that would pay."""
-    return [text for hooks in buildings().values() for text in hooks.offered(spec)]
 
 
 def division(release: ReleaseFile) -> PartitionRule | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Generic, TypeVar, cast
+from typing import Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import SplitRule
@@ -17,9 +17,6 @@ from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
-
-if TYPE_CHECKING:
-    from synthrelease.specification.release_spec import ReleaseSpec
 
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")
@@ -65,10 +62,6 @@ class Building(Generic[Table, Value]):
     def piece_of_register(self, table: Table) -> SplitRule | None:
         """Which piece of a register that a secret key splits the release reads; None where it reads all rows."""
         return None
-
-    def offered(self, spec: ReleaseSpec) -> list[str]:
-        """What a rehearsal says of the option to a specification that does without it, where it would pay."""
-        return []
 
     def check_new(self, value: Value, total: Loss, problems: Problems) -> None:
         """Add a problem for what a new release, which costs `total`, must not say."""

@@ -19,7 +19,7 @@ from tests.conftest import ROOT
 from tests.helpers.late import tree_of
 
 PACKAGE = ROOT / "synthrelease"
-FLOORS = ("table", "published", "building", "writing", "verifying")
+FLOORS = ("table", "published", "building", "writing", "rehearsing", "verifying")
 
 
 @cache

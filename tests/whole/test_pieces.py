@@ -22,10 +22,10 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.files import Files
 from synthrelease.published.table import read_csv
 from synthrelease.rehearsal.attempts import run_attempts
+from synthrelease.rehearsal.offers import offered
 from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
-from synthrelease.specification.options import offered
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.charges import charges

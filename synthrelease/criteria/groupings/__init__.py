@@ -13,7 +13,6 @@ import numpy as np
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Transformation
 
 
@@ -64,11 +63,12 @@ def present(binning: Binning) -> np.ndarray:
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:
     """Released rows with a value of `column` in every group of a column `name`; of all rows together where `name` is empty."""
     table, present = facts.table, facts.by_name[column].present
-    return group_sizes(name, table.keep(table.digits(table.layout.index(column)) < present), facts)
+    return group_sizes(name, table.digits(table.layout.index(column)) < present, facts)
 
 
-def group_sizes(name: str, table: Counts, facts: PublicFacts) -> list[int]:
-    """Rows of a released table in every group of a column `name`; all of them where `name` is empty."""
+def group_sizes(name: str, which: np.ndarray, facts: PublicFacts) -> list[int]:
+    """Of the released cells that are told, (n_cells,), the rows in every group of a column `name`; all where that is empty."""
+    table = facts.table.keep(which)
     if not name:
         return [table.total]
     place = table.layout.index(name)

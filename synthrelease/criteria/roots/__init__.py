@@ -182,9 +182,9 @@ class MeanOfRoots(Criterion):
         valued = np.zeros(len(table.counts), dtype=np.int64)
         for name in _columns(self.column, facts):
             valued += table.digits(table.layout.index(name)) < facts.by_name[name].present
-        table = table.keep(valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.number])
+        counting = valued >= {"agreement": 2, "sum": 0, "mean": 1}[self.number]
         names = [*self.by, *([""] if self.overall else [])]
-        smallest = min(size for name in names for size in group_sizes(name, table, facts))
+        smallest = min(size for name in names for size in group_sizes(name, counting, facts))
         return (low_high[1] - low_high[0]) / max(1, smallest)
 
     def guards(self, pair: LostPair) -> bool:

@@ -3,7 +3,8 @@
 Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for `criteria.mechanism`
 alone, which adds the noise; the same functions look at a candidate, which is public.
 
-Neighbours replace one root with all its members. A root's number is clipped to the public range [a, b], whatever its members
+Neighbours replace one root with all its members, which moves one number of
+the sum: the sensitivity is (b - a)/m. A root's number is clipped to the public range [a, b], whatever its members
 are, so it adds a number of an interval of length (b - a)/m to the error of the mean of one group of m released roots, and 0 to
 the others (theory 3.23, means over roots). A number is a function of its root alone, computed elementwise; a sum is correctly
 rounded.
@@ -121,7 +122,7 @@ class NumbersOfRoots:
         members, total = np.sum(there, axis=0), np.zeros(len(found[0]))
         with np.errstate(over="ignore"):  # what is infinite is clipped, and nothing warns of it
             for one, valued in zip(found, there, strict=True):
-                total += np.where(valued, one, 0.0)
+                total[valued] += one[valued]
         if self.number == "sum":
             return total, np.ones(len(total), dtype=bool)
         return total / np.maximum(members, 1), members > 0

@@ -22,10 +22,11 @@ from itertools import pairwise
 
 import numpy as np
 
+from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.slopes import FACTOR, Pair, Slopes
+from synthrelease.rehearsal.allocation.slopes import FACTOR, OppositeTries, SlopesOfParts
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
 from synthrelease.rehearsal.attempts import passing
 from synthrelease.rehearsal.intervals import bounded_mean
@@ -184,13 +185,13 @@ class Search:
 
     def _climbed(self, first: Allocation) -> list[Allocation]:
         """The allocations on the way, the first one first."""
-        path, step, before = [first], 1.0, list[Pair]()
+        path, step, before = [first], 1.0, list[OppositeTries]()
         for stage in range(1, _MOST_STAGES + 1):
             if self._late() or step < _LEAST_STEP:
                 break
             phase, present = f"stage {stage}", path[-1]
             pairs = self._pairs(present, f"{phase}, all parts changed at once")
-            slopes = Slopes.of(pairs, before, self._noise_of(present))
+            slopes = SlopesOfParts.of(pairs, before, self._noise_of(present))
             if slopes is None or self._late():
                 break
             before += pairs
@@ -213,10 +214,10 @@ class Search:
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
         return np.asarray(budgets ** (-0.5 if self._divisible.gaussian else -1.0))
 
-    def _pairs(self, allocation: Allocation, phase: str) -> list[Pair]:
+    def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
         """Tries with all parts changed, each beside one with the opposite changes and the same luck."""
         budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
-        coins = np.random.default_rng((self._seed, 6, self._fresh))
+        coins = SeededEntropy(self._seed, 6, self._fresh).generator()
         tasks, changes = list[Task](), list[np.ndarray]()
         for number in range(_PAIRS):
             signs = 2 * coins.integers(0, 2, len(noise)) - 1
@@ -230,7 +231,7 @@ class Search:
         self._fresh += _PAIRS
         tries = [one for (one,) in self._done_tasks(tasks, len(tasks), phase)]
         return [
-            Pair(
+            OppositeTries(
                 population=tries[place].population,
                 deviations=np.array(changes[place : place + 2]),
                 slacks=np.array([one.aspects for one in tries[place : place + 2]]),

@@ -33,7 +33,7 @@ _TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Pair:
+class OppositeTries:
     """Two tries with the same luck at opposite changes of all budgets.
 
     Attributes
@@ -48,7 +48,7 @@ class Pair:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Slopes:
+class SlopesOfParts:
     """Of an allocation.
 
     Attributes
@@ -62,7 +62,7 @@ class Slopes:
     losses: np.ndarray
 
     @classmethod
-    def of(cls, present: Sequence[Pair], before: Sequence[Pair], deviations: np.ndarray) -> Self | None:
+    def of(cls, present: Sequence[OppositeTries], before: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
         """None where too few tries made a candidate, or no criterion asks anything.
 
         Parameters

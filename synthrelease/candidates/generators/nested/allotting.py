@@ -24,7 +24,7 @@ _NEAR = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class Wanted:
+class WantedCounts:
     """A table that the areas in an area should have: (areas, cells), and which of its cells each combination is in.
 
     Attributes
@@ -63,12 +63,12 @@ def allotted(
 
 def agreed(
     tables: Sequence[AreaTable], bins: Sequence[np.ndarray], sizes: Sequence[int], counts: np.ndarray, scale: float
-) -> list[Wanted]:
+) -> list[WantedCounts]:
     """The tables of the areas as they are to be raked to: none below 0, they agree, and add up to the rows that are there.
 
     A table whose columns are all in another one has told what it knows and is left out.
     """
-    areas, moved, cells = tables[0].values.shape[0], list[_Table](), list[np.ndarray]()
+    areas, moved, cells = tables[0].values.shape[0], list[_WantedTable](), list[np.ndarray]()
     for table in tables:
         shape = tuple(sizes[column] for column in table.columns)
         cell = np.zeros(len(counts), dtype=np.int64)
@@ -79,21 +79,21 @@ def agreed(
         free = (variance > 0) & (sums > 0)
         values = np.where(free, placed(scale * table.values.reshape(areas, -1), np.where(free, variance, 0.0), sums), 0.0)
         precision = 1 / float(variance[free].mean()) if free.any() else 1.0
-        moved.append(_Table(table.columns, values.reshape(areas, *shape), free.reshape(areas, *shape), precision))
+        moved.append(_WantedTable(table.columns, values.reshape(areas, *shape), free.reshape(areas, *shape), precision))
         cells.append(cell)
     _agree(moved)
     totals = nearest_on_simplex(moved[0].margin(()), float(counts.sum()), np.ones(areas, dtype=bool))
-    sets, found = [set(table.columns) for table in tables], list[Wanted]()
+    sets, found = [set(table.columns) for table in tables], list[WantedCounts]()
     for each, cell in zip(moved, cells, strict=True):
         if not any(set(each.columns) < other for other in sets):
             values, free = each.values.reshape(areas, -1), each.free.reshape(areas, -1)
             sums = np.bincount(cell, weights=counts, minlength=values.shape[1])
-            found.append(Wanted(values=nearest_with_margins(values, totals, sums, free), cell=cell))
+            found.append(WantedCounts(values=nearest_with_margins(values, totals, sums, free), cell=cell))
     return found
 
 
 @dataclass
-class _Table:
+class _WantedTable:
     """A table of areas on the way to agree with others: one axis of areas, then one for each column."""
 
     columns: Columns
@@ -117,7 +117,7 @@ class _Table:
         return tuple(axis + 1 for axis, column in enumerate(self.columns) if column not in columns)
 
 
-def _agree(tables: Sequence[_Table]) -> None:
+def _agree(tables: Sequence[_WantedTable]) -> None:
     """The margins of all tables on their common columns become their mean, weighed by precision, small sets first (Qardaji,
     Yang & Li, "PriView", SIGMOD 2014, Section 4.4). A table weighs the same in all areas, so that sums over areas stay."""
     for columns in shared_sets([table.columns for table in tables]):
@@ -132,7 +132,7 @@ def _agree(tables: Sequence[_Table]) -> None:
             table.move(columns, np.divide(off, each, out=np.zeros_like(off), where=each > 0))
 
 
-def raked(wanted: Sequence[Wanted], counts: np.ndarray) -> np.ndarray:
+def raked(wanted: Sequence[WantedCounts], counts: np.ndarray) -> np.ndarray:
     """(areas, combinations) expected rows: nearest to the same shares in every area, with the wanted tables and the counts.
 
     The counts are met to the last digit, the tables as far as they can be.
