@@ -60,7 +60,6 @@ LONG = {
     "whole/test_dist.py::test_the_wheel_alone_releases_verifies_and_plans": (
         "tests/test_development.py names what a wheel holds"
     ),
-    "whole/test_dist.py::test_the_same_sources_give_the_same_bytes": "nothing: an archive that differs breaks no release",
     "test_docs.py::test_the_site_builds_without_a_warning_and_takes_nothing_from_the_network": (
         "links and pages in the same file"
     ),
@@ -95,7 +94,6 @@ LONG = {
     ),
     "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
     "zero-concentrated]": ("half of its noise is found, in the same file, and the other families show theirs"),
-    "audit/test_against.py::test_a_law_that_is_not_followed_ends_with_code_5": "the laws one by one in the same file",
     "audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
     "candidates/generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
         "tests/test_contracts.py; its votes and what they cost in the same file"

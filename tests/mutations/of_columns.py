@@ -134,9 +134,9 @@ OF_COLUMNS = (
     Mutation(
         name="bounds: a mean reads missing values as 0",
         breaks="another answer than that of the rows with a value",
-        place="bounds.answer:_Measure._range",
-        old="given & first & self._present(columns)",
-        new="given & first",
+        place="bounds.answer:_Measure._masks",
+        old="given & met & self._present(columns)",
+        new="given & met",
         tests=(BOUNDS,),
     ),
     Mutation(

@@ -204,7 +204,7 @@ OF_FLOATS = (
     Mutation(
         name="conditional mean: ranges that floats cannot tell apart",
         breaks="means without a grid",
-        place="criteria.conditional_means:ConditionalMean._usable",
+        place="criteria.conditional_means:check_range",
         old="not mean_error(lowest, highest) <= step / 4",
         new="mean_error(lowest, highest) > step / 4",
         tests=(f"{FLOATS}::test_a_range_in_which_floats_cannot_tell_means_apart_is_refused",),
