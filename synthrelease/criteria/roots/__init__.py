@@ -79,7 +79,6 @@ class MeanOfRoots(Criterion):
     0.0003
     """
 
-    asked_for: ClassVar[str] = "A number of each root with its members, such as how many have a value: its mean over roots"
     no_bounds: ClassVar[str] = "It is about all members of a root at once, and bounds are about tables of few columns."
     no_measured_bound: ClassVar[str] = "It is about all members of a root at once, and noisy tables are of few columns."
     kind: Literal["mean_of_roots"]
