@@ -48,9 +48,10 @@ class MeanOfRoots(Criterion):
         [groups] where it has the column; roots with two such members count. "sum": of its members, 0 without any; every root
         counts. "mean": of its members with a value; roots that have one count. Example: `number = "agreement"`.
     bins : labels of bins, of [groups] where it has the column: a member in one of them counts 1, and another one 0, in place of
-        its number. With range = [0, 1] a sum tells which roots have such a member. Example: `bins = ["<15"]`.
+        its number. With range = [0, 1] a sum tells which roots have such a member.
+        Example: `bins = ["<15"]`, `number = "sum"`, `range = [0, 1]`.
     range : [lowest, highest], to which a root's sum or mean is clipped; the noise grows with its width. Left out, [0, 1] for
-        shares: of agreement, and of a mean with `bins`. Example: `range = [0, 3]`.
+        shares: of agreement, and of a mean with `bins`. Example: `range = [0, 3]`, `number = "sum"`.
     by : columns of roots to group by, one grouping each, in the bins of [groups] where it has the column.
         Example: `by = ["town"]`.
     overall : whether the mean of all roots counts, too. Example: `overall = false`, `by = ["town"]`.
