@@ -16,8 +16,8 @@ import numpy as np
 from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
 from synthrelease.criteria.faithfulness import Faithfulness
+from synthrelease.criteria.mean_of_roots import MeanOfRoots
 from synthrelease.criteria.members import OfMembers
-from synthrelease.criteria.roots import MeanOfRoots
 
 Row = Mapping[str, int | None]
 """A row by its columns; None where it has no value."""

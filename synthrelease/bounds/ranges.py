@@ -75,17 +75,21 @@ class _Reason:
 def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
     """The end of a difference: the reasons of both ends, each with its part of the whole distance."""
     distances = abs(end.value - answer), abs(taken.value - taken_answer)
-    reasons = [
+    reasons = [reason for part, distance in zip((end, taken), distances, strict=True) for reason in _told(part, distance)]
+    return End(value=end.value - taken.value, steps=_steps(reasons))
+
+
+def _told(end: End, distance: float) -> list[_Reason]:
+    """The reasons of an end, each with its part of a distance."""
+    return [
         _Reason(
             each=step.each,
             criterion=step.criterion,
             uses=step.uses,
             amount=(-1 if step.back else 1) * step.share * distance,
         )
-        for part, distance in zip((end, taken), distances, strict=True)
-        for step in part.steps
+        for step in end.steps
     ]
-    return End(value=end.value - taken.value, steps=_steps(reasons))
 
 
 def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
@@ -202,14 +206,9 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
         own: list[End] = [getattr(each, which) for each in of_slots]
         value = _farthest([sign * each.value for each in own], members)
         reasons = [
-            _Reason(
-                each=step.each,
-                criterion=step.criterion,
-                uses=step.uses,
-                amount=(-1 if step.back else 1) * step.share * abs(end.value - one.answer) * weight / sum(weights),
-            )
+            reason
             for one, end, weight in zip(of_slots, own, weights, strict=True)
-            for step in end.steps
+            for reason in _told(end, abs(end.value - one.answer) * weight / sum(weights))
         ]
         left = value - sign * answer - sum(reason.amount for reason in reasons)
         reasons.append(_Reason(each="roots may have more or fewer members", criterion="", uses=1, amount=left))

@@ -105,8 +105,8 @@ class Made(Generic[Said]):
 
 
 class Writing(Generic[Value, Said]):
-    """The hooks, with what most options answer. An option has `planned` or `part`, or where
-    it is made of the rows `make` and `placeholder`.
+    """The hooks, with what most options answer. An option has `planned` or `part`, or, made
+    of the rows, `make` and `placeholder`.
 
     Attributes
     ----------

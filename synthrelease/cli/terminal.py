@@ -139,6 +139,7 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
+    from synthrelease.specification.options import rows_texts
     from synthrelease.specification.persons import guarantee_in_words
 
     total = spec.plan.total
@@ -158,6 +159,8 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     out.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec)]:
         out.print(line, highlight=False)
+    for text in rows_texts(spec.parts):
+        out.print(text)
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
         out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")

@@ -42,7 +42,7 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
         "conditional_median": "conditional_medians:ConditionalMedian",
         "difference_in_proportions": "proportions:DifferenceInProportions",
         "kolmogorov_distance": "kolmogorov_distance:KolmogorovDistance",
-        "mean_of_roots": "roots:MeanOfRoots",
+        "mean_of_roots": "mean_of_roots:MeanOfRoots",
         "regression_coefficients": "linear_regression:RegressionCoefficients",
         "regression_one_step": "regression_one_step:RegressionOneStep",
         "regression_prediction": "regression_prediction:RegressionPrediction",

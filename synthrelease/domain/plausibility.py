@@ -157,6 +157,11 @@ class Plausibility:
                 zeros |= view.reshape([shape[axis] if axis in axes else 1 for axis in range(len(shape))])
         return zeros
 
+    def home_of(self, upper: int, lower: int) -> np.ndarray | None:
+        """(bins of `lower`,) the one bin of `upper` that the rules alone leave each; None where they leave a choice."""
+        possible = ~self.structural_zeros((upper, lower))
+        return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
+
 
 def _has_mask(rule: Rule, columns: Sequence[Column]) -> bool:
     """Whether a rule counts nothing, and a mask of it is not too large."""

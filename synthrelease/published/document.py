@@ -395,6 +395,11 @@ class ReleaseDocument(_DocumentWithOptions):
         return any(part.secret_piece for part in self.parts.values())
 
     @property
+    def figures_about(self) -> str:
+        """What the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
+        return next((part.figures_about for part in self.parts.values() if part.figures_about), "")
+
+    @property
     def ledger_note(self) -> str:
         """What a ledger notes beside name and cost, each after a comma; empty for nothing."""
         return "".join(f", {part.ledger_note}" for part in self.parts.values() if part.ledger_note)

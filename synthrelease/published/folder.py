@@ -87,7 +87,7 @@ def release_of(
         codes=codes,
         weights=weights,
         divided_rows=document.divided_rows,
-        figures_about=next((part.figures_about for part in document.parts.values() if part.figures_about), ""),
+        figures_about=document.figures_about,
         estimates=document.estimates,
         linked=document.linked,
     )

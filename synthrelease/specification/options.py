@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts import each
@@ -26,3 +28,9 @@ def piece_of_register(release: ReleaseFile) -> SplitRule | None:
     hooks = buildings()
     pieces = (hooks[name].piece_of_register(table) for name, table in release.parts.items())
     return next((piece for piece in pieces if piece is not None), None)
+
+
+def rows_texts(values: Mapping[str, object]) -> list[str]:
+    """What options say of the rows that a release works with, where `values` are what the specification holds of them."""
+    hooks = buildings()
+    return [text for name, value in values.items() if (text := hooks[name].rows_text(value))]

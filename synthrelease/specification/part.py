@@ -82,6 +82,10 @@ class Building(Generic[Table, Value]):
         """What it adds for each released row, at most; a row has at most `longest` bytes in each of so many `files`."""
         return 0
 
+    def rows_text(self, value: Value) -> str:
+        """What a plan and a release say of the rows that it works with; empty for nothing."""
+        return ""
+
     def plan_text(self, value: Value, total: Loss, rows: int) -> str:
         """What `plan` says of it, for a private file of so many rows; empty for nothing."""
         return ""

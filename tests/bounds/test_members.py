@@ -13,17 +13,9 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bounds.ranges import End, Range, over_members
 from synthrelease.errors import InputError
-from synthrelease.linked import Linked
 from synthrelease.published import PublishedRelease
-from tests.helpers.published import category_column, integer_column, published, score
+from tests.helpers.published import HOMES, category_column, integer_column, published, score
 
-LINKED = Linked(
-    key="home",
-    size="persons",
-    names=("age", "work"),
-    slots=(("age_1", "work_1"), ("age_2", "work_2")),
-    whole=frozenset({"age"}),
-)
 AGE, WORK = integer_column("age", [0, 1, 2]), category_column("work", {"yes": ["yes"]})
 COLUMNS = (
     integer_column("persons", [0, 1, 2, 3]),
@@ -49,7 +41,7 @@ def release(rows: int) -> PublishedRelease:
     """In which no cell of a table of two columns is off by more than so many rows."""
     table = np.array([wide(root) for root in RELEASED])
     figure = score("absolute", "absolute_marginal_error", rows / len(RELEASED), threshold=900)
-    return replace(published(COLUMNS, table, [(figure, {"largest": 2})]), linked=LINKED)
+    return replace(published(COLUMNS, table, [(figure, {"largest": 2})]), linked=HOMES)
 
 
 @cache

@@ -17,19 +17,10 @@ from synthrelease.estimates import estimate
 from synthrelease.estimates.counted import of_roots, parts_of
 from synthrelease.estimates.listed import listed
 from synthrelease.estimates.tables import NoisyTables
-from synthrelease.linked import Linked
 from synthrelease.published import PublishedRelease
 from synthrelease.published.release import Measurements
 from tests.estimates.test_estimate import ends
-from tests.helpers.published import category_column, integer_column, noisy_tables, published
-
-LINKED = Linked(
-    key="home",
-    size="persons",
-    names=("age", "work"),
-    slots=(("age_1", "work_1"), ("age_2", "work_2")),
-    whole=frozenset({"age"}),
-)
+from tests.helpers.published import HOMES, category_column, integer_column, noisy_tables, published
 
 
 def of_slot(column: PublishedColumn, name: str, absent: str) -> PublishedColumn:
@@ -83,7 +74,7 @@ def release(
     """A release whose noisy tables are of these columns; without a generator they have no noise, as if by chance."""
     found = noisy_tables(COLUMNS, table, measured, epsilon, random)
     made = published(COLUMNS, np.zeros((len(table), len(COLUMNS)), dtype=int), ())
-    return replace(made, measurements=Measurements(tables=found, times=1.0), linked=LINKED)
+    return replace(made, measurements=Measurements(tables=found, times=1.0), linked=HOMES)
 
 
 def members(table: np.ndarray) -> np.ndarray:
@@ -256,7 +247,7 @@ def test_the_sum_of_squares_over_roots_is_exact_with_both_slots_in_a_table_and_n
 def test_how_many_members_a_cell_allows_is_that_of_all_wide_rows() -> None:
     """Against every wide row there can be, for every table of the columns; also where each root has members."""
     for least in (0, 1):
-        linked = replace(LINKED, least=least)
+        linked = replace(HOMES, least=least)
         sizes = {name: len(column.labels) for name, column in zip(NAMES, COLUMNS, strict=True)} | {"persons": 3 - least}
         wide = [
             (cell, least + cell[1])
@@ -305,7 +296,7 @@ def test_what_cannot_be_told_of_members_is_said(asked: str, message: str) -> Non
 def test_the_list_has_every_column_of_members_over_all_of_them() -> None:
     """As the questions one by one; nothing where no table tells who is there."""
     made = release(TABLE, APART)
-    lines = [line for line in listed(made) if line.column in LINKED.names]
+    lines = [line for line in listed(made) if line.column in HOMES.names]
     assert {(line.statistic, line.column, line.value) for line in lines} >= {
         *(("share", "age", label) for label in ("0", "1", "2")),
         *(("share", "work", label) for label in ("yes", "no", "missing")),
@@ -316,7 +307,7 @@ def test_the_list_has_every_column_of_members_over_all_of_them() -> None:
     [asked] = estimate(made, "share work is missing").terms
     assert (listed_share.estimate, listed_share.lower, listed_share.upper) == (asked.estimate, asked.low, asked.high)
     apart = release(TABLE, (("age_1",), ("age_2",), ("work_1",), ("work_2",)))
-    assert {line.column for line in listed(apart)} & set(LINKED.names) == {"age"}
+    assert {line.column for line in listed(apart)} & set(HOMES.names) == {"age"}
 
 
 def test_the_words_say_that_members_are_counted() -> None:

@@ -14,10 +14,19 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.linked import Linked
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
 from synthrelease.published.measurements import PublishedMeasurement
 
 NEARLY_NO_NOISE = 1e-9
+HOMES = Linked(
+    key="home",
+    size="persons",
+    names=("age", "work"),
+    slots=(("age_1", "work_1"), ("age_2", "work_2")),
+    whole=frozenset({"age"}),
+)
+"""Homes with two persons at most, whose ages are always known."""
 
 
 def integer_column(name: str, edges: Sequence[float], *, unit: str = "") -> PublishedColumn:

@@ -36,16 +36,16 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: members are clipped, and roots are not",
         breaks="a root moves a mean by as many times the range as it has members",
-        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
         old="total[valued] += one[valued]",
         new="total[valued] += np.clip(one[valued], *self.range)",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
-        also=(("criteria.roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
+        also=(("criteria.mean_of_roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
     ),
     Mutation(
         name="means over roots: roots without two members agree in nothing",
         breaks="a mean over roots of at least two members has those of one among them",
-        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
         old="pairs > 0",
         new="pairs >= 0",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]", MEANS),
@@ -53,7 +53,7 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: the number of pairs that agree in place of their share",
         breaks="large roots count for more, and for more than their noise",
-        place="criteria.roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
         old="total / np.maximum(pairs, 1)",
         new="total",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]",),
@@ -61,7 +61,7 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: own values by the numbers of bins",
         breaks="the mean of the file is that of its bins",
-        place="criteria.roots.mechanism:NumbersOfRoots.of_original",
+        place="criteria.mean_of_roots.mechanism:NumbersOfRoots.of_original",
         old="not self.own",
         new="True",
         tests=(MEANS,),
@@ -69,7 +69,7 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: the noise of all roots for a group",
         breaks="a root moves the mean of a small group further than its noise is for",
-        place="criteria.roots:MeanOfRoots.query",
+        place="criteria.mean_of_roots:MeanOfRoots.query",
         old="min(int(group.roots.min()) for group in groups)",
         new="max(int(group.roots.max()) for group in groups)",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of means by town, roots of 1 to 2]",),

@@ -264,9 +264,9 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the noise of a rho falls as that of an epsilon",
         breaks="weights that are not the cheapest of a plan with Gaussian noise",
-        place="rehearsal.allocation.search:Search._effects",
-        old="power = 1 if self._divisible.gaussian else 2",
-        new="power = 2",
+        place="rehearsal.allocation.parts:Divisible.power",
+        old="1 if self.gaussian else 2",
+        new="2",
         tests=(f"{ALLOCATED}::test_what_a_rho_costs_goes_with_its_inverse",),
     ),
     Mutation(

@@ -15,7 +15,7 @@ from synthrelease.errors import SpecError
 from synthrelease.parts.geography.building import BUILDING
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
 from synthrelease.parts.geography.table import Geography
-from synthrelease.parts.geography.verifying import VERIFYING, home_of
+from synthrelease.parts.geography.verifying import VERIFYING
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
@@ -130,7 +130,7 @@ def test_each_level_is_a_column_that_the_town_decides(spec: ReleaseSpec) -> None
     towns = spec.schema["town"].atoms.labels
     wanted = HOMES | {"elsewhere": ("elsewhere", "elsewhere"), "missing": ("missing", "missing")}
     for place, level in ((0, "region"), (1, "district")):
-        home = home_of(spec.synthetic, spec.schema.layout.index(level), spec.schema.layout.index("town"))
+        home = spec.synthetic.home_of(spec.schema.layout.index(level), spec.schema.layout.index("town"))
         assert home is not None
         labels = spec.schema[level].atoms.labels
         assert {town: labels[area] for town, area in zip(towns, home, strict=True)} == {

@@ -71,7 +71,7 @@ def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
 
     None where the figures are about a piece of the original rows.
     """
-    if any(part.figures_about for part in document.parts.values()):
+    if document.figures_about:
         return None
     return next((one for one in document.criteria if _columns_of(one, document)), None)
 

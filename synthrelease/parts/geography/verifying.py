@@ -7,7 +7,6 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.domain.plausibility import Plausibility
 from synthrelease.parts.geography.published import GeographyPart
 from synthrelease.parts.geography.table import Geography
 from synthrelease.published.document import ReleaseDocument
@@ -42,7 +41,7 @@ class GeographyVerifying(Verifying[Geography, GeographyPart]):
         lowest = counts.marginal([places[-1]])
         homes = []
         for place in places[:-1]:
-            home = home_of(known.rules, place, places[-1])
+            home = known.rules.home_of(place, places[-1])
             if home is None:
                 name = counts.layout.columns[place]
                 yield f"geography: expected a rule that puts each area into one of {name!r}, found none"
@@ -55,12 +54,6 @@ class GeographyVerifying(Verifying[Geography, GeographyPart]):
         for upper, lower in pairwise(homes):
             if len(np.unique(np.stack([upper, lower]), axis=1).T) != len(np.unique(lower)):
                 yield "geography: expected levels that lie within one another, found an area in two of the level above"
-
-
-def home_of(rules: Plausibility, upper: int, lower: int) -> np.ndarray | None:
-    """(lower areas,) the one area of a level that each lies in by the rules; None where they leave a choice."""
-    possible = ~rules.structural_zeros((upper, lower))
-    return None if (possible.sum(axis=0) != 1).any() else possible.argmax(axis=0)
 
 
 VERIFYING = GeographyVerifying()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.specification.part import Building, Surroundings
@@ -32,7 +31,7 @@ class PartitionBuilding(Building[PartitionTable, PartitionTable]):
             problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
         return table
 
-    def plan_text(self, value: PartitionTable, total: Loss, rows: int) -> str:
+    def rows_text(self, value: PartitionTable) -> str:
         """Both pieces."""
         return (
             f"Pieces: the rows are divided at random, once. The generator is fitted to {float(value.fit):.0%} of them; the "

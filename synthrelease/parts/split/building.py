@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.parts.split.table import SplitTable
 from synthrelease.specification.part import Building, Surroundings
@@ -36,7 +35,7 @@ class SplitBuilding(Building[SplitTable, SplitTable]):
             problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
         return table
 
-    def plan_text(self, value: SplitTable, total: Loss, rows: int) -> str:
+    def rows_text(self, value: SplitTable) -> str:
         """Which piece, and what that means."""
         return (
             f"Register: the release reads piece {value.piece} of {value.of}; a secret key and the record number ({value.by}) "

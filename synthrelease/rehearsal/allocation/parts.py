@@ -164,6 +164,11 @@ class Divisible:
         return self.spec.space.generators[0].gaussian
 
     @property
+    def power(self) -> int:
+        """With which power of a part's budget the square of its noise falls."""
+        return 1 if self.gaussian else 2
+
+    @property
     def unit(self) -> str:
         """Of the generation's budget."""
         return "rho" if self.gaussian else "epsilon"

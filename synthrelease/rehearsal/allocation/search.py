@@ -212,7 +212,7 @@ class Search:
     def _noise_of(self, allocation: Allocation) -> np.ndarray:
         """(I,) what the deviation of every part's noise goes with."""
         budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
-        return np.asarray(budgets ** (-0.5 if self._divisible.gaussian else -1.0))
+        return np.asarray(budgets ** (-self._divisible.power / 2))
 
     def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
         """Tries with all parts changed, each beside one with the opposite changes and the same luck."""
@@ -227,7 +227,7 @@ class Search:
                 tasks.append(
                     Task(place=len(tasks), spec=spec, population=number % POPULATIONS, numbers=(self._fresh + number,))
                 )
-                changes.append(noise * factors ** (-0.5 if self._divisible.gaussian else -1.0))
+                changes.append(noise * factors ** (-self._divisible.power / 2))
         self._fresh += _PAIRS
         tries = [one for (one,) in self._done_tasks(tasks, len(tasks), phase)]
         return [
@@ -321,7 +321,7 @@ class Search:
         if self._deadline is not None and now + len(loud) * (now - begun) > self._deadline:
             return None
         tries += self._tried([spec] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
-        power = 1 if self._divisible.gaussian else 2
+        power = self._divisible.power
         budgets = np.array([float(weight) for weight in apart.weights])
         spread = spread_over(bundles, cells, budgets**power / _LOUDER**2)
         return replace(found, power=power) if (found := effects_of(tries, spread)) else None

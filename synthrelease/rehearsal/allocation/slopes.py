@@ -105,7 +105,6 @@ class SlopesOfParts:
         """
         budgets = np.array([float(weight) for weight in divisible.in_budgets(present).weights])
         numbers = np.array([part.number for part in present.parts], dtype=float)
-        power = 1 if divisible.gaussian else 2
         best, least = present, np.inf
         for factor in _TESTS:
             tested = replace(present, test=few_digits(present.test * Fraction(factor)))
@@ -118,7 +117,9 @@ class SlopesOfParts:
                 return np.asarray(moved * total / (numbers * moved).sum())
 
             def failing(moves: np.ndarray, test: float = test, margin: float = margin, at=at) -> float:  # type: ignore[no-untyped-def]
-                return float(np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (power / 2), test, margin)))
+                return float(
+                    np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
+                )
 
             found = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=[(-radius, radius)] * len(budgets))
             if found.fun < least:

@@ -65,7 +65,7 @@ def test_too_few_candidates_tell_nothing() -> None:
 def divisible(*, gaussian: bool) -> Divisible:
     """Of a total of 1, of which the test takes its epsilon; a margin of 2 over that."""
     return SimpleNamespace(  # type: ignore[return-value]
-        gaussian=gaussian,
+        power=1 if gaussian else 2,
         in_budgets=lambda allocation: allocation,
         generation=lambda allocation: Fraction(1) - allocation.test,
         margin=lambda allocation: 2 / float(allocation.test),

@@ -63,10 +63,9 @@ def homes(areas: Sequence[int], plausibility: Plausibility) -> list[np.ndarray]:
     sizes, lowest = plausibility.layout.sizes, areas[-1]
     of_lowest = [np.zeros(sizes[lowest], dtype=np.int64)]
     for column in areas[:-1]:
-        possible = ~plausibility.structural_zeros((column, lowest))
-        if (possible.sum(axis=0) != 1).any():
+        if (home := plausibility.home_of(column, lowest)) is None:
             raise RejectedRound("the rules do not put each area into one of the level above")
-        of_lowest.append(possible.argmax(axis=0))
+        of_lowest.append(home)
     of_lowest.append(np.arange(sizes[lowest]))
     found = []
     for column, above, own in zip(areas, of_lowest, of_lowest[1:], strict=False):

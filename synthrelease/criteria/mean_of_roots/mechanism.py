@@ -3,11 +3,10 @@
 Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for `criteria.mechanism`
 alone, which adds the noise; the same functions look at a candidate, which is public.
 
-Neighbours replace one root with all its members, which moves one number of
-the sum: the sensitivity is (b - a)/m. A root's number is clipped to the public range [a, b], whatever its members
-are, so it adds a number of an interval of length (b - a)/m to the error of the mean of one group of m released roots, and 0 to
-the others (theory 3.23, means over roots). A number is a function of its root alone, computed elementwise; a sum is correctly
-rounded.
+Neighbours replace one root with all its members, which moves one number of the sum: the sensitivity is (b - a)/m. A root's
+number is clipped to the public range [a, b], whatever its members are, so it adds a number of an interval of length (b - a)/m
+to the error of the mean of one group of m released roots, and 0 to the others (theory 3.23, means over roots). A number is a
+function of its root alone, computed elementwise; a sum is correctly rounded.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.linked import slot_name
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.roots.mechanism import NumbersOfRoots, ReleasedRoots
+    from synthrelease.criteria.mean_of_roots.mechanism import NumbersOfRoots, ReleasedRoots
 
 
 class MeanOfRoots(Criterion):
@@ -219,7 +219,7 @@ class MeanOfRoots(Criterion):
         return [*found, *unnumbered(setting, "column", columns[0])]
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.roots.mechanism import furthest_mean_of_roots
+        from synthrelease.criteria.mean_of_roots.mechanism import furthest_mean_of_roots
 
         numbers, groups = self._numbers(candidate, setting)
         smallest = min(int(group.roots.min()) for group in groups)
@@ -230,7 +230,7 @@ class MeanOfRoots(Criterion):
         )
 
     def _numbers(self, candidate: SyntheticTable, setting: Setting) -> tuple[NumbersOfRoots, list[ReleasedRoots]]:
-        from synthrelease.criteria.roots.mechanism import NumbersOfRoots
+        from synthrelease.criteria.mean_of_roots.mechanism import NumbersOfRoots
 
         transformation = candidate.transformation
         columns = _columns(self.column, setting.schema)
