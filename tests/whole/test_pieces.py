@@ -13,6 +13,7 @@ import pytest
 from synthrelease.accounting.charges import mechanism
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
+from synthrelease.cli.terminal import print_plan
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Door
@@ -156,6 +157,12 @@ def test_forged_pieces_are_found(
     forged = ReleaseDocument.model_validate_json(json.dumps(tables))
     problems = problems_of(folder, forged)
     assert any(found in problem for problem in problems), problems
+
+
+def test_a_plan_and_a_release_say_what_is_divided(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Both print this before anything is spent."""
+    print_plan(spec_of(folder))
+    assert "fitted to 60% of them; the criteria ask the other 40%" in " ".join(capsys.readouterr().out.split())
 
 
 # --- What does not go together
