@@ -55,7 +55,7 @@ LONG = {
         "tests/enclave/test_any_value.py; wrong outcomes are found, in the same file"
     ),
     "whole/test_labour_formats.py::test_a_release_from_an_spss_file_has_the_labels_of_the_codelists_and_verifies": (
-        "tests/enclave and tests/bundle/statistical, of each format"
+        "tests/enclave and tests/parts/test_formats.py, of each format"
     ),
     "whole/test_dist.py::test_the_wheel_alone_releases_verifies_and_plans": (
         "tests/test_development.py names what a wheel holds"

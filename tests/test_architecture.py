@@ -35,9 +35,9 @@ FLOORS = {room: int(floor) for floor, room in TABLE}
 
 
 def room(path: str) -> str:
-    """The room of a file; a file of an option belongs to the floor that it is named after, such as `parts.table`."""
+    """The room of a file; a file or folder of an option belongs to the floor that it is named after, such as `parts.table`."""
     steps = path.removesuffix(".py").split("/")
-    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) == 3 and steps[2] != "__init__" else steps[0]
+    return f"parts.{steps[2]}" if steps[0] == "parts" and len(steps) > 2 and steps[2] != "__init__" else steps[0]
 
 
 def room_of_module(name: str) -> str:
@@ -141,10 +141,12 @@ def kinds_of(package: str, tree: ast.Module) -> set[str]:
 
 
 def options_of(tree: ast.Module) -> set[str]:
-    """The files of options that a module asks for by their floor: `each("table")` loads that of every folder."""
+    """The files of options that a module asks for by their floor: `each("table")` loads that of every folder, and `choices()`
+    the folders themselves."""
     asked = [node.args[0] for node in nodes_of(tree, ast.Call) if called(node) == "each" and node.args]
     floors = {each.value for each in asked if isinstance(each, ast.Constant)}
-    return {f"synthrelease.parts.{name}.{floor}" for name in PARTS for floor in floors} & set(MODULES)
+    folders = {f"synthrelease.parts.{name}" for name in PARTS if "choices" in names_called(tree)}
+    return folders | {f"synthrelease.parts.{name}.{floor}" for name in PARTS for floor in floors} & set(MODULES)
 
 
 def import_graph(modules: Mapping[str, ast.Module]) -> dict[str, set[str]]:

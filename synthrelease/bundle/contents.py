@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
-from synthrelease.bundle.catalogues import catalogue_documents
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
+from synthrelease.bundle.further import files_of_rows, further_documents
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.bundle.names import page_name
 from synthrelease.bundle.options import made
@@ -21,7 +21,6 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.sign_sheet import sign_files
-from synthrelease.bundle.statistical import scripts, statistical_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
@@ -79,7 +78,7 @@ def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, It
         csv: csv_pieces(table),
         parquet: parquet_pieces(table, says_synthetic),
         **members,
-        **statistical_files(document, table),
+        **files_of_rows(document, table),
     }
 
 
@@ -93,8 +92,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
     return {
         "datapackage.json": datapackage_bytes(document, sizes),
-        **scripts(document),
-        **catalogue_documents(document, table, sizes),
+        **further_documents(document, table, sizes),
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthrelease.bundle.names import describe_file
+from synthrelease.bundle.options import kind_of
 from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
@@ -20,10 +21,8 @@ MEDIA_TYPES = {
     "csv": "text/csv",
     "parquet": "application/vnd.apache.parquet",
     "json": "application/json",
-    "dta": "application/x-stata-dta",
-    "sav": "application/x-spss-sav",
 }
-"""By the ending of a file."""
+"""By the ending of a file; options have further ones."""
 
 
 def datapackage_bytes(document: ReleaseDocument, sizes: Mapping[str, int]) -> bytes:
@@ -73,7 +72,7 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
         "name": re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-"),
         "path": name,
         "description": describe_file(name),
-        "format": _FORMATS.get(ending, ending),
+        "format": ending if (kind := kind_of(name)) is None else kind.format,
         "mediatype": media_type(name),
         "hash": f"sha256:{document.files[name]}",
     }
@@ -100,10 +99,6 @@ def _resource(document: ReleaseDocument, name: str, size: int) -> dict[str, Any]
     return resource
 
 
-_FORMATS = {"dta": "stata", "sav": "spss"}
-"""Of a format called "sav" frictionless wants to read the rows itself, with a library of its own."""
-
-
 _MARK = {
     "name": SYNTHETIC,
     "type": "integer",
@@ -114,7 +109,8 @@ _MARK = {
 
 def media_type(name: str) -> str:
     """The media type of a file of a bundle."""
-    return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream")
+    kind = kind_of(name)
+    return MEDIA_TYPES.get(name.rpartition(".")[2], "application/octet-stream") if kind is None else kind.media_type
 
 
 def _marks(document: ReleaseDocument) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 
 from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval, one_noise_interval
-from synthrelease.bundle.options import with_parts
+from synthrelease.bundle.options import packages, with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion, Score
 from synthrelease.published.document import (
@@ -123,10 +123,8 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
-    """Versions of the packages that write the formats of [bundle]."""
-    needed = ["pyreadstat"] if {"stata", "spss"} & set(bundle.formats) else []
-    needed += ["rdflib"] if "dcat" in bundle.catalogues else []
-    return {package: package_version(package) for package in needed}
+    """Versions of the packages that write what the lists of [bundle] ask for."""
+    return {package: package_version(package) for package in packages(bundle)}
 
 
 def package_version(package: str) -> str:

@@ -1,4 +1,4 @@
-"""estimates.csv, and the same table for statistical packages: what the published noisy tables answer, with intervals."""
+"""estimates.csv, and the same table in further formats: what the published noisy tables answer, with intervals."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.bounds.intended import in_words
-from synthrelease.bundle.statistical.files import estimates_bytes
+from synthrelease.bundle.further import files_of_estimates
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES as COLUMNS
 from synthrelease.estimates.listed import NUMBERS, EstimateLine, as_csv, listed
@@ -19,9 +19,8 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
 
-CSV = "estimates.csv"
-_ENDINGS = {"stata": "dta", "spss": "sav"}
-NAMES = (CSV, *(f"estimates.{ending}" for ending in _ENDINGS.values()))
+STEM = "estimates"
+CSV = f"{STEM}.csv"
 _COLUMN_LABELS = {
     "statistic": "What is estimated",
     "column": "Column that it is of",
@@ -92,9 +91,8 @@ def with_files(document: ReleaseDocument, files: Mapping[str, bytes]) -> Release
 
 
 def table_files(document: ReleaseDocument, lines: Sequence[EstimateLine]) -> dict[str, bytes]:
-    """The lines for the statistical packages that [bundle] asks for."""
-    endings = [ending for name, ending in _ENDINGS.items() if name in document.bundle.formats]
-    return {f"estimates.{ending}": estimates_bytes(ending, _frame(lines), _COLUMN_LABELS) for ending in endings}
+    """The lines in further formats that [bundle] asks for."""
+    return files_of_estimates(document.bundle, STEM, _frame(lines), _COLUMN_LABELS)
 
 
 def read_lines(content: bytes) -> list[EstimateLine]:

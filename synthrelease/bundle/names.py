@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle import measurements
-from synthrelease.bundle.options import file_words
+from synthrelease.bundle.options import file_words, further_names
 from synthrelease.published import checksums, signatures
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.specification import canonical
@@ -13,23 +13,11 @@ FILES = {
     "data.parquet": "the same rows for programs: every column a dictionary of all its labels, ordered where the bins are",
     "members.csv": "the members of the rows, with the key of their root: bin labels, UTF-8, one header line",
     "members.parquet": "the same members for programs, as the rows",
-    "members.dta": "the same members for Stata 14 and later, with the key of their root",
-    "members.sav": "the same members for SPSS and SAS, with the key of their root",
-    "data.dta": "the same rows for Stata 14 and later: numbers of bins with value labels, .a where a value is missing",
-    "data.sav": "the same rows for SPSS and SAS: numbers of bins with value labels, -1 where a value is missing",
-    "read.R": "a script for R: the rows as factors with their labels, the numbers of bins, and the released figures",
-    "read.do": "a script for Stata: adds the numbers of bins to the file for Stata, and the released figures",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
-    "estimates.dta": "the same estimates for Stata 14 and later",
-    "estimates.sav": "the same estimates for SPSS and SAS",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
     "datapackage.json": "the same schema as a Frictionless data package",
-    "dcat.jsonld": "an entry for catalogues of data: DCAT-AP 3 with the fields of HealthDCAT-AP, as JSON-LD",
-    "dcat.ttl": "the same entry as Turtle",
-    "croissant.json": "the same schema for tools of machine learning: Croissant 1.0",
-    "ddi.xml": "a codebook for archives: DDI-Codebook 2.5, with the frequencies of all categories",
     "deployment.yaml": "an entry for OpenDP's registry of deployments",
     "CITATION.cff": "how to cite the data",
     "QUESTIONS.md": "ten questions in R, Stata and Python: code for the files of this folder, with estimates and intervals",
@@ -40,13 +28,6 @@ FILES = {
     signatures.SIGNATURE: "the publisher's signature of the checksums, where the bundle is signed",
     signatures.PUBLIC_KEY: "the key that checks the signature, where the bundle is signed",
 }
-
-CATALOGUES: dict[str, tuple[str, ...]] = {
-    "dcat": ("dcat.jsonld", "dcat.ttl"),
-    "croissant": ("croissant.json",),
-    "ddi": ("ddi.xml",),
-}
-"""The files of each description for catalogues that [bundle] can ask for."""
 
 
 def page_name(document: ReleaseDocument, language: str) -> str:
@@ -64,14 +45,8 @@ def documents(document: ReleaseDocument) -> list[str]:
     pages = [page_name(document, language) for language in document.card.languages]
     sheets = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
     sheets += [] if document.format == BEFORE else ["SIGN.md"]
-    return ["datapackage.json", *further_documents(document), "deployment.yaml", "CITATION.cff", *pages, *sheets, "README.md"]
-
-
-def further_documents(document: ReleaseDocument) -> list[str]:
-    """The documents that [bundle] asks for."""
-    scripts = [name for kind, name in (("r", "read.R"), ("stata", "read.do")) if kind in document.bundle.formats]
-    catalogues = [name for kind, names in CATALOGUES.items() if kind in document.bundle.catalogues for name in names]
-    return scripts + catalogues
+    further = further_names(document.bundle)
+    return ["datapackage.json", *further, "deployment.yaml", "CITATION.cff", *pages, *sheets, "README.md"]
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:

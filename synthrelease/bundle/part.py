@@ -1,8 +1,9 @@
-"""What a bundle asks of an option that is a folder (`synthrelease.parts`): the hooks of `writing.py`."""
+"""What a bundle asks of an option that is a folder (`synthrelease.parts`): the hooks of `writing.py`, `naming.py`
+and `files`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, Literal, NamedTuple, TypeVar
@@ -172,3 +173,79 @@ class Writing(Generic[Value, Said]):
     def outcome(self, part: Said) -> Outcome | None:
         """What the command says after a release is written."""
         return None
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileKind:
+    """A kind of file that holds all rows.
+
+    Attributes
+    ----------
+    ending : of the name, without its point.
+    format : what datapackage.json calls it.
+    """
+
+    ending: str
+    media_type: str
+    format: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class FurtherNames:
+    """Of an option that is a list in [bundle], the files that it asks for.
+
+    Attributes
+    ----------
+    words : what each is for, in a line, by the plain name.
+    with_rows : by the name in the list, the kind of the files that hold rows. Their checksums stand in release.json.
+    documents : by the name in the list, the files that follow from release.json and the table.
+    packages : by the name in the list, the library that writes what it asks for.
+    extra : of the program, which brings these libraries.
+    """
+
+    words: Mapping[str, str]
+    with_rows: Mapping[str, FileKind] = field(default_factory=dict)
+    documents: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    packages: Mapping[str, str] = field(default_factory=dict)
+    extra: str = ""
+
+    def rows_of(self, chosen: Collection[str]) -> list[FileKind]:
+        """The kinds of files with rows that were chosen."""
+        return [kind for name, kind in self.with_rows.items() if name in chosen]
+
+
+class FurtherFiles:
+    """The hooks: what writes the files that a list in [bundle] asks for. `chosen` are the names in the list. `verify` calls
+    them again and compares.
+
+    Attributes
+    ----------
+    check : what `verify` calls the comparison of the files with rows; empty where there are none.
+    found : what it found when all is well.
+    """
+
+    check: str = ""
+    found: str = ""
+
+    def of_rows(self, chosen: Collection[str], document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+        """Files that hold rows, by name, each as pieces. Raises InputError when a library is missing."""
+        return {}
+
+    def of_estimates(self, kind: FileKind, frame: Any, labels: Mapping[str, str]) -> bytes | None:
+        """The table of estimates as a file of this kind, with labels of its columns; None for a kind of another option."""
+        return None
+
+    def documents(
+        self, chosen: Collection[str], document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]
+    ) -> dict[str, bytes]:
+        """Files that follow from release.json and the table, by name; `sizes` are lengths of the data files in bytes.
+
+        Raises
+        ------
+        InputError : when a library is missing.
+        """
+        return {}
+
+    def warnings(self, chosen: Collection[str], columns: Sequence[str]) -> list[str]:
+        """What is said before a release about the names of its columns, a line each."""
+        return []

@@ -9,9 +9,8 @@ from dataclasses import dataclass
 
 from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.card.useful import Useful
+from synthrelease.bundle.code import STATA_WORDS, r_text
 from synthrelease.bundle.estimates_files import CSV
-from synthrelease.bundle.statistical.names import STATA
-from synthrelease.bundle.statistical.scripts import r_text
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.estimates.listed import MOST_CELLS, NAMES, NUMBERS, pairs
@@ -90,7 +89,7 @@ class _Sheet:
         column = alone[-1] if pair is None else pair[1]
         named = [one.name for one in (*(pair or (column,)), *(of_means or ()))]
         labels = [label for one in (column, *(of_means or ())) for label in one.labels]
-        self.for_stata = all(_PLAIN.fullmatch(name) and not STATA.reserved(name) for name in named) and not any(
+        self.for_stata = all(_PLAIN.fullmatch(name) and name not in STATA_WORDS for name in named) and not any(
             map(_SIGNS.search, labels)
         )
         self._of_column(column)

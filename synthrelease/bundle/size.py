@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from synthrelease.bundle.options import kinds_of_rows
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.estimates.listed import MOST_CELLS
@@ -58,7 +59,7 @@ def _row(spec: ReleaseSpec) -> int:
     for column in spec.schema.columns:
         texts = [label for binning in column.alternatives.values() for label in binning.labels]
         longest += max(len(text.encode()) for text in texts) + 1
-    formats = 2 + len(spec.bundle.formats)  # each is smaller than CSV or about as large
+    formats = 2 + len(kinds_of_rows(spec.bundle))  # each is smaller than CSV or about as large
     hooks = buildings()
     options = sum(hooks[name].bytes_of_a_row(value, longest, formats) for name, value in spec.parts.items())
     return longest * formats + options
@@ -72,4 +73,4 @@ def _measured(spec: ReleaseSpec) -> int:
     tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
     cells = sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)
     lines = 2 * (min(cells, MOST_CELLS) + sum(layout.sizes))
-    return _DIGITS * cells + _LINE * lines * (1 + len(spec.bundle.formats)) + _QUESTIONS
+    return _DIGITS * cells + _LINE * lines * (1 + len(kinds_of_rows(spec.bundle))) + _QUESTIONS

@@ -3,10 +3,14 @@
 The docstring of a folder says what its table is for, with an example. Each of its files is about one floor of the house, always
 under the same name, and holds one object that the floor asks for; a floor that the option does not touch has no file.
 
-- `table.py`: `TABLE`, its table in the configuration (`toml.fields.SpecTable`);
+- `table.py`: `TABLE`, its table in the configuration (`toml.fields.SpecTable`). An option that writes further files has none:
+  it is a list in [bundle], and `CHOICES` of the folder has the names that may stand in it;
 - `published.py`: `PUBLISHED`, its part of release.json (`published.parts.Part`);
 - `building.py`: `BUILDING`, what the specification makes of the table (`specification.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
+- `checking.py`: `CHECKING`, what does not go with what was chosen of such a list (`specification.part.Checking`);
+- `naming.py`: `NAMING`, the files that it asks for, by their names (`bundle.part.FurtherNames`);
+- `files`: `FILES`, what writes them (`bundle.part.FurtherFiles`); `verify` writes them again and compares;
 - `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`rehearsal.part.Rehearsing`);
 - `verifying.py`: `VERIFYING`, what is checked of that (`verification.part.Verifying`).
 
@@ -22,7 +26,18 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-PARTS = ("partition", "split", "members", "calibration", "series", "population", "imputation", "geography")
+PARTS = (
+    "partition",
+    "split",
+    "members",
+    "calibration",
+    "series",
+    "population",
+    "imputation",
+    "geography",
+    "formats",
+    "catalogues",
+)
 """In the order in which release.json has them."""
 
 
@@ -33,6 +48,13 @@ def each(floor: str) -> dict[str, Any]:
     return {name: getattr(import_module(place), floor.upper()) for name, place in places.items() if find_spec(place)}
 
 
+@cache
+def choices() -> dict[str, tuple[str, ...]]:
+    """Of each option that is a list in [bundle], the names that may stand in it."""
+    folders = {name: import_module(f"{__name__}.{name}") for name in PARTS}
+    return {name: folder.CHOICES for name, folder in folders.items() if hasattr(folder, "CHOICES")}
+
+
 def words(name: str) -> str:
-    """What the table is for, with an example: the docstring of the folder."""
+    """What the table or the list is for, with an example: the docstring of the folder."""
     return " ".join((import_module(f"{__name__}.{name}").__doc__ or "").split())

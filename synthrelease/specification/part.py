@@ -1,8 +1,9 @@
-"""What the specification asks of an option that is a folder (`synthrelease.parts`): the hooks of `building.py`."""
+"""What the specification asks of an option that is a folder (`synthrelease.parts`): the hooks of `building.py` and
+`checking.py`."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Generic, TypeVar, cast
@@ -14,12 +15,16 @@ from synthrelease.accounting.years import YearOfSeries
 from synthrelease.criteria import Criterion
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
 
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")
+
+Checking = Callable[[Collection[str], CardTable, Schema, Problems], None]
+"""Adds a problem for what does not go with the names that were chosen of a list in [bundle]."""
 
 
 @dataclass(frozen=True, kw_only=True)

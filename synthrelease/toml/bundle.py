@@ -2,48 +2,58 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-from pydantic import field_validator
+from pydantic import create_model, field_validator
 
 from synthrelease.errors import Unexpected
+from synthrelease.parts import choices, words
 from synthrelease.toml.fields import SpecTable
 
 SYNTHETIC = "synthetic"
 """The constant column that says so in every row."""
 
-StatisticalFormat = Literal["stata", "spss", "r"]
-Catalogue = Literal["dcat", "croissant", "ddi"]
+
+class _Lists(SpecTable):
+    """The lists of [bundle] that options add (`synthrelease.parts`), each with its own names."""
+
+    @field_validator("*")
+    @classmethod
+    def _each_once(cls, named: Any) -> Any:
+        if isinstance(named, tuple) and len(set(named)) != len(named):
+            raise Unexpected("each name once")
+        return named
 
 
-class BundleTable(SpecTable):
+if TYPE_CHECKING:
+    _WithLists = _Lists
+else:
+    _WithLists = create_model(
+        "_WithLists",
+        __base__=_Lists,
+        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in choices())]),
+        **{name: (tuple[Literal[each], ...], ()) for name, each in choices().items()},
+    )
+
+
+class BundleTable(_WithLists):
     """[bundle]: further files of a release, made from the accepted table and its figures at no cost.
 
     Attributes
     ----------
-    formats : for statistical packages: "stata" (data.dta, and read.do, which adds numbers and figures), "spss" (data.sav, which
-        SAS reads, too), "r" (read.R, which needs nothing but R). "stata" and "spss" need the extra `formats`.
-        Example: `formats = ["stata", "spss", "r"]`.
-    catalogues : descriptions for catalogues of data: "dcat" (DCAT-AP 3 with the fields of HealthDCAT-AP, as dcat.jsonld and
-        dcat.ttl; it needs the extra `catalogue`), "croissant" (Croissant 1.0, for machine learning), "ddi" (DDI-Codebook 2.5).
-        Example: `catalogues = ["dcat", "croissant", "ddi"]`.
     synthetic_names : files with rows are called synthetic-data.csv and so on, in place of data.csv.
         Example: `synthetic_names = true`.
     synthetic_column : files with rows have one more column, the last one, "synthetic", which is 1 in every row.
         Example: `synthetic_column = true`.
     """
 
-    formats: tuple[StatisticalFormat, ...] = ()
-    catalogues: tuple[Catalogue, ...] = ()
     synthetic_names: bool = False
     synthetic_column: bool = False
 
-    @field_validator("formats", "catalogues")
-    @classmethod
-    def _each_once(cls, named: tuple[str, ...]) -> tuple[str, ...]:
-        if len(set(named)) != len(named):
-            raise Unexpected("each name once")
-        return named
+    @property
+    def chosen(self) -> dict[str, tuple[str, ...]]:
+        """What stands in the lists of options, by the name of the option; without those that are empty."""
+        return {name: found for name in choices() if (found := getattr(self, name))}
 
     @property
     def stem(self) -> str:

@@ -29,7 +29,7 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
-    """What of estimates.csv does not follow from measurements.json, and of the same table for statistical packages."""
+    """What of estimates.csv does not follow from measurements.json, and of the same table in further formats."""
     try:
         right = list_of(document, files.get(measurements.NAME, b""))
         found = read_lines(files[CSV])

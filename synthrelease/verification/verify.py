@@ -118,11 +118,10 @@ def _written(
     """What takes the program that writes a bundle."""
     from synthrelease.verification.documents import documents
     from synthrelease.verification.estimates import estimates
+    from synthrelease.verification.further import further_files
     from synthrelease.verification.measurements import NAME
-    from synthrelease.verification.statistical import statistical
 
-    if document.bundle.formats:
-        yield made("statistical files", lambda: statistical(document, table, files))
+    yield from further_files(document, table, files)
     if NAME in document.files:
         yield made("estimates", lambda: estimates(document, files))
     yield made("documents", lambda: documents(document, table, files))

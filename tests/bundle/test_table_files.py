@@ -139,9 +139,9 @@ def test_other_rows_another_order_and_other_weights_are_not_the_same_table() -> 
 def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed: int, weighted: bool) -> None:
     """Of tables in which not every bin occurs; a column of missing values alone among them."""
     pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
-    from synthrelease.bundle.statistical import files
+    from synthrelease.parts.formats.files import tables
     from synthrelease.published.document import read_strictly
-    from tests.bundle.test_statistical import FILES
+    from tests.parts.test_formats import FILES
 
     document, generator = read_strictly(FILES["release.json"]), np.random.default_rng(seed)
     table = read_csv(FILES[document.csv], document.shape)
@@ -151,5 +151,5 @@ def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed:
     table = replace(table, counts=counts, weights=generator.random(len(counts)) if weighted else None)
     bins = [counts.rows(place) for place in range(len(sizes))]
     weights = None if table.weights is None else np.repeat(table.weights, counts.counts)
-    whole = files._rows_at_once(document, table, bins, weights)
-    assert b"".join(files._DtaFile(document, table).pieces()) == whole
+    whole = tables._rows_at_once(document, table, bins, weights)
+    assert b"".join(tables._DtaFile(document, table).pieces()) == whole

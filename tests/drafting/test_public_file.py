@@ -105,7 +105,7 @@ def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
         path.relative_to(package).as_posix()
         for path in package.rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
-    } - {"bundle/statistical/files.py"}
+    } - {"parts/formats/files/tables.py"}
     assert "drafting/labels.py" in found
     assert {name.split("/")[0] for name in found} == {"drafting"}
 

@@ -37,7 +37,7 @@ from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.columns import RuleTable
 from synthrelease.verification import verify_bundle
-from synthrelease.verification.statistical import statistical
+from synthrelease.verification.further import further_files
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 
@@ -336,11 +336,13 @@ def test_every_format_is_verified_and_other_members_in_one_are_found(everything:
     document = read_strictly((everything / "release.json").read_bytes())
     files = Files({path.name: path.read_bytes() for path in everything.iterdir()})
     table = read_csv(files["data.csv"], document.shape, files["members.csv"])
-    assert statistical(document, table, files).problems == ()
+    [check] = further_files(document, table, files)
+    assert check.problems == ()
     for name in ("members.dta", "members.sav"):
         content = bytearray(files[name])
         content[len(content) // 2] ^= 1
-        [problem] = statistical(document, table, files | {name: bytes(content)}).problems
+        [check] = further_files(document, table, files | {name: bytes(content)})
+        [problem] = check.problems
         assert problem.startswith(f"{name}: expected the rows, labels and missing codes of the table")
 
 

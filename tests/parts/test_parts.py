@@ -13,13 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.parts import PARTS, each
+from synthrelease.parts import PARTS, choices, each
 from synthrelease.published.document import ReleaseDocument
 from tests.conftest import ROOT
 from tests.helpers.late import tree_of
 
 PACKAGE = ROOT / "synthrelease"
-FLOORS = ("table", "published", "building", "writing", "rehearsing", "verifying")
+FLOORS = ("table", "published", "building", "checking", "naming", "files", "writing", "rehearsing", "verifying")
 
 
 @cache
@@ -40,8 +40,10 @@ def test_nothing_outside_the_folder_of_an_option_imports_it(name: str) -> None:
 def test_each_floor_of_an_option_holds_what_the_floor_asks_for() -> None:
     for floor in FLOORS:
         assert set(each(floor)) <= set(PARTS)
-    assert set(each("table")) == set(PARTS)
-    assert {path.name for path in (PACKAGE / "parts").iterdir() if (path / "table.py").is_file()} == set(PARTS)
+    lists = set(choices())
+    assert set(each("table")) | lists == set(PARTS)
+    assert set(each("naming")) == set(each("files")) == lists
+    assert {path.parent.name for path in (PACKAGE / "parts").glob("*/__init__.py")} == set(PARTS)
 
 
 def test_each_part_stands_in_release_json_after_a_field_that_is_no_option() -> None:

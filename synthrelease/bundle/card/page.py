@@ -9,7 +9,7 @@ from markupsafe import Markup
 from synthrelease.bundle.card import pictures
 from synthrelease.bundle.card.context import context
 from synthrelease.bundle.card.environment import environment
-from synthrelease.bundle.catalogues import search_engines
+from synthrelease.bundle.card.schema_org import search_engines
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.card import direction

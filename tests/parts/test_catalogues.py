@@ -17,10 +17,10 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synthrelease.bundle.catalogues.dcat import turtle_bytes
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import InputError, SpecError
+from synthrelease.parts.catalogues.files.dcat import turtle_bytes
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable

@@ -13,19 +13,19 @@ from __future__ import annotations
 import re
 import struct
 import tempfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
-from synthrelease.bundle.statistical.names import SPSS, STATA
-from synthrelease.bundle.statistical.notes import MAP, SECTIONS, with_note
-from synthrelease.bundle.statistical.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import InputError
+from synthrelease.parts.formats.files.names import SPSS, STATA
+from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note
+from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
 from synthrelease.published.document import ReleaseDocument, TableFile
 from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.toml.bundle import SYNTHETIC
@@ -45,29 +45,29 @@ _KINDS = {65526: "<f8", 65527: "<f4", 65528: "<i4", 65529: "<i2", 65530: "i1"}
 """Of numbers in Stata 14, by their codes in <variable_types>."""
 
 
-def statistical_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
-    """The table in the formats of statistical packages that were asked for, by name, each as pieces.
+def statistical_files(chosen: Collection[str], document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """The table in the formats of statistical packages that were chosen, by name, each as pieces.
 
     Raises
     ------
     InputError : when the library is missing.
     """
     if table.linked is not None:
-        return _linked_files(document, table)
+        return _linked_files(chosen, document, table)
     found: dict[str, Iterable[bytes]] = {}
-    if "stata" in document.bundle.formats:
+    if "stata" in chosen:
         found[f"{document.bundle.stem}.dta"] = _DtaFile(document, table).pieces()
-    if "spss" in document.bundle.formats:
+    if "spss" in chosen:
         _library("sav")
         found[f"{document.bundle.stem}.sav"] = (content for content in map(sav_bytes, [document], [table]))
     return found
 
 
-def _linked_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+def _linked_files(chosen: Collection[str], document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
     """The tables of roots and of members, each written as a whole."""
     found: dict[str, Iterable[bytes]] = {}
     for kind, ending in (("stata", "dta"), ("spss", "sav")):
-        if kind in document.bundle.formats:
+        if kind in chosen:
             _library(ending)
             for one, rows in zip(document.table_files, (roots_of(table), members_of(table)), strict=True):
                 found[one.named(ending)] = (content for content in map(_keyed_bytes, [ending], [document], [one], [rows]))

@@ -10,7 +10,8 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from synthrelease.bundle.catalogues.identity import (
+from synthrelease.bundle.datapackage import media_type
+from synthrelease.bundle.identity import (
     address,
     description,
     identifier,
@@ -19,7 +20,6 @@ from synthrelease.bundle.catalogues.identity import (
     part,
     provenance,
 )
-from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled, labelled_title
 from synthrelease.errors import InputError

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from synthrelease.bundle.catalogues.identity import description, identifier, keywords, provenance
 from synthrelease.bundle.datapackage import media_type
+from synthrelease.bundle.identity import description, identifier, keywords, provenance
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from synthrelease.bundle.catalogues.identity import description, identifier, keywords, licence_address, provenance
 from synthrelease.bundle.datapackage import media_type
+from synthrelease.bundle.identity import description, identifier, keywords, licence_address, provenance
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument

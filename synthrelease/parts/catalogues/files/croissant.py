@@ -7,8 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from synthrelease.bundle.catalogues.identity import address, description, keywords, licence_address, provenance
 from synthrelease.bundle.datapackage import media_type, slug
+from synthrelease.bundle.identity import address, description, keywords, licence_address, provenance
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT

@@ -2,37 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
+from synthrelease.bundle.code import STATA_WORDS
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.toml.bundle import SYNTHETIC, BundleTable
+from synthrelease.toml.bundle import SYNTHETIC
 
-_STATA_WORDS = frozenset(
-    [
-        "_all",
-        "_b",
-        "_coef",
-        "_cons",
-        "_n",
-        "_N",
-        "_pi",
-        "_pred",
-        "_rc",
-        "_skip",
-        "byte",
-        "double",
-        "float",
-        "if",
-        "in",
-        "int",
-        "long",
-        "strL",
-        "using",
-        "with",
-    ]
-    + [f"str{number}" for number in range(1, 2046)]
-)
 _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
 
 
@@ -54,7 +30,7 @@ class NamingRules:
     reserved: Callable[[str], bool]
 
 
-STATA = NamingRules(name="Stata", length=len, longest=32, same=str, reserved=_STATA_WORDS.__contains__)
+STATA = NamingRules(name="Stata", length=len, longest=32, same=str, reserved=STATA_WORDS.__contains__)
 SPSS = NamingRules(
     name="SPSS",
     length=lambda name: len(name.encode("utf-8")),
@@ -111,9 +87,9 @@ def _cut(name: str, package: NamingRules, less: int = 0) -> str:
     return name
 
 
-def renamings(names: Sequence[str], bundle: BundleTable) -> list[str]:
-    """What the packages that were asked for will call otherwise, a line for each package."""
-    asked = [package for kind, package in (("stata", STATA), ("spss", SPSS)) if kind in bundle.formats]
+def renamings(names: Sequence[str], chosen: Collection[str]) -> list[str]:
+    """What the packages that were chosen will call otherwise, a line for each package."""
+    asked = [package for kind, package in (("stata", STATA), ("spss", SPSS)) if kind in chosen]
     found = []
     for package in asked:
         changed = [f"{old} is {new}" for old, new in renamed(names, package).items() if old != new]

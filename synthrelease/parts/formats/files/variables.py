@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from synthrelease.bundle.statistical.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.criteria.wording import words
 from synthrelease.domain.margins import WEIGHT
+from synthrelease.parts.formats.files.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.bundle import SYNTHETIC

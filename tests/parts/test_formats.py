@@ -19,9 +19,9 @@ import pytest
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import rewritten
-from synthrelease.bundle.statistical import names
-from synthrelease.bundle.statistical.names import SPSS, STATA, renamed, renamings
 from synthrelease.errors import InputError, SpecError
+from synthrelease.parts.formats.files import names
+from synthrelease.parts.formats.files.names import SPSS, STATA, renamed, renamings
 from synthrelease.published import load
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec
@@ -195,7 +195,7 @@ def test_every_name_can_be_held_they_differ_and_good_ones_stay(package: names.Na
 
 def test_names_follow_the_rules_of_each_program() -> None:
     assert renamed(["if", "_x", "to"], STATA) == {"if": "v_if", "_x": "_x", "to": "to"}
-    assert renamings(["if", "age"], BundleTable(formats=("stata", "spss"))) == [
+    assert renamings(["if", "age"], ("stata", "spss")) == [
         "Stata cannot hold some names. There if is v_if, with the own name in the label."
     ]
     assert renamed(["if", "_x", "to"], SPSS) == {"if": "if", "_x": "v__x", "to": "v_to"}

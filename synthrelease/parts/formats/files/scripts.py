@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
-from synthrelease.bundle.statistical.names import STATA, renamed
-from synthrelease.bundle.statistical.variables import Variable, further_labels, key_name, variables
+from synthrelease.bundle.code import r_text
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.criteria.wording import words
 from synthrelease.domain.margins import WEIGHT
+from synthrelease.parts.formats.files.names import STATA, renamed
+from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import CriterionPart, ReleaseDocument, TableFile
 from synthrelease.published.table import NOTICE
@@ -18,12 +19,12 @@ from synthrelease.toml.bundle import SYNTHETIC
 R_NAME, STATA_NAME = "read.R", "read.do"
 
 
-def scripts(document: ReleaseDocument) -> dict[str, bytes]:
-    """The scripts for the packages that were asked for, by name."""
+def scripts(chosen: Collection[str], document: ReleaseDocument) -> dict[str, bytes]:
+    """The scripts for the packages that were chosen, by name."""
     found = {}
-    if "r" in document.bundle.formats:
+    if "r" in chosen:
         found[R_NAME] = ("\n".join(_r(document)) + "\n").encode("ascii")
-    if "stata" in document.bundle.formats:
+    if "stata" in chosen:
         found[STATA_NAME] = ("\n".join(_stata(document)) + "\n").encode("utf-8")
     return found
 
@@ -86,13 +87,6 @@ def _r_table(document: ReleaseDocument, file: TableFile) -> Iterator[str]:
 def _title(document: ReleaseDocument, column: ColumnPart) -> str:
     text = document.card.columns.get(column.name) or column.description or words(column.name)
     return " ".join(f"{text} ({column.unit})".split()) if column.unit else " ".join(text.split())
-
-
-def r_text(text: str) -> str:
-    """A text as R reads it in any encoding."""
-    plain = text.replace("\\", "\\\\").replace('"', '\\"')
-    signs = (sign if sign.isascii() and sign.isprintable() else f"\\U{{{ord(sign):x}}}" for sign in plain)
-    return f'"{"".join(signs)}"'
 
 
 def _ascii(text: str) -> str:
