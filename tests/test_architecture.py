@@ -595,7 +595,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_800
+MOST_LINES = 12_850
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -686,11 +686,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 56),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 111),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 78),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 133),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 102),
+        ("import synthrelease; synthrelease.load({folder!r})", 57),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 112),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 79),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 134),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 103),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

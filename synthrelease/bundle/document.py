@@ -52,7 +52,6 @@ def release_document(
         card=spec.card,
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
-        intended_queries=list(spec.intended_queries),
     )
     return with_flavour(with_parts(document, spec.parts, made_of_rows))
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.bounds.intended import in_words
+from synthrelease.bounds.stated import in_words
 from synthrelease.bundle.further import files_of_estimates
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES as COLUMNS
@@ -49,7 +49,7 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     measurements = measurements_of(measured, document, columns)
     release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
     level = 0.95 if document.estimates is None else float(document.estimates.level)
-    return listed(release, [text for asked in document.intended_queries if (text := in_words(asked))], level)
+    return listed(release, [text for asked in document.questions if (text := in_words(asked))], level)
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:

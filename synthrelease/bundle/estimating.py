@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.bounds.intended import in_words
 from synthrelease.bounds.measured import measured_times
+from synthrelease.bounds.stated import in_words
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.published import PublishedRelease
@@ -13,7 +13,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, RatioPart
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.parts import Number, number
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 LEVEL = 0.95
 
@@ -37,7 +37,7 @@ def estimates_part(document: ReleaseDocument, measured: bytes) -> EstimatesPart 
     return EstimatesPart(
         level=LEVEL,
         together=[list(table.columns) for table in measurements.tables],
-        intended=[_estimated(release, asked) for asked in document.intended_queries],
+        intended=[_estimated(release, asked) for asked in document.questions],
     )
 
 
@@ -54,7 +54,7 @@ def with_estimates(document: ReleaseDocument, measured: bytes | None) -> Release
     return document.model_copy(update={"estimates": part})
 
 
-def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> IntendedEstimatePart | None:
+def _estimated(release: PublishedRelease, asked: QuestionTable) -> IntendedEstimatePart | None:
     question = in_words(asked)
     counted = not asked.mean and not asked.given and question != asked.query
     try:

@@ -83,6 +83,6 @@ def _noisy(criterion: Criterion) -> bool:
 
 
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
-    """Placeholders for estimates of intended queries."""
+    """Placeholders for estimates of the questions that it is meant to answer."""
     one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
-    return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.intended_queries))
+    return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.questions))

@@ -15,6 +15,7 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
+from synthrelease.parts import each
 from synthrelease.published.document import FORMAT, read_strictly
 from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
@@ -74,7 +75,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     changed = {"format": FORMAT, "card": card, "written_by": own_version()}
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
-    document = document.model_copy(update={"intended_queries": list(spec.intended_queries)})
+    document = document.model_copy(update={name: list(spec.lists.get(name, ())) for name in each("listed")})
     document = with_flavour(with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"]))
     kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from synthrelease.bounds import Bound
     from synthrelease.estimates import Estimate
     from synthrelease.published import PublishedRelease
-    from synthrelease.toml.queries import IntendedQueryTable
+    from synthrelease.toml.questions import QuestionTable
 
 
 def bound(
@@ -49,9 +49,9 @@ def bound(
     against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.
     """
     from synthrelease.bounds import bound as ask
-    from synthrelease.bounds.intended import verdict
+    from synthrelease.bounds.stated import verdict
     from synthrelease.published import load
-    from synthrelease.toml.queries import IntendedQueryTable
+    from synthrelease.toml.questions import QuestionTable
 
     if intended:
         _intended(folder, as_json)
@@ -59,7 +59,7 @@ def bound(
     release = load(folder)
     found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
     # as it was asked, of any length: it has just been read
-    asked = IntendedQueryTable.model_construct(query=query, given=given, mean=mean, minus=minus)
+    asked = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
     said, estimated = verdict(release, asked), _estimated(release, asked, confidence)
     if as_json:
         beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
@@ -73,9 +73,9 @@ def bound(
         terminal.print(f"Stated: {said.word} ({said.because}).", highlight=False)
 
 
-def _estimated(release: PublishedRelease, asked: IntendedQueryTable, confidence: float) -> Estimate | None:
+def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
     """The same question, estimated; None where no noisy table answers it."""
-    from synthrelease.bounds.intended import in_words
+    from synthrelease.bounds.stated import in_words
 
     words = in_words(asked)
     if release.measurements is None or not words:
@@ -90,7 +90,7 @@ def _estimated(release: PublishedRelease, asked: IntendedQueryTable, confidence:
 
 def _intended(folder: Path, as_json: bool) -> None:
     """What is stated about every question of the release's own list."""
-    from synthrelease.bounds.intended import question, verdict
+    from synthrelease.bounds.stated import question, verdict
     from synthrelease.published import load
 
     release = load(folder)

@@ -15,6 +15,7 @@ from synthrelease.drafting.one_criterion import criterion_edits
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.text import toml
 from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.toml.tables import list_of_questions
 
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 CARD_TEXTS = (
@@ -142,14 +143,17 @@ def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, for
 
 
 def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
+    questions = list_of_questions()
     if what == "ask":
         given = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
         if "query" not in given:
             raise ValueError("Expected a question, found none. Nothing was written.")
-        place = ("intended_queries", len(shown.spec.intended_queries))
+        if questions is None:
+            raise NoSuchControl
+        place = (questions, len(shown.spec.questions))
         return {"configuration": [Edit(path=place, toml=toml(given))]}
-    if what == "unask" and which in _places(shown.spec.intended_queries):
-        return {"configuration": [Edit(path=("intended_queries", int(which)))]}
+    if what == "unask" and questions is not None and which in _places(shown.spec.questions):
+        return {"configuration": [Edit(path=(questions, int(which)))]}
     if what == "criterion":
         edits = criterion_edits(
             shown.spec,

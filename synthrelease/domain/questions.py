@@ -1,4 +1,5 @@
-"""The words of a question, before anything is known of a release: one grammar for `estimate`, `bound` and [[intended_queries]].
+"""The words of a question, before anything is known of a release: one grammar for `estimate`, `bound` and those that a release
+is meant to answer.
 
     share CONDITION [by COLUMN] [where CONDITION]
     mean COLUMN [by COLUMN] [where CONDITION]

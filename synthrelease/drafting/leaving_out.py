@@ -24,6 +24,7 @@ from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.reading import beside, dotted, read_configuration, read_toml
+from synthrelease.toml.tables import list_of_questions
 
 ABOUT = ("column", "target", "weight")
 """Settings of a criterion that say what it is about."""
@@ -158,11 +159,12 @@ class _References:
                 self._take(("transformations", name), f"transformations.{name}")
         for index, generator in enumerate(self.tables.get("generators", ())):
             self._generator(index, generator)
-        for index, query in enumerate(self.tables.get("intended_queries", ())):
+        questions = list_of_questions() or ""
+        for index, query in enumerate(self.tables.get(questions, ())):
             asked = [query.get(part) or "" for part in ("query", "given", "minus")]
             if query.get("mean") in self.gone or any(map(self._names, asked)):
                 told = _one_line(" ".join(filter(None, [query.get("mean"), *asked])))
-                self._take(("intended_queries", index), f"the intended query {told!r}")
+                self._take((questions, index), f"the question {told!r} that it is meant to answer")
         self._card()
         self._imputation()
         self._to_decide()

@@ -5,10 +5,12 @@ under the same name, and holds one object that the floor asks for; a floor that 
 
 - `table.py`: `TABLE`, its table in the configuration (`toml.fields.SpecTable`). An option that writes further files has none:
   it is a list in [bundle], and `CHOICES` of the folder has the names that may stand in it;
+- `listed.py`: `LISTED`, its table where that may stand several times, `[[name]]` (`toml.fields.SpecTable`). It is words alone,
+  and release.json has all of them as they are;
 - `published.py`: `PUBLISHED`, its part of release.json (`published.parts.Part`);
 - `building.py`: `BUILDING`, what the specification makes of the table (`specification.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
-- `checking.py`: `CHECKING`, what does not go with what was chosen of such a list (`specification.part.Checking`);
+- `checking.py`: `CHECKING`, what of such a list does not go with the rest (`specification.part.Checking`);
 - `naming.py`: `NAMING`, the files that it asks for, by their names (`bundle.part.FurtherNames`);
 - `files`: `FILES`, what writes them (`bundle.part.FurtherFiles`); `verify` writes them again and compares;
 - `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`rehearsal.part.Rehearsing`);
@@ -37,6 +39,7 @@ PARTS = (
     "geography",
     "formats",
     "catalogues",
+    "intended_queries",
 )
 """In the order in which release.json has them."""
 

@@ -51,7 +51,7 @@ from synthrelease.published.parts import ExactText, Number, Part, WeightColumn, 
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import dotted
 
 if TYPE_CHECKING:
@@ -306,6 +306,7 @@ if TYPE_CHECKING:
     _DocumentWithOptions = _DocumentCore
 else:
     _OPTIONS = {name: (part | None, None) for name, part in each("published").items()}
+    _OPTIONS |= {name: (Annotated[list[table], Field(strict=False)], []) for name, table in each("listed").items()}
     _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
 
 
@@ -341,13 +342,11 @@ class ReleaseDocument(_DocumentWithOptions):
     versions : of what the release was computed with; `written_by` is the version of synthrelease that wrote the documents.
     flavour : the guarantee by its building blocks, for machines.
     bundle : further formats that were asked for; absent where none were.
-    intended_queries : what the release is meant to answer; absent where nothing is stated.
     estimates : what the published noisy tables answer; absent where none are published.
     not_promised : what the publisher knows that the release does not keep; absent where nothing is named.
     """
 
     estimates: EstimatesPart | None = None
-    intended_queries: Annotated[list[IntendedQueryTable], Field(strict=False)] = []
     not_promised: Annotated[NotPromisedTable, Field(strict=False)] = NotPromisedTable()
 
     @model_serializer(mode="wrap")
@@ -355,15 +354,23 @@ class ReleaseDocument(_DocumentWithOptions):
         optional = ("estimates", *each("published"))
         absent = {name for name in optional if getattr(self, name) is None}
         absent |= {"bundle"} if self.bundle == BundleTable() else set()
-        absent |= set() if self.intended_queries else {"intended_queries"}
+        absent |= {name for name in each("listed") if not getattr(self, name)}
         absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
         found = dump(self)
         options = {name: found.pop(name) for name in each("published")}
+        listed = {name: found.pop(name) for name in each("listed")}
         ordered = dict[str, Any]()
         for field, value in found.items():
             ordered[field] = value
             ordered |= {name: options[name] for name, part in each("published").items() if part.follows == field}
+            ordered |= listed if field == "estimates" else {}
         return {name: value for name, value in ordered.items() if name not in absent}
+
+    @property
+    def questions(self) -> list[QuestionTable]:
+        """What the release is meant to answer."""
+        tables = (table for name in each("listed") for table in getattr(self, name))
+        return [table for table in tables if isinstance(table, QuestionTable)]
 
     @property
     def parts(self) -> dict[str, Part]:

@@ -83,7 +83,7 @@ class EstimatesPart(Part):
     ----------
     level : of each interval by itself.
     together : the columns of each noisy table: questions about columns of one of them have an estimate.
-    intended : one for each intended query, in their order; null where no noisy table answers it.
+    intended : one for each question that the release is meant to answer, in their order; null where no noisy table answers it.
     errors : by how many rows a count in estimates.csv may be off: of the bins of a column, or of the cells of a pair ("a:b").
         Absent without that file.
     """

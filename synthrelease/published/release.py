@@ -20,7 +20,7 @@ from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -105,7 +105,7 @@ class PublishedRelease:
     """The noisy tables that the rows were made from; None where they are not published."""
     measured: bool = False
     """Whether such tables are published and limit errors: not where the search might have measured without end."""
-    intended: tuple[IntendedQueryTable, ...] = ()
+    intended: tuple[QuestionTable, ...] = ()
     """The questions that the release is meant to answer."""
     weights: np.ndarray | None = field(default=None, repr=False)
     """(n_rows,) for how many each row stands, where the release was calibrated to published totals; `table` leaves them out."""

@@ -174,7 +174,7 @@ def closer_look(
         pair_map=PairMap.of(
             configuration, original, first, independent_columns(original, SeededEntropy(seed, 11, index).generator()), unguarded
         ),
-        conclusions=conclusions(spec.intended_queries, configuration, original, candidates),
+        conclusions=conclusions(spec.questions, configuration, original, candidates),
         rows=RowsBeside.of(original, first, configuration, SeededEntropy(seed, 12, index).generator()),
     )
 

@@ -8,14 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.bounds.conditions import Condition, parse_condition
-from synthrelease.bounds.intended import question
 from synthrelease.bounds.questions import parse_question
+from synthrelease.bounds.stated import question
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.questions import is_question
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.binned_columns import BinnedColumns
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -39,14 +39,14 @@ class Conclusion:
 
 
 def conclusions(
-    asked: Sequence[IntendedQueryTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
+    asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
 ) -> tuple[Conclusion, ...]:
     """An answer to each question, from tables on the bins of the configuration."""
     columns = BinnedColumns.of(configuration)
     return tuple(_concluded(one, columns, original, candidates) for one in asked)
 
 
-def _concluded(asked: IntendedQueryTable, columns: BinnedColumns, original: Counts, candidates: Sequence[Counts]) -> Conclusion:
+def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, candidates: Sequence[Counts]) -> Conclusion:
     words = question(asked)
     try:
         kind, column, first, second = _read(asked, columns)
@@ -70,7 +70,7 @@ Asked = tuple[Condition, tuple[Condition, ...]]
 """What is counted, among the rows that meet all of these."""
 
 
-def _read(asked: IntendedQueryTable, columns: BinnedColumns) -> tuple[str, str, Asked, Asked | None]:
+def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, Asked, Asked | None]:
     """The kind, the column of a mean, what is asked, and what is subtracted from it."""
     every = Condition(text="", rule=None)
     if not is_question(asked.query):

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.bounds.conditions import parse_condition
-from synthrelease.bounds.intended import question
+from synthrelease.bounds.stated import question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.domain.questions import is_question, split_question
 from synthrelease.errors import InputError
@@ -96,7 +96,7 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
     """For each intended question, in their order."""
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
     found = []
-    for asked in spec.intended_queries:
+    for asked in spec.questions:
         words = question(asked)
         if not tables:
             found.append(ExpectedAnswer(question=words, why="the model chooses what it measures; a rehearsal shows it"))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from synthrelease.domain.schema import Schema
 from synthrelease.parts import each
 from synthrelease.specification.part import Checking
@@ -14,7 +16,12 @@ def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: 
     """The column `synthetic` is free, and what each list asks for can be written."""
     if table.synthetic_column and SYNTHETIC in schema.by_name:
         problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
+    check_lists(table.chosen, card, schema, problems)
+
+
+def check_lists(lists: Mapping[str, object], card: CardTable, schema: Schema, problems: Problems) -> None:
+    """What each list of an option says goes with the rest."""
     checks: dict[str, Checking] = each("checking")
-    for name, chosen in table.chosen.items():
+    for name, listed in lists.items():
         if name in checks:
-            checks[name](chosen, card, schema, problems)
+            checks[name](listed, card, schema, problems)

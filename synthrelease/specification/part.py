@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Generic, TypeVar, cast
+from typing import Any, Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import SplitRule
@@ -23,8 +23,9 @@ from synthrelease.toml.tables import ReleaseFile
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")
 
-Checking = Callable[[Collection[str], CardTable, Schema, Problems], None]
-"""Adds a problem for what does not go with the names that were chosen of a list in [bundle]."""
+Checking = Callable[[Any, CardTable, Schema, Problems], None]
+"""Adds a problem for what does not go with a list: the names that were chosen of one in [bundle], or tables of an option that
+may stand several times."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,9 +34,10 @@ from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable, gaps
 from synthrelease.toml.columns import InputTable, RuleTable
+from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.problems import Problems
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import ConfigurationFile
 
 Value = TypeVar("Value")
@@ -70,11 +71,11 @@ class ReleaseSpec:
     unit : what a record is, in how many records a person can stand, and the key that tells the rows of a person.
     budget_reason : the steward's words on the budget.
     bundle : further formats of the release.
-    intended_queries : questions that the release is meant to answer.
     not_promised : what the publisher knows that the release does not keep.
     shares_noise : whether figures after acceptance share one noise where that is less (theory 4.4, figures that share a noise).
         No setting: False for a bundle from before, which `verify` plans once more.
     parts : by its name, what is held of each option that is a folder of `synthrelease.parts`, as far as it is used.
+    lists : the tables of options that may stand several times, which are words alone.
     """
 
     title: str
@@ -110,10 +111,15 @@ class ReleaseSpec:
     unit: UnitTable = UnitTable()
     budget_reason: str = ""
     bundle: BundleTable = BundleTable()
-    intended_queries: tuple[IntendedQueryTable, ...] = ()
     not_promised: NotPromisedTable = NotPromisedTable()
     shares_noise: bool = True
     parts: Mapping[str, object] = field(default_factory=dict)
+    lists: Mapping[str, tuple[SpecTable, ...]] = field(default_factory=dict)
+
+    @property
+    def questions(self) -> tuple[QuestionTable, ...]:
+        """What the release is meant to answer."""
+        return tuple(table for tables in self.lists.values() for table in tables if isinstance(table, QuestionTable))
 
     def part(self, kind: type[Value]) -> Value | None:
         """What is held of one of these options; None where it is not used."""

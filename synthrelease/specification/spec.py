@@ -26,7 +26,7 @@ from synthrelease.linked import in_slots
 from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.resources import file_digest
 from synthrelease.specification.answered import check_answered
-from synthrelease.specification.bundle import check_bundle
+from synthrelease.specification.bundle import check_bundle, check_lists
 from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
@@ -36,7 +36,6 @@ from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.options import buildings, division, piece_of_register
 from synthrelease.specification.part import Surroundings
 from synthrelease.specification.persons import check_unit
-from synthrelease.specification.queries import check_queries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed_to
 from synthrelease.specification.space import build_space
@@ -198,7 +197,7 @@ class _SpecBuilder:
         check_design_weights(self.release, space.transformations, self.problems)
         law = self._law_of_rounds()
         parts = self._parts(setting, criteria, synthetic)
-        check_queries(self.release.intended_queries, schema, self.problems)
+        check_lists(self.release.lists, self.release.card, schema, self.problems)
         check_bundle(self.release.bundle, self.release.card, schema, self.problems)
         self.problems.stop()
         return ReleaseSpec(
@@ -235,7 +234,7 @@ class _SpecBuilder:
             unit=self.release.unit,
             budget_reason=self.release.budget.reason,
             bundle=self.release.bundle,
-            intended_queries=tuple(self.release.intended_queries),
+            lists=self.release.lists,
             not_promised=self.acceptance.not_promised,
             parts=parts,
         )

@@ -14,23 +14,12 @@ SYNTHETIC = "synthetic"
 """The constant column that says so in every row."""
 
 
-class _Lists(SpecTable):
-    """The lists of [bundle] that options add (`synthrelease.parts`), each with its own names."""
-
-    @field_validator("*")
-    @classmethod
-    def _each_once(cls, named: Any) -> Any:
-        if isinstance(named, tuple) and len(set(named)) != len(named):
-            raise Unexpected("each name once")
-        return named
-
-
 if TYPE_CHECKING:
-    _WithLists = _Lists
-else:
+    _WithLists = SpecTable
+else:  # the lists of options, each with its own names
     _WithLists = create_model(
         "_WithLists",
-        __base__=_Lists,
+        __base__=SpecTable,
         __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in choices())]),
         **{name: (tuple[Literal[each], ...], ()) for name, each in choices().items()},
     )
@@ -49,6 +38,13 @@ class BundleTable(_WithLists):
 
     synthetic_names: bool = False
     synthetic_column: bool = False
+
+    @field_validator("*")
+    @classmethod
+    def _each_once(cls, named: Any) -> Any:
+        if isinstance(named, tuple) and len(set(named)) != len(named):
+            raise Unexpected("each name once")
+        return named
 
     @property
     def chosen(self) -> dict[str, tuple[str, ...]]:

@@ -15,7 +15,7 @@ from synthrelease.toml.card import CardTable
 from synthrelease.toml.columns import ColumnTable, Groups, InputTable, RuleTable
 from synthrelease.toml.fields import Line, SpecTable
 from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 MAX_TABLES = 200
 """Columns, rules, generators, projections or criteria of one specification."""
@@ -44,11 +44,15 @@ class _ReleaseCore(SpecTable):
 if TYPE_CHECKING:
     _ReleaseWithOptions = _ReleaseCore
 else:
+    _OPTIONS = {name: (table | None, None) for name, table in each("table").items()}
+    _OPTIONS |= {
+        name: (list[table], Field(default_factory=list, max_length=MAX_TABLES)) for name, table in each("listed").items()
+    }
     _ReleaseWithOptions = create_model(
         "_ReleaseWithOptions",
         __base__=_ReleaseCore,
-        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in each("table"))]),
-        **{name: (table | None, None) for name, table in each("table").items()},
+        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in _OPTIONS)]),
+        **_OPTIONS,
     )
 
 
@@ -81,19 +85,26 @@ class ReleaseFile(_ReleaseWithOptions):
     selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
     unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
     bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
-    intended_queries : questions that the release is meant to answer; their settings follow below. The card says what is stated
-        about each. Example: `intended_queries = [{ query = "parity == 1", why = "Reported every year" }]`.
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
     bundle: BundleTable = BundleTable()
-    intended_queries: list[IntendedQueryTable] = Field(default_factory=list, max_length=MAX_TABLES)
     card: CardTable = Field(default_factory=CardTable)
 
     @property
     def parts(self) -> dict[str, SpecTable]:
         """The tables of options that are a folder, by name, as far as they are there."""
         return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
+
+    @property
+    def lists(self) -> dict[str, tuple[SpecTable, ...]]:
+        """The tables of options that may stand several times, by name, as far as they are there."""
+        return {name: tuple(tables) for name in each("listed") if (tables := getattr(self, name))}
+
+    @property
+    def questions(self) -> tuple[QuestionTable, ...]:
+        """What the release is meant to answer."""
+        return tuple(table for tables in self.lists.values() for table in tables if isinstance(table, QuestionTable))
 
     @property
     def numbered(self) -> str | None:
@@ -146,3 +157,8 @@ class AcceptanceFile(SpecTable):
     groups: dict[str, Groups] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     not_promised: NotPromisedTable = NotPromisedTable()
+
+
+def list_of_questions() -> str | None:
+    """The name of the option whose tables are questions; None where there is no such option."""
+    return next((name for name, table in each("listed").items() if issubclass(table, QuestionTable)), None)

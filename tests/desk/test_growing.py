@@ -44,13 +44,13 @@ def test_a_question_is_added_and_taken_out(coins: Coins) -> None:
     before = coins.texts()
     assert coins.post("questions", "ask", query="year > 4", why='For "the" book').status_code == 303
     assert coins.post("questions", "ask", query="share face == 'head' where year > 4", why="").status_code == 303
-    first, second = load_spec(coins.config).intended_queries
+    first, second = load_spec(coins.config).questions
     assert (first.query, first.why) == ("year > 4", 'For "the" book')
     assert split_question(second.query).conditions == ("face == 'head'", "year > 4")
     page = html.unescape(coins.browser.get("/questions").text)
     assert "number of rows with year > 4" in page
     assert coins.post("questions", "unask:0").status_code == 303
-    assert [each.query for each in load_spec(coins.config).intended_queries] == [second.query]
+    assert [each.query for each in load_spec(coins.config).questions] == [second.query]
     assert coins.post("questions", "unask:0").status_code == 303
     assert coins.texts() == before
     for query in ("", "nobody > 4", "year >", 'year > 4"\nx = "'):

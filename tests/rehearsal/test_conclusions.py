@@ -15,7 +15,7 @@ from synthrelease.rehearsal.pair_map import PairMap
 from synthrelease.rehearsal.rows_beside import SHOWN, RowsBeside
 from synthrelease.rehearsal.store import open_store, standing
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 from tests.helpers.tiny import write_config
 
 FACES, PAIRS = ("head", "tail"), ("1-2", "3-4", "5-6", "7-8")
@@ -71,7 +71,7 @@ ASKED = [
 
 def test_answers_are_those_that_rows_give_one_by_one(spec) -> None:
     public, candidates = _rows(1), [_rows(2), _rows(3, 80)]
-    asked = [IntendedQueryTable(**each) for each, _ in ASKED]
+    asked = [QuestionTable(**each) for each, _ in ASKED]
     found = conclusions(asked, spec.space[0], _table(spec, public), [_table(spec, each) for each in candidates])
     for one, (_, reference) in zip(found, ASKED, strict=True):
         assert one.why == ""
@@ -81,9 +81,9 @@ def test_answers_are_those_that_rows_give_one_by_one(spec) -> None:
 
 def test_what_cannot_be_answered_says_why(spec) -> None:
     asked = [
-        IntendedQueryTable(query="year > 3"),
-        IntendedQueryTable(query="median year"),
-        IntendedQueryTable(query="year > 4", given="face == 'tail' and face == 'head'"),
+        QuestionTable(query="year > 3"),
+        QuestionTable(query="median year"),
+        QuestionTable(query="year > 4", given="face == 'tail' and face == 'head'"),
     ]
     cut, median, nobody = conclusions(asked, spec.space[0], _table(spec, _rows(1)), [])
     assert "3-4" in cut.why

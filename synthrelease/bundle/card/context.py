@@ -10,7 +10,7 @@ from synthrelease.bundle.card import (
     explanations,
     numbers,
     protection,
-    queries,
+    questions,
 )
 from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.useful import Useful
@@ -57,7 +57,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "estimates": estimates.sentences(document),
         "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
         "estimate_example": estimates.example(document),
-        "queries": queries.rows(document),
+        "queries": questions.rows(document),
         "statements": statements(document),
         "sections": sections(document),
         "rules": listed_rules(document),

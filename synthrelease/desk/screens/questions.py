@@ -1,4 +1,4 @@
-"""The intended questions in words, and every criterion with its threshold and its three marks."""
+"""The questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
 
 from __future__ import annotations
 
@@ -13,18 +13,20 @@ from synthrelease.drafting.one_criterion import kinds_asked_for
 from synthrelease.rehearsal.expected_noise import expected_answers
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.reading import ConfigurationFile
+from synthrelease.toml.tables import list_of_questions
 
 KINDS = ("halves", "fit", "alone")
 """The marks, by the names that the style sheet has for them."""
 
 
 def gathered(spec: ReleaseSpec, file: ConfigurationFile, rehearsed: Rehearsed | None) -> dict[str, Any]:
-    """The intended questions in words, and every criterion with its threshold and its three marks."""
+    """The questions that the release is meant to answer, and every criterion with its threshold and its three marks."""
     look = None if rehearsed is None else rehearsed.document["look"]
     looks = {each["name"]: each for each in (look["criteria"] if look else ())}
     facts = spec.setting.facts(spec.space[0].transformation)
     return {
         "asked": expected_answers(spec),
+        "can_be_asked": list_of_questions() is not None,
         "examples": _examples(spec),
         "inherited": file.base.name if file.base is not None and "acceptance" in file.inherited else "",
         "kinds": kinds_asked_for(),

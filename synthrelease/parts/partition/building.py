@@ -6,6 +6,7 @@ from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import list_of_questions
 
 
 class PartitionBuilding(Building[PartitionTable, PartitionTable]):
@@ -26,9 +27,9 @@ class PartitionBuilding(Building[PartitionTable, PartitionTable]):
         if release.selection.publish_measurements:
             expected = "false: with [partition], the measurements are about another piece than the released figures"
             problems.add("selection.publish_measurements", expected, "true")
-        if release.intended_queries:
+        if release.questions:
             expected = "none: with [partition], figures are about a random piece, and no bound for all rows follows from them"
-            problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+            problems.add(list_of_questions() or "", expected, f"{len(release.questions)}")
         return table
 
     def rows_text(self, value: PartitionTable) -> str:

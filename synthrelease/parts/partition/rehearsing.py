@@ -19,7 +19,7 @@ class PartitionRehearsing(Rehearsing):
 
     def offered(self, spec: ReleaseSpec) -> list[str]:
         """A sentence where it costs less, from the totals of two plans, and goes with the other settings."""
-        alone = spec.partition is None and not spec.publish_measurements and not spec.intended_queries
+        alone = spec.partition is None and not spec.publish_measurements and not spec.questions
         if not alone or spec.setting.answered or spec.setting.measured_lines:
             return []
         divided = replace(spec, partition=PartitionRule(fit=Fraction(1, 2)))

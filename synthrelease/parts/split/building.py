@@ -6,6 +6,7 @@ from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.parts.split.table import SplitTable
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import list_of_questions
 
 
 class SplitBuilding(Building[SplitTable, SplitTable]):
@@ -28,11 +29,11 @@ class SplitBuilding(Building[SplitTable, SplitTable]):
         if release.selection.publish_measurements:
             expected = "false: with [split], the measurements are about a piece, and no estimate for the whole register follows"
             problems.add("selection.publish_measurements", expected, "true")
-        if release.intended_queries:
+        if release.questions:
             expected = (
                 "none: with [split], figures are about a piece of the register, and no bound for all rows follows from them"
             )
-            problems.add("intended_queries", expected, f"{len(release.intended_queries)}")
+            problems.add(list_of_questions() or "", expected, f"{len(release.questions)}")
         return table
 
     def rows_text(self, value: SplitTable) -> str:

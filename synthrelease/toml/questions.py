@@ -1,4 +1,4 @@
-"""The tables [[intended_queries]]: what a release is meant to answer."""
+"""A question as a table: what somebody asks of a release, or what it is meant to answer."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from synthrelease.toml.fields import Line, Reason, SpecTable
 _Condition = Annotated[Line, Field(max_length=1000)]
 
 
-class IntendedQueryTable(SpecTable):
-    """[[intended_queries]]: a question that the release is meant to answer, as `synthrelease bound` asks it. The card says of
-    each whether a criterion covers it, whether its error is bounded, or that nothing is stated.
+class QuestionTable(SpecTable):
+    """A question, as `synthrelease bound` asks it.
 
     Attributes
     ----------
@@ -35,7 +34,7 @@ class IntendedQueryTable(SpecTable):
     why: Reason = ""
 
     @model_validator(mode="after")
-    def _asks_something(self) -> IntendedQueryTable:
+    def _asks_something(self) -> QuestionTable:
         if not (self.query.strip() or self.mean):
             raise ValueError("a condition as query, or a column as mean, is needed")
         return self

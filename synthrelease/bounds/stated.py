@@ -19,7 +19,7 @@ from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.questions import is_question
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 CONFIDENCE = 0.95
 Word = Literal["covered by a criterion", "bounded", "no statement"]
@@ -42,7 +42,7 @@ class StatedAnswer:
     estimated: str = ""
 
 
-def question(asked: IntendedQueryTable) -> str:
+def question(asked: QuestionTable) -> str:
     """The question in words."""
     if is_question(asked.query):
         return asked.query
@@ -56,7 +56,7 @@ def question(asked: IntendedQueryTable) -> str:
     return first + (f", minus that with {asked.minus}" if asked.minus else "")
 
 
-def in_words(asked: IntendedQueryTable) -> str:
+def in_words(asked: QuestionTable) -> str:
     """The question as `synthrelease estimate` takes it; empty for the difference of two conditions' answers."""
     if asked.minus is not None:
         return ""
@@ -67,7 +67,7 @@ def in_words(asked: IntendedQueryTable) -> str:
     return (f"mean {asked.mean}" if asked.mean else f"share {asked.query}") + (f" where {condition}" if where else "")
 
 
-def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
+def verdict(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
     """What a release says about a question at 95% confidence."""
     try:
         if is_question(asked.query):
@@ -86,7 +86,7 @@ def verdict(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswe
     return _bounded(release, knowledge, estimated)
 
 
-def _of_words(release: PublishedRelease, asked: IntendedQueryTable) -> StatedAnswer:
+def _of_words(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
     """What is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
     read, estimated = parse_question(asked.query, release), _estimated(release, asked)
     if read.kind in ("share", "mean") and not read.by and not read.slots:
@@ -109,7 +109,7 @@ def _bounded(release: PublishedRelease, knowledge: Knowledge | None, estimated: 
     return StatedAnswer(word="no statement", because="no released figure limits an error")
 
 
-def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> str:
+def _estimated(release: PublishedRelease, asked: QuestionTable) -> str:
     """The estimate that release.json has for one of its own questions, with its interval; empty where it has none."""
     if release.estimates is None or asked not in release.intended:
         return ""
@@ -117,7 +117,7 @@ def _estimated(release: PublishedRelease, asked: IntendedQueryTable) -> str:
     return "" if part is None else part.in_words(float(release.estimates.level))
 
 
-def _covering(knowledge: Knowledge, asked: IntendedQueryTable, query: Condition, given: Condition) -> str:
+def _covering(knowledge: Knowledge, asked: QuestionTable, query: Condition, given: Condition) -> str:
     """The criterion whose figure is of this answer; empty where there is none."""
     names = query.columns | given.columns
     columns = tuple(column for column in knowledge.release.schema if column.name in names)

@@ -10,15 +10,16 @@ import numpy as np
 import pytest
 
 from synthrelease.bounds import bound
-from synthrelease.bounds.intended import question, verdict
+from synthrelease.bounds.stated import question, verdict
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import SpecError
 from synthrelease.estimates import estimate
+from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_strictly
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 from synthrelease.verification.estimates import estimates
 from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_files
@@ -70,25 +71,25 @@ def coins(*criteria: object) -> PublishedRelease:
     ],
 )
 def test_the_word_for_a_question(asked: dict[str, str], criteria: tuple[object, ...], word: str) -> None:
-    found = verdict(coins(*criteria), IntendedQueryTable(**asked))
+    found = verdict(coins(*criteria), QuestionTable(**asked))
     assert found.word == word, found.because
 
 
 def test_a_mean_of_clipped_numbers_is_not_covered() -> None:
     clipped = (MEAN[0], MEAN[1] | {"range": [3, 9]})
-    assert verdict(coins(CELLS, clipped), IntendedQueryTable(mean="year")).word == "bounded"
-    assert verdict(coins(CELLS, MEAN), IntendedQueryTable(mean="year")).because == "mean year"
+    assert verdict(coins(CELLS, clipped), QuestionTable(mean="year")).word == "bounded"
+    assert verdict(coins(CELLS, MEAN), QuestionTable(mean="year")).because == "mean year"
 
 
 def test_published_measurements_bound_a_question() -> None:
     release = replace(coins(LUCKY), measured=True)
-    assert verdict(release, IntendedQueryTable(query="face == 'head'")).because == "published measurements"
+    assert verdict(release, QuestionTable(query="face == 'head'")).because == "published measurements"
 
 
 @pytest.mark.parametrize("asked", [{"query": "face == 'head'"}, {"query": "year >= 3"}, {"mean": "year"}])
 def test_what_is_covered_or_bounded_has_a_range_narrower_than_what_is_known_without_any_figure(asked: dict[str, str]) -> None:
     release = coins(CELLS, MEAN)
-    assert verdict(release, IntendedQueryTable(**asked)).word != "no statement"
+    assert verdict(release, QuestionTable(**asked)).word != "no statement"
     found = bound(release, asked.get("query", ""), mean_of=asked.get("mean"))
     trivial = 4 if "mean" in asked else 600
     assert found.high - found.low < trivial / 2
@@ -101,7 +102,7 @@ def test_the_card_and_the_loaded_release_say_the_same(tmp_path: Path) -> None:
         IntendedQueryTable(query="year < 4"),
         IntendedQueryTable(mean="year", query="face == 'head'", minus="face == 'tail'"),
     )
-    table, document, data = release_files(replace(release, spec=replace(release.spec, intended_queries=asked)))
+    table, document, data = release_files(replace(release, spec=replace(release.spec, lists={"intended_queries": asked})))
     documents = written(document, table, {name: len(content) for name, content in data.items()})
     files = _sealed(data | {"release.json": document.dumped()} | documents, None)
     assert all(check.passed for check in verify_files(files).checks)

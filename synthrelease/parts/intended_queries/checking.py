@@ -8,11 +8,12 @@ from synthrelease.domain.questions import is_question, split_question
 from synthrelease.domain.rules import Domain, RuleError, parse_rule
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, closest, cut, listing
+from synthrelease.toml.card import CardTable
 from synthrelease.toml.problems import Problems
-from synthrelease.toml.queries import IntendedQueryTable
+from synthrelease.toml.questions import QuestionTable
 
 
-def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems: Problems) -> None:
+def check(tables: Sequence[QuestionTable], card: CardTable, schema: Schema, problems: Problems) -> None:
     """Every query can be read. Whether it cuts a released bin depends on the alternative that is drawn; the card says so."""
     domains = {}
     for column in schema.columns:
@@ -40,7 +41,7 @@ def check_queries(tables: Sequence[IntendedQueryTable], schema: Schema, problems
                     problems.add_error(f"{where}.{name}", error)
 
 
-def _conditions(table: IntendedQueryTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
+def _conditions(table: QuestionTable, known: Sequence[str], problems: Problems, where: str) -> list[str]:
     """The conditions of a whole question, whose words and columns are checked here."""
     if table.given or table.mean or table.minus is not None:
         problems.add(where, "a condition, or a whole question without given, mean and minus", repr(cut(table.query, 60)), "")
@@ -54,3 +55,6 @@ def _conditions(table: IntendedQueryTable, known: Sequence[str], problems: Probl
         if name not in known:
             problems.add(where, f"columns of the table ({listing(known)})", repr(name), closest(name, known))
     return list(words.conditions)
+
+
+CHECKING = check
