@@ -174,7 +174,7 @@ OF_ESTIMATES = (
         place="verification.estimates:_same",
         old="(right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)",
         new="(right.estimate, found.estimate),",
-        tests=("tests/bounds/test_intended.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),
+        tests=("tests/bounds/test_stated.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),
     ),
     Mutation(
         name="estimates: the rows that were drawn are taken for those of the file",
