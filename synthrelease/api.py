@@ -91,7 +91,7 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -183,7 +183,7 @@ def release(
     """
     from synthrelease import publish as room
     from synthrelease.accounting.charges import decimal_text
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.published import load
 
     class Told(room.Listener):

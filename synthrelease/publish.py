@@ -1,7 +1,7 @@
 """The one way to spend: choose, check, try on made-up rows, reserve, read, run, write. `cli` and `api` both call it.
 
 The order matters. What can be known without the private data is checked before the charge, what opens them is loaded
-(`enclave.opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
+(`opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
 charged. The whole charge is on the disk before the first private row is read (but see `same_file`); what depends on the number
 of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on, nothing that a failure
 holds reaches a screen or a disk.
@@ -20,17 +20,15 @@ from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.bundle import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import TOGETHER
 from synthrelease.enclave.linked_pieces import check_pieces
 from synthrelease.enclave.linked_rows import check_members_named, tables_to_read
 from synthrelease.enclave.many_files import Run
-from synthrelease.enclave.opening import check_opens
-from synthrelease.enclave.protection import protected
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import CalledPublic, check_not_public
-from synthrelease.enclave.source import Source
 from synthrelease.errors import (
     BudgetError,
     InputError,
@@ -42,6 +40,8 @@ from synthrelease.errors import (
 from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.ledger.years import check_year
+from synthrelease.opening import check_opens
+from synthrelease.protection import protected
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synthrelease.accounting.ledger_pieces import Split, SplitRule
+from synthrelease.connections.source import Source
 from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
 from synthrelease.ledger.account import check_unsplit, load_ledger

@@ -15,7 +15,7 @@ import synthrelease
 from synthrelease import publish as room
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes, rows_at_most
-from synthrelease.enclave.source import Source
+from synthrelease.connections.source import Source
 from synthrelease.errors import InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text

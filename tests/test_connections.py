@@ -9,10 +9,10 @@ import pytest
 
 import synthrelease
 from synthrelease.connections import may_hold_secret, without_secrets
+from synthrelease.connections.source import Source
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.toml.columns import InputTable
 from tests.conftest import ROOT

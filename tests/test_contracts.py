@@ -36,8 +36,8 @@ from synthrelease.criteria import (
 )
 from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, Partner
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from tests.helpers.facts import facts_of

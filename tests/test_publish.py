@@ -23,9 +23,9 @@ from synthrelease import publish as room
 from synthrelease.accounting.guarantee import check_delta
 from synthrelease.bundle import write_archive
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.protection import core_limit, protected, set_core_limit
 from synthrelease.errors import BudgetError, InputError, InternalError, Interrupted, OutputError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.protection import core_limit, protected, set_core_limit
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.releasing.release import Release
 from synthrelease.resources import file_digest
@@ -115,7 +115,8 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
     write_config(tmp_path, PRIOR)
     text = write_data(tmp_path).read_text()
     opened: list[Path] = []
-    monkeypatch.setattr("synthrelease.enclave.source.digest_of", lambda path: opened.append(Path(path)) or file_digest(path))
+    read_by = "synthrelease.enclave.same_file._digest_of_file"
+    monkeypatch.setattr(read_by, lambda path: opened.append(Path(path)) or file_digest(path))
     for content, read in ((text.replace("head,1\n", "head,3\n", 1), True), (text + "head,1\n", False)):
         (tmp_path / "public.csv").write_text(content)
         opened.clear()
@@ -274,7 +275,7 @@ def test_a_call_from_python_is_protected_and_leaves_everything_as_it_was(
     finally:
         set_core_limit(limit)
     [((*hooks, told, core), first)] = within
-    assert all(hook.__module__ == "synthrelease.enclave.protection" for hook in hooks)
+    assert all(hook.__module__ == "synthrelease.protection" for hook in hooks)
     assert (told, core, first) == ("ignore", 0, "ignore")
     assert spent(tmp_path) == EPSILON
 

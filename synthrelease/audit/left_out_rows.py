@@ -25,8 +25,8 @@ import numpy as np
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.resizing import FillerRows
 from synthrelease.randomness import SystemEntropy
 

@@ -6,7 +6,7 @@ import math
 from collections.abc import Mapping
 
 from synthrelease.bundle.options import kinds_of_rows
-from synthrelease.enclave.source import Source
+from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
 from synthrelease.estimates.listed import MOST_CELLS
 from synthrelease.releasing.attempt_costs import usual_rows

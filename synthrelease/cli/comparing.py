@@ -63,7 +63,7 @@ def compare(
     For public data alone: figures are shown without noise. No release uses any of these methods
     (docs/appendix/baselines.md). Reads nothing private, spends nothing.
     """
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.compared import METHODS, OF_MEMBERS, WantedMethods
     from synthrelease.rehearsal.comparing import compare_methods
     from synthrelease.rehearsal.comparison_report import check_comparison_file, write_comparison

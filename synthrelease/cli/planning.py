@@ -253,9 +253,9 @@ def check(
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
     if data is not None:
+        from synthrelease.connections.source import Source
         from synthrelease.enclave.cluster import counting_cluster
         from synthrelease.enclave.ingest import check_fit
-        from synthrelease.enclave.source import Source
 
         source = Source.of(data, table, members)
         with progress_line() as phase:

@@ -55,7 +55,7 @@ def rehearse(
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing. Ends
     with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
@@ -115,7 +115,7 @@ def allocate(
 
     Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
     """
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.errors import InputError
     from synthrelease.rehearsal.allocation.allocating import (
         allocation_lines,

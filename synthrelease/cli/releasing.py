@@ -67,7 +67,7 @@ def release(
     The whole budget is written into a ledger before the first private byte is read. Without --ledger that is OUT.ledger,
     which knows only of releases into that folder.
     """
-    from synthrelease.enclave.source import Source
+    from synthrelease.connections.source import Source
     from synthrelease.publish import ReleaseRequest
 
     request = ReleaseRequest(

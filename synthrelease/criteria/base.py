@@ -16,9 +16,10 @@ from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Layout, Schema, Transformation
+from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import AgreedTable, Line, Mistake, Reason, SpecTable
 

@@ -32,7 +32,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.domain.value_grid import FINEST, in_steps
 from synthrelease.noise_grids import MOST_ROWS, noise_grid

@@ -28,7 +28,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.sub_tables import sub_tables
 from synthrelease.domain.synthetic_table import SyntheticTable
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthrelease.domain.grouping import EqualRows, dense_sums, places_in
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 
 DENSE_LIMIT = 2**22
 """Tables of at most so many cells are held as full arrays (32 MiB), larger ones as the cells that occur."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
 from synthrelease.domain.grouping import Addends, EqualRows
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
 """Sub-tables that a lattice keeps to sum others from, and the numbers in them (64 MiB), beside the whole table."""

@@ -7,7 +7,7 @@ replacing one root takes at most so many rows out of that table and puts at most
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import permutations
@@ -15,10 +15,8 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Column, Layout, Schema, Transformation
 from synthrelease.linked import FIRST, OTHER, Linked, slot_name
 
 Of = Literal["members", "others", "pairs"]
@@ -94,40 +92,6 @@ class MemberRows:
             found.append(sizes[made[0]] if len(made) == 1 else len(gaps(numbers, made)[0]) + 1)
         return Layout(columns=self.names, sizes=tuple(found))
 
-    def stacked(self, table: Counts, number: np.ndarray, layout: Layout, bins: Callable[[str, Seat], np.ndarray]) -> Counts:
-        """The rows of all roots of a table.
-
-        Parameters
-        ----------
-        number : (n_cells,) how many members a root in each cell has.
-        layout : of the rows.
-        bins : (n_cells,) the bin of a column in the row of a seat, whatever it is where there is none.
-        """
-        there = [number >= max(seat) for seat in self.seats]
-        digits = [
-            np.concatenate([bins(name, seat)[filled] for seat, filled in zip(self.seats, there, strict=True)])
-            for name in self.names
-        ]
-        return Counts.of(layout, digits, np.concatenate([table.counts[filled] for filled in there]))
-
-    def on_bins(self, table: Counts, numbers: Mapping[str, Sequence[float | None]]) -> Counts:
-        """The rows of a table on released bins.
-
-        Parameters
-        ----------
-        numbers : for each column of the wide record what stands for its bins.
-        """
-        place = {name: at for at, name in enumerate(table.layout.columns)}
-
-        def bins(name: str, seat: Seat) -> np.ndarray:
-            made = self.columns(name, seat)
-            digits = [table.digits(place[one]) for one in made]
-            return digits[0] if len(made) == 1 else gaps(numbers, made)[1][digits[0], digits[1]]
-
-        sizes = dict(zip(table.layout.columns, table.layout.sizes, strict=True))
-        number = self.linked.numbers(table.digits(place[self.linked.size]))
-        return self.stacked(table, number, self.layout(sizes, numbers), bins)
-
     def published(self, columns: Iterable[PublishedColumn]) -> tuple[PublishedColumn, ...]:
         """The columns of these rows, from those of the wide record."""
         known = {column.name: column for column in columns}
@@ -137,7 +101,7 @@ class MemberRows:
             made = self.columns(name, self.seats[0])
             column = replace(known[made[0]], name=name)
             if len(made) == 2:
-                labels, values, missing = _of_gaps(gaps(numbers, made)[0])
+                labels, values, missing = labelled_gaps(gaps(numbers, made)[0])
                 column = replace(column, kind="real", labels=labels, numbers=values, missing=missing)
                 column = replace(column, ordered=True, lower=(), upper=(), categories=(), bounds=None, step=None)
             found.append(column)
@@ -160,67 +124,6 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], made: Sequence[str]) -> 
     return values.tolist(), places.astype(np.int64)
 
 
-def _of_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
+def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
+    """The labels of gaps, what stands for each, and the place of the bin without a number."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowsOnBins:
-    """The rows of members of tables on the bins of a transformation.
-
-    Attributes
-    ----------
-    wide : the transformation of the wide record.
-    own : the columns of the rows whose own values count; all slots have the same atomic bins of them.
-    """
-
-    rows: MemberRows
-    wide: Transformation
-    own: tuple[str, ...] = ()
-
-    @cached_property
-    def transformation(self) -> Transformation:
-        """Of the rows: a column has the bins, and the atomic ones, of its column in the first row."""
-        columns, binnings = list[Column](), list[Binning]()
-        for name in self.rows.names:
-            made = self.rows.columns(name, self.rows.seats[0])
-            column, binning = self.wide.schema[made[0]], self.wide.binning(made[0])
-            if len(made) == 2:
-                labels, values, missing = _of_gaps(gaps(self._numbers, made)[0])
-                of_atom = tuple(range(len(labels)))
-                binning = Binning(name=binning.name, labels=labels, numbers=values, of_atom=of_atom, missing=missing)
-                column = replace(
-                    column, kind="real", ordered=True, edges=(), atoms=binning, alternatives={binning.name: binning}
-                )
-            columns.append(replace(column, name=name))
-            binnings.append(binning)
-        return Transformation(schema=Schema(columns=tuple(columns)), binnings=tuple(binnings))
-
-    @cached_property
-    def _numbers(self) -> dict[str, tuple[float | None, ...]]:
-        return {name: binning.numbers for name, binning in zip(self.wide.schema.names, self.wide.binnings, strict=True)}
-
-    def on_bins(self, table: Counts) -> Counts:
-        """The rows of a table on the bins."""
-        return self.rows.on_bins(table, self._numbers)
-
-    def with_own_values(self, table: Counts) -> Counts:
-        """The rows of a table that knows own values, which they know as well."""
-        if not self.own:
-            return self.on_bins(table)
-        atoms, maps = atoms_of(table, self.wide), self.wide.maps
-        layout = self.transformation.schema.layout
-        size = self.wide.layout.index(self.rows.linked.size)
-
-        def bins(name: str, seat: Seat) -> np.ndarray:
-            (made,) = self.rows.columns(name, seat)
-            place = self.wide.layout.index(made)
-            digits = atoms.digits(place)
-            if name in self.own:
-                return digits
-            binning = self.transformation.binning(name)
-            some = np.array([binning.of_atom.index(one) for one in range(len(binning))])
-            return some[maps[place][digits]]
-
-        number = self.rows.linked.numbers(maps[size][atoms.digits(size)])
-        return BinnedCounts.of_atoms(self.rows.stacked(atoms, number, layout, bins), self.transformation)

@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 
 GROUP_CELLS = 2**18
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.connections.source import Source
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.codebook import CodebookEntry
@@ -15,7 +16,6 @@ from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.rows import every_row
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.linked import ABSENT, slot_name
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.schema import Column, Layout, Schema
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
 from synthrelease.errors import InputError

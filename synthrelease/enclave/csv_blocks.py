@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from synthrelease.enclave.files import File
+from synthrelease.connections.files import File
 
 _MOST_BYTES = 4
 """Of a letter in UTF-8."""

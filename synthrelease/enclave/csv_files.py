@@ -14,9 +14,9 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
+from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
-from synthrelease.enclave.files import File
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Collected, Texts, check_header
 from synthrelease.errors import InputError

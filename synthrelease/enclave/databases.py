@@ -17,10 +17,10 @@ from decimal import Decimal
 from types import ModuleType
 from typing import Any
 
+from synthrelease.connections.drivers import ADBC
+from synthrelease.connections.source import PASSWORD, USER
 from synthrelease.enclave.database_files import MISSING_LIBRARY
-from synthrelease.enclave.drivers import ADBC
 from synthrelease.enclave.patience import Stop, patiently
-from synthrelease.enclave.source import PASSWORD, USER
 from synthrelease.enclave.sql import (
     ROWS_AT_ONCE,
     batches_of_batches,

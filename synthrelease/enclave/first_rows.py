@@ -20,15 +20,16 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from synthrelease.connections.files import state_of
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.dates import ISO, DateFormat
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout, Schema
+from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
-from synthrelease.enclave.files import state_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.randomness import secret_bytes

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
@@ -22,7 +23,6 @@ from synthrelease.enclave.linked_rows import check_members_named, count_linked_r
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.budget import UnitTable

@@ -21,14 +21,14 @@ from dataclasses import replace
 
 import numpy as np
 
+from synthrelease.connections.files import File, State, StoredFile, state_of
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, check_number_of_rows
-from synthrelease.enclave.files import File, State, StoredFile, state_of
 from synthrelease.enclave.first_rows import different
 from synthrelease.enclave.linked_rows import Piece, count_linked_rows, marks_of_keys
 from synthrelease.enclave.many_files import CHANGED, UNFORESEEN, Run, each_once
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.randomness import secret_bytes
 from synthrelease.toml.columns import InputTable

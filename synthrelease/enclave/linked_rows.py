@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthrelease.connections.files import state_of
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
-from synthrelease.enclave.files import state_of
 from synthrelease.enclave.first_rows import WORDS, date_format, different, marker, order_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.linked import Linked

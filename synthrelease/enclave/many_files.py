@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
+from synthrelease.connections.files import File, State, state_of
 from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, check_number_of_rows, count_batches
-from synthrelease.enclave.files import File, State, state_of
 from synthrelease.enclave.reading import file_batches, which_file
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.arrow import check_type, column_texts, is_text
-from synthrelease.enclave.files import File
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.enclave.unpacked import check_parquet
 from synthrelease.errors import InputError

@@ -10,14 +10,14 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+from synthrelease.connections.files import PARQUET, File, StoredFile
+from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.csv_files import ENCODINGS, csv_batches
 from synthrelease.enclave.database_files import SQLITE, duckdb_batches, duckdb_names, is_duckdb, sqlite_batches, sqlite_names
 from synthrelease.enclave.databases import database_batches, database_names
 from synthrelease.enclave.feather import FILE, STREAM, feather_batches, feather_names
-from synthrelease.enclave.files import PARQUET, File, StoredFile
 from synthrelease.enclave.parquet import parquet_batches, parquet_names
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.statistical import package_batches, package_names, package_of
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError

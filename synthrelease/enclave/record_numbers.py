@@ -20,12 +20,12 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.accounting.ledger_pieces import SplitRule
+from synthrelease.connections.files import state_of
+from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
-from synthrelease.enclave.files import state_of
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.errors import InputError

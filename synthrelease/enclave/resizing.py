@@ -21,9 +21,9 @@ import numpy as np
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.rows import RowsRule, check_stated
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import RuleError
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.errors import InputError
 from synthrelease.randomness import discrete_laplace

@@ -16,12 +16,14 @@ a run is refused, twice:
 
 from __future__ import annotations
 
+import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from synthrelease.enclave.source import Source
+from synthrelease.connections.files import File
+from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
 
 
@@ -37,7 +39,7 @@ class CalledPublic:
     @classmethod
     def of(cls, role: str, path: str | Path) -> CalledPublic:
         source = Source.of(path)
-        return cls(role=role, size=source.size(), digest=source.digest(), path=source.path)
+        return cls(role=role, size=source.size(), digest=digest_of(source), path=source.path)
 
 
 def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) -> None:
@@ -50,10 +52,27 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
         both = data.path is not None and known.path is not None and data.path.exists() and known.path.exists()
         same = both and os.path.samefile(str(data.path), str(known.path))
         if not same and size == known.size:
-            digest = digest or data.digest()
+            digest = digest or digest_of(data)
             same = digest == known.digest
         if same:
             raise InputError(
                 f"{data}: expected a private file, found {known.role}, which is said to be public. A release that starts from "
                 "the private rows themselves protects nobody. Nothing was spent."
             )
+
+
+def digest_of(source: Source) -> str:
+    """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
+    if source.members is not None:
+        both = digest_of(replace(source, members=None)) + digest_of(source.members)
+        return hashlib.sha256(both.encode()).hexdigest()
+    files = source.files()
+    if source.path is not None and files == [source.path]:
+        return _digest_of_file(source.path)
+    return hashlib.sha256("".join(map(_digest_of_file, files)).encode()).hexdigest()
+
+
+def _digest_of_file(file: File) -> str:
+    """Read in batches."""
+    with file.open("rb") as opened:
+        return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]

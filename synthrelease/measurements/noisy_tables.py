@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.measurements.cube_law import cube_sd, entry_limit
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores

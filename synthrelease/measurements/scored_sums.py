@@ -19,14 +19,12 @@ from functools import cached_property, lru_cache
 import numpy as np
 
 from synthrelease.domain.axes import with_merged_bins
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.measurements.cube_law import MOST_NUMBERS
+from synthrelease.measurements.own_totals import STEPS, OwnValue, in_steps
 from synthrelease.toml.fields import Mistake
-
-STEPS = 2**12
-"""The scores of all cells lie on so many equal steps between the lowest and the highest."""
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
@@ -62,34 +60,6 @@ class ScoreFactor:
     @property
     def text(self) -> str:
         return f"{self.column}[{('..' if self.spread else ' ').join(f'{float(score):g}' for score in self.scores)}]"
-
-
-@dataclass(frozen=True, kw_only=True)
-class OwnValue:
-    """The own value of a row in one column, clipped to limits, less a centre. A row without a value counts as the centre, or as
-    the limit next to it.
-
-    In a released table the number that stands for a row's bin takes its place.
-    """
-
-    column: str
-    low: float
-    high: float
-    centre: float
-
-    def of(self, numbers: np.ndarray) -> np.ndarray:
-        """(n,) what values, or the numbers of bins, add; NaN stands for no value."""
-        return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
-
-    @property
-    def ends(self) -> tuple[float, float]:
-        """The least and the most that it can be."""
-        return self.low - self.centre, self.high - self.centre
-
-    @property
-    def text(self) -> str:
-        less = f" - {self.centre:g}" if self.centre else ""
-        return f"{self.column}({self.low:g}..{self.high:g}{less})"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -138,7 +108,7 @@ class ScoredSum:
         if not self.own_values_of:
             return _steps(self, layout)
         of_bins = [self._of_numbers(factor, layout) for factor in self._in_order(layout)]
-        return self._in_steps(_product(of_bins))
+        return in_steps(_product(of_bins), self.ends)
 
     def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
         """Of each of its columns, in the order of the layout, (n_atoms,) the factor of a row with a value there."""
@@ -150,19 +120,6 @@ class ScoredSum:
             else:
                 found.append(np.array([float(score) for score in factor.of_bins(len(binning))])[list(binning.of_atom)])
         return found
-
-    def total(self, rows: Counts, transformation: Transformation) -> int:
-        """The exact sum of the whole steps of some rows on atomic cells.
-
-        A row's step is a function of the row alone: a product of single numbers in a fixed order, rounded and kept from 0 to
-        STEPS, whatever other rows there are.
-        """
-        layout = transformation.layout
-        found = rows.project(self.columns(layout))
-        product = np.ones(len(found))
-        for place, factor in enumerate(self.own_steps(transformation)):
-            product = product * factor[found.digits(place)]
-        return int(found.counts @ np.rint(self._in_steps(product)).astype(np.int64))
 
     def _in_order(self, layout: Layout) -> list[ScoreFactor | OwnValue]:
         return sorted(self.factors, key=lambda factor: layout.index(factor.column))
@@ -185,11 +142,6 @@ class ScoredSum:
         if self.limits is None:
             return low, high
         return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
-
-    def _in_steps(self, products: np.ndarray) -> np.ndarray:
-        """Products of own values in steps from 0 to STEPS between the ends, as floats."""
-        low, high = self.ends
-        return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)
 
     def mistakes(self, layout: Layout) -> Iterable[Mistake]:
         """What is wrong with its columns, or with how many scores they have."""

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.domain.schema import Layout
 from synthrelease.errors import OutputError, cut, listing
 from synthrelease.linked import Linked
 from synthrelease.published.files import Content, opened

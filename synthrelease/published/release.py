@@ -13,8 +13,8 @@ import numpy as np
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Layout
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart

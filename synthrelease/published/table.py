@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from synthrelease.domain.counts import Counts, Tally
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.domain.schema import Layout
 from synthrelease.errors import listing
 from synthrelease.linked import Linked
 from synthrelease.published.files import Content

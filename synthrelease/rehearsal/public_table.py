@@ -12,7 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Transformation
 from synthrelease.errors import closest, listing
 
 

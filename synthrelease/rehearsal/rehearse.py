@@ -10,10 +10,11 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.source import Source
+from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
@@ -127,7 +128,7 @@ def rehearse(
     comparison = CopyComparison.of(spec, copies, quasi_identifiers)
     public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
     source = Source.of(data)
-    known = RehearsedTable(bytes=source.size(), sha256=source.digest(), table=public.digest())
+    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public.digest())
     about = {
         "format": "1",
         "specification": spec.digest,

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from synthrelease.candidates.generators import Generator
 from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.specification.release_spec import ReleaseSpec
 
 USUAL_ROWS = 100_000

@@ -11,6 +11,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
 from synthrelease.accounting.rows import invariants
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -19,7 +20,6 @@ from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.resizing import resize
-from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError, InputError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures

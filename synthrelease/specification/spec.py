@@ -15,12 +15,13 @@ from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
+from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.enclave.resizing import FillerRows
-from synthrelease.enclave.source import Source
+from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
 from synthrelease.linked import in_slots
 from synthrelease.measurements.scored_sums import own_values_of
@@ -132,7 +133,7 @@ def _labels_of(table: ColumnTable) -> tuple[str, ...]:
 
 def _digest_of(name: str, path: Path) -> str:
     """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
-    return file_digest(path / DOCUMENT) if name.startswith(RELEASED) else Source.of(path).digest()
+    return file_digest(path / DOCUMENT) if name.startswith(RELEASED) else digest_of(Source.of(path))
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:

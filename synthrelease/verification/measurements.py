@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.scored_sums import STEPS

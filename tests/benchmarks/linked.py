@@ -24,10 +24,10 @@ import numpy as np
 
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.source import Source
 from synthrelease.linked import Linked
 from synthrelease.randomness import SYSTEM, SeededEntropy
 from synthrelease.rehearsal.baselines.members import shuffled

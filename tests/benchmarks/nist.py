@@ -29,8 +29,8 @@ from synthrelease.accounting.gaussian import rho_within
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.releasing.threads import one_thread
 

@@ -13,8 +13,8 @@ import numpy as np
 import pandas as pd
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 
 COVID = [
     "SEXO",

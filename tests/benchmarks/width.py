@@ -24,8 +24,8 @@ from synthrelease.candidates.generators.parent_sets import maximal_parent_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 
 MIXED = (2, 3, 2, 4, 12, 2, 5, 3, 6, 2)

@@ -11,7 +11,7 @@ from synthrelease.bundle.card.duplicates import effective_rows, sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.published.table import ReleasedTable
 from tests.helpers.cards import rich_release
 

@@ -11,7 +11,7 @@ import pytest
 from synthrelease.bundle.card.pictures import distribution, heat_map
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.published.document import read_strictly
 from synthrelease.published.table import ReleasedTable
 from tests.helpers.tiny import write_measured_release

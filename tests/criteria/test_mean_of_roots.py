@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release

@@ -22,7 +22,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_w
 from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.randomness import discrete_laplace
 from tests.helpers.small import World

@@ -16,11 +16,11 @@ from synthrelease.audit.exact_members import rows_of_root
 from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.candidate import Candidate
+from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.source import Source
 from synthrelease.errors import SpecError
 from synthrelease.linked import Linked
 from synthrelease.rehearsal.judging import PublicJudge

@@ -20,7 +20,7 @@ from synthrelease.domain import sub_tables as sub_tables_module
 from synthrelease.domain.counts import Counts, Tally, rare_first
 from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.lattice import difference, lattice
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

@@ -13,8 +13,8 @@ import pytest
 
 from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.drafting import Promise, write_draft
 from synthrelease.errors import InputError
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.domain.bins import parse_bins
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.drafting import Draft, draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from synthrelease.connections.source import Source
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import count_files
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.command_line import said_by

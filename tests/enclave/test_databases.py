@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.connections.source import PASSWORD, USER, Source
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave import databases
-from synthrelease.enclave.source import PASSWORD, USER, Source
 from synthrelease.enclave.sql import chosen_table, quoted, value_text
 from synthrelease.errors import InputError
 

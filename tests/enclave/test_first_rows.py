@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from synthrelease.connections.source import Source
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave import first_rows, reading
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.ingest import check_fit, ingest
 from synthrelease.enclave.many_files import one_by_one
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.budget import UnitTable

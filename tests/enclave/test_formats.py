@@ -16,11 +16,11 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather, ipc
 
+from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.people import Person, anything, no_old_men, read, schema_of, slow_counts, write_csv, write_parquet

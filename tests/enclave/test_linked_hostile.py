@@ -14,9 +14,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.linked_rows import count_linked_rows
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -15,13 +15,13 @@ import pandas as pd
 import pytest
 
 import synthrelease
+from synthrelease.connections.source import Source
 from synthrelease.enclave import linked_pieces
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import IN_PIECES, check_fit, ingest
 from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import one_by_one
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -11,11 +11,11 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
+from synthrelease.connections.files import StoredFile, state_of
+from synthrelease.connections.source import Source
 from synthrelease.enclave import many_files
-from synthrelease.enclave.files import StoredFile, state_of
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import count_file, count_files
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read, schema_of, write_csv, write_parquet
@@ -287,14 +287,14 @@ def test_a_cluster_with_certificates_counts_and_refuses_whoever_has_none(cluster
     tls = {f"distributed.comm.tls.{name}": str(folder / f"{file}.pem") for name, file in names.items()}
     with dask.config.set(tls), room.counting_cluster(address) as run:
         assert counts(register, run) == counts(folder / "all.csv")
-    monkeypatch.setattr(room, "CONNECT_SECONDS", 2)
+    monkeypatch.setattr("synthrelease.dask_clients.CONNECT_SECONDS", 2)
     with pytest.raises(InputError, match="reached none within 2 s"), room.counting_cluster(address):
         pass
 
 
 def test_a_store_that_does_not_tell_when_a_file_was_written_is_refused(monkeypatch):
     pytest.importorskip("fsspec", reason="needs the extra stores")
-    monkeypatch.setattr("synthrelease.enclave.files._STATES", ("size",))
+    monkeypatch.setattr("synthrelease.connections.files._STATES", ("size",))
     import fsspec
 
     fsspec.filesystem("memory").pipe("/one.csv", b"age\n1\n")

@@ -13,11 +13,11 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.connections.source import Source
 from synthrelease.enclave import patience
 from synthrelease.enclave.database_files import sqlite_batches
 from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.people import schema_of

@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.ledger_pieces import SplitRule
+from synthrelease.connections.source import Source
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, count_piece, read_numbers
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError

@@ -13,8 +13,8 @@ import pytest
 
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave import subsets
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import FillerRows, resize

@@ -28,7 +28,7 @@ DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables")
 PUBLIC_TYPES = {
     "Layout", "Schema", "Column", "Binning", "Transformation", "PublishedColumn", "Grouping", "RegressionColumns",
     "Plausibility", "PublicFacts", "Setting", "SyntheticTable", "Candidate", "Fitted", "Background", "Charge", "SystemEntropy",
-    "Fraction", "str", "bool",
+    "Fraction", "str", "bool", "NoisySum",
 }  # fmt: skip
 """What a parameter of such a type gets is the same for all neighbours, or has been paid for."""
 
@@ -105,6 +105,20 @@ class Place:
                         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store):
                             found.append((part.id, given, part is one and isinstance(node, ast.Assign)))
         return found
+
+    @cached_property
+    def filled(self) -> list[tuple[str, ast.expr]]:
+        """Names of which an attribute gets a value, with what that is computed from: `table.counts = counts`."""
+        pairs = (
+            pair
+            for node in self.nodes
+            if isinstance(node, ast.Assign)
+            for one in node.targets
+            for pair in _pairs(one, node.value)
+        )
+        return [
+            (one.value.id, given) for one, given in pairs if isinstance(one, ast.Attribute) and isinstance(one.value, ast.Name)
+        ]
 
 
 @dataclass(eq=False, kw_only=True)
@@ -299,7 +313,8 @@ class Followed:
         """Names in a function whose values are private, from those that are known to be."""
         grown = True
         while grown:
-            more = {name for name, value, _ in place.assigned if self._is_private(place, value, names)} - names
+            given = [*((name, value) for name, value, _ in place.assigned), *place.filled]
+            more = {name for name, value in given if self._is_private(place, value, names)} - names
             names, grown = names | more, bool(more)
         return names
 

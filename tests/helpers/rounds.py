@@ -12,7 +12,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
 from synthrelease.randomness import discrete_laplace

@@ -7,9 +7,9 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
+from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins
 from synthrelease.specification.columns import build_column

@@ -15,7 +15,7 @@ OF_DOORS = (
     Mutation(
         name="connection string: another dialect is taken for a path",
         breaks="a password in a message",
-        place="enclave.source:Source.of",
+        place="connections.source:Source.of",
         old="may_hold_secret(text) and not found.is_there()",
         new="False",
         tests=(f"{CONNECTIONS}::test_a_connection_string_is_not_quoted",),

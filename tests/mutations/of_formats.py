@@ -111,7 +111,7 @@ OF_FORMATS = (
     Mutation(
         name="cluster: counts go over an open network",
         breaks="everybody on it reads private counts",
-        place="enclave.cluster:_is_here",
+        place="dask_clients:_is_here",
         old='host == "localhost" or ipaddress.ip_address(host).is_loopback',
         new="True",
         tests=(f"{MANY}::test_counts_do_not_go_over_a_network_that_everybody_can_read",),
@@ -119,7 +119,7 @@ OF_FORMATS = (
     Mutation(
         name="URI of a store: one with a password is taken",
         breaks="a password in histories and messages",
-        place="enclave.source:Source.of",
+        place="connections.source:Source.of",
         old='_PASSWORD.search(text) or _SECRET.search(text) or "::" in text',
         new="False",
         tests=(f"{MANY}::test_a_uri_of_a_store_that_may_hold_a_password_is_refused_and_not_shown",),
@@ -151,7 +151,7 @@ OF_FORMATS = (
     Mutation(
         name="folder: other files are left out without a word",
         breaks="rows that nobody misses",
-        place="enclave.files:folder_files",
+        place="connections.files:folder_files",
         old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
         new='"folders" if each.is_dir() else ""',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
@@ -159,7 +159,7 @@ OF_FORMATS = (
     Mutation(
         name="folder: the name of a partition is shown",
         breaks="the value of a column on the screen",
-        place="enclave.files:folder_files",
+        place="connections.files:folder_files",
         old='"folders" if each.is_dir() else "" if _is_table(each) else "other files"',
         new='f"folders {each.name}" if each.is_dir() else "" if _is_table(each) else "other files"',
         tests=(f"{FORMATS}::test_a_folder_of_parquet_is_refused_for_what_it_may_hide",),
@@ -167,7 +167,7 @@ OF_FORMATS = (
     Mutation(
         name="URI: one with a password is taken",
         breaks="a password in histories and messages",
-        place="enclave.source:Source.of",
+        place="connections.source:Source.of",
         old='"@" in text or _SECRET.search(text)',
         new="_SECRET.search(text)",
         tests=(NO_URI,),
@@ -175,7 +175,7 @@ OF_FORMATS = (
     Mutation(
         name="URI: more than its beginning is shown",
         breaks="a password in a message",
-        place="enclave.source:Source.__str__",
+        place="connections.source:Source.__str__",
         old="self.uri.partition(':')[0]",
         new="self.uri",
         tests=(f"{DATABASES}::test_of_a_uri_the_beginning_alone_is_shown",),

@@ -120,7 +120,7 @@ OF_LEAKS = (
     Mutation(
         name="message: errors in destructors and threads are quoted",
         breaks="whatever a library says about a value",
-        place="enclave.protection:without_message",
+        place="protection:without_message",
         old='f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\\n"',
         new=(
             'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
@@ -139,7 +139,7 @@ OF_LEAKS = (
     Mutation(
         name="message: warnings are shown",
         breaks="whatever a library warns of in the data",
-        place="enclave.protection:_hide_messages",
+        place="protection:_hide_messages",
         old='warnings.simplefilter("ignore")',
         new="pass",
         tests=(FAILURES,),
@@ -332,7 +332,7 @@ OF_LEAKS = (
     Mutation(
         name="processes: a crash leaves a core file",
         breaks="private rows on the disk",
-        place="enclave.protection:protect",
+        place="protection:protect",
         old="resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
         new="resource.getrlimit(resource.RLIMIT_CORE)",
         tests=(f"{LEAKS}::test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core",),

@@ -94,7 +94,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: the last member is left out",
         breaks="a figure about members that is not about all of them",
-        place="domain.member_rows:MemberRows.stacked",
+        place="domain.member_counts:stacked",
         old="number >= max(seat)",
         new="number > max(seat)",
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
@@ -121,7 +121,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: empty slots are rows, too",
         breaks="members who are not there",
-        place="domain.member_rows:MemberRows.stacked",
+        place="domain.member_counts:stacked",
         old="number >= max(seat)",
         new="number >= 0",
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
@@ -129,7 +129,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: own values by the numbers of bins",
         breaks="the mean of the file is that of its bins",
-        place="domain.member_rows:RowsOnBins.with_own_values",
+        place="domain.member_counts:RowsOnBins.with_own_values",
         old="name in self.own",
         new="False",
         tests=(f"{CRITERIA}::test_figures_are_those_of_lists_of_members",),

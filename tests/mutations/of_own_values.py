@@ -60,12 +60,12 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them is not kept within its steps",
         breaks="a value beyond its limits moves the sum by more than is paid for",
-        place="measurements.scored_sums:OwnValue.of",
+        place="measurements.own_totals:OwnValue.of",
         old="np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre",
         new="np.where(np.isfinite(numbers), numbers, self.centre) - self.centre",
         also=(
             (
-                "measurements.scored_sums:ScoredSum._in_steps",
+                "measurements.own_totals:in_steps",
                 "np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
                 "(products - low) / (high - low) * STEPS",
             ),

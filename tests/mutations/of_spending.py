@@ -118,7 +118,7 @@ OF_SPENDING = (
     Mutation(
         name="protection: hooks stay after a call",
         breaks="a notebook that shows no message ever again",
-        place="enclave.protection:protected",
+        place="protection:protected",
         old="sys.excepthook, sys.unraisablehook, threading.excepthook = hooks",
         new="pass",
         tests=(CALLED,),
@@ -126,7 +126,7 @@ OF_SPENDING = (
     Mutation(
         name="protection: core files are allowed in a call",
         breaks="private rows on the disk",
-        place="enclave.protection:protected",
+        place="protection:protected",
         old="set_core_limit(0)",
         new="pass",
         tests=(CALLED,),

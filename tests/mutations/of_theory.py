@@ -811,7 +811,7 @@ OF_THE_THEORY = (
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
         place="specification.spec:_digest_of",
-        old="Source.of(path).digest()",
+        old="digest_of(Source.of(path))",
         new="name",
         tests=(LOW,),
     ),

@@ -20,7 +20,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.bundle.rewriting import rewritten
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.donors import Completed
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.errors import SpecError
 from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 from synthrelease.published.checksums import sha256

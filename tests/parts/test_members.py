@@ -22,9 +22,9 @@ import synthrelease
 from synthrelease.bundle import linked_files, write_bundle
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.cli import app
+from synthrelease.connections.source import Source
 from synthrelease.drafting import write_draft
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, SpecError
 from synthrelease.linked import Linked
 from synthrelease.parts.members.table import MembersTable

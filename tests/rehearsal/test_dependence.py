@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.dependence import (
     LEAST_MOVED,

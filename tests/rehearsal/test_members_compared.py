@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.linked import Linked
 from synthrelease.rehearsal.baselines.members import known_before, shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors, pair_tables

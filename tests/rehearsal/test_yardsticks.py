@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns

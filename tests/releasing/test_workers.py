@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.releasing.selection import select
 from synthrelease.releasing.workers import deaf_children

@@ -17,9 +17,9 @@ from typer.testing import CliRunner
 from synthrelease.accounting.ledger_pieces import MOST_PIECES
 from synthrelease.bounds import bound
 from synthrelease.cli import app
+from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import PrivatePieces, divided
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger

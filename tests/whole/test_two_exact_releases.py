@@ -13,8 +13,8 @@ import pytest
 
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import resize
 from synthrelease.randomness import SystemEntropy

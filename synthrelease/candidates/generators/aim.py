@@ -12,7 +12,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator, network_of, tables_of
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.toml.fields import Mistake
 

@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.fields import Mistake, SpecTable

@@ -8,8 +8,8 @@ import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import systematic_rounding
 from synthrelease.domain.counts import Counts, rare_first
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.errors import RejectedRound
 
 

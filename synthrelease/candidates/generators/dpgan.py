@@ -17,7 +17,7 @@ from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrate
 from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 
 

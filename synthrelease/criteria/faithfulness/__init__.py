@@ -22,7 +22,8 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.linked import Linked

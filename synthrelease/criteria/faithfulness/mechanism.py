@@ -20,7 +20,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
-from synthrelease.domain.schema import CODED_CELLS
+from synthrelease.domain.layout import CODED_CELLS
 from synthrelease.linked import Linked
 
 if TYPE_CHECKING:

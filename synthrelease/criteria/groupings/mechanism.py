@@ -22,8 +22,9 @@ import numpy as np
 
 from synthrelease.criteria.groupings import Grouping
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Binning, Layout, Transformation
+from synthrelease.domain.schema import Binning, Transformation
 
 _PRODUCTS = 2**30
 """Counts of which 64 bits hold the difference of two products."""

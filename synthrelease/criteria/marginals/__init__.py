@@ -21,7 +21,8 @@ from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Transformation
 from synthrelease.domain.sub_tables import differences, seconds_of_differences
 from synthrelease.domain.synthetic_table import SyntheticTable
 

@@ -26,7 +26,8 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.members import plain_and_place
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.schema import Layout, Schema, Transformation
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.linked import slot_name
 

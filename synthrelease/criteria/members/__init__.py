@@ -20,9 +20,11 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.scores import Query
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.member_rows import MemberRows, Of, RowsOnBins, parts_of
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.member_counts import RowsOnBins, on_bins
+from synthrelease.domain.member_rows import MemberRows, Of, parts_of
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout, Transformation
+from synthrelease.domain.schema import Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
 from synthrelease.linked import Linked
@@ -154,7 +156,7 @@ def _facts(criterion: OfMembers, facts: PublicFacts) -> PublicFacts:
     """What is public about the rows of a released table."""
     rows = criterion.rows_of(facts.linked, facts.by_name)
     numbers = {column.name: column.numbers for column in facts.columns}
-    counts = None if facts.counts is None else rows.on_bins(facts.counts, numbers)
+    counts = None if facts.counts is None else on_bins(rows, facts.counts, numbers)
     return PublicFacts(
         n=facts.n if counts is None else max(1, counts.total),
         columns=rows.published(facts.columns),

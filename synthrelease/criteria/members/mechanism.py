@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.member_rows import RowsOnBins
+from synthrelease.domain.member_counts import RowsOnBins
 
 
 def figure_of_members(

@@ -20,8 +20,9 @@ import numpy as np
 
 from synthrelease.criteria.records import Records, RegressionColumns, StandardUnits
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Binning, Layout, Transformation
+from synthrelease.domain.schema import Binning, Transformation
 
 if TYPE_CHECKING:
     from synthrelease.randomness import SystemEntropy

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError, percent
 from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible

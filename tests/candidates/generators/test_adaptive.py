@@ -29,8 +29,8 @@ from synthrelease.candidates.generators.consistent_tables import Target, consist
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import PrivateFailure
 from synthrelease.randomness import SeededEntropy, SystemEntropy

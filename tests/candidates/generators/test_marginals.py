@@ -15,8 +15,8 @@ from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.measurements.terms import FormulaTerm

@@ -15,7 +15,8 @@ from synthrelease.candidates.configuration import ConfigurationSpace, join
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Column, Layout, Schema
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal
 from synthrelease.randomness import NoNoise

@@ -16,8 +16,8 @@ from synthrelease.candidates.generators.nested import Nested, NestedGenerator, N
 from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, homes, levels_of, placed
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import NoNoise

@@ -14,8 +14,8 @@ from random import Random
 from tempfile import mkdtemp
 
 from synthrelease.accounting.charges import GENERATION
+from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.source import Source
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.specification.release_spec import ReleaseSpec

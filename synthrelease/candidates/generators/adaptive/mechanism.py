@@ -22,7 +22,7 @@ from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.noise_grids import gaussian_scale
 from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian

@@ -28,8 +28,8 @@ from synthrelease.candidates.generators.junction_tree import Columns, JunctionTr
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 
 _PRECISION, _FINEST = 0.2, 0.05
 """A fit ends within this share of the noise deviations, or of a record, in the root mean square over four (`solve`)."""

@@ -26,7 +26,7 @@ from synthrelease.candidates.generators.adversarial import Conditions, Game
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import SystemEntropy, rounded_gaussian
 

@@ -18,7 +18,7 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Mistake

@@ -24,6 +24,7 @@ from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
+from synthrelease.measurements.own_totals import own_total
 from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
 
 
@@ -78,5 +79,5 @@ def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:
     if one.own is None:
         return int((marginals.get(one.columns) * one.scores).sum())
     if isinstance(counts, BinnedCounts):
-        return one.own.total(counts.atoms, counts.transformation)
+        return own_total(counts.atoms, one.columns, one.own.own_steps(counts.transformation), one.own.ends)
     raise ValueError("expected rows that know their own values, found bins alone")

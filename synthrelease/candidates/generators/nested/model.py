@@ -14,7 +14,7 @@ from synthrelease.candidates.generators.nested.allotting import allotted
 from synthrelease.candidates.generators.nested.tree import AreaTable, Level
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 
 _ROWS_AT_ONCE = 2**20
 """Rows that are dealt out to areas at once, about: memory does not grow with the number of rows."""

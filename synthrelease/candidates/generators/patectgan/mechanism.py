@@ -27,7 +27,7 @@ import numpy as np
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.randomness import SystemEntropy, rounded_gaussian
 
 Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]

@@ -25,7 +25,7 @@ from synthrelease.candidates.generators.base import Background, Generator, Guara
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, build_network
 from synthrelease.candidates.generators.parent_sets import competing_sets
 from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 
 if TYPE_CHECKING:

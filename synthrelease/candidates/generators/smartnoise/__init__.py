@@ -29,8 +29,8 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork,
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
 from synthrelease.candidates.generators.maximum_entropy import families_of
 from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Layout
 from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.toml.fields import Mistake
 

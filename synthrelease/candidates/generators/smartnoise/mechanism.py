@@ -24,7 +24,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Layout
+from synthrelease.domain.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy, choose
 

@@ -6,7 +6,6 @@ is found out without looking at a row. No name of a file is shown: one such as `
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -157,12 +156,6 @@ def size_of(file: File) -> int:
         return file.stat().st_size
     files, path = _store_of(file.uri)
     return int(files.size(path))
-
-
-def digest_of(file: File) -> str:
-    """sha256, read in batches."""
-    with file.open("rb") as opened:
-        return hashlib.file_digest(opened, "sha256").hexdigest()  # type: ignore[arg-type]
 
 
 def _store_of(uri: str) -> tuple[Any, str]:

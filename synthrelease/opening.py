@@ -12,13 +12,13 @@ from __future__ import annotations
 import importlib
 from collections.abc import Sequence
 
+from synthrelease.connections.files import StoredFile
+from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave import statistical
 from synthrelease.enclave.database_files import SQLITE, duckdb_names, is_duckdb, sqlite_names
 from synthrelease.enclave.databases import database_names
-from synthrelease.enclave.files import StoredFile
 from synthrelease.enclave.reading import needed_columns, start_of
-from synthrelease.enclave.source import Source
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable

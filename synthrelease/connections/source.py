@@ -10,17 +10,15 @@ of an ADBC driver, such as `adbc+postgresql://server/registry`. User and passwor
 
 from __future__ import annotations
 
-import hashlib
 import re
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from synthrelease.connections import UNKNOWN_FORM, may_hold_secret
-from synthrelease.enclave.drivers import check_driver
-from synthrelease.enclave.files import (
+from synthrelease.connections.drivers import check_driver
+from synthrelease.connections.files import (
     STORES,
     File,
-    digest_of,
     fitting,
     folder_files,
     is_pattern,
@@ -142,13 +140,3 @@ class Source:
     def size(self) -> int:
         """Bytes of all files that are read; 0 for a database behind a URI."""
         return sum(map(size_of, self.files())) + (0 if self.members is None else self.members.size())
-
-    def digest(self) -> str:
-        """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
-        if self.members is not None:
-            both = replace(self, members=None).digest() + self.members.digest()
-            return hashlib.sha256(both.encode()).hexdigest()
-        files = self.files()
-        if self.path is not None and files == [self.path]:
-            return digest_of(self.path)
-        return hashlib.sha256("".join(map(digest_of, files)).encode()).hexdigest()

@@ -1,5 +1,6 @@
-"""Which texts may be a connection string, and so hold a password: these are never quoted, unless they name an existing file.
+"""Where a table is, without a look at a row; here: which texts may be a connection string.
 
+Such a text may hold a password: it is never quoted, unless it names an existing file.
 Connection strings have many dialects (URIs, JDBC, libpq, ODBC, `user:password@server`, chains of stores), and none has a mark
 of its own. So the question is asked the other way round: whatever has a scheme before a colon, an @, or a key with a value
 beside others, is not shown. A file name that was mistyped has none of these and is.

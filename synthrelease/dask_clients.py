@@ -1,0 +1,67 @@
+"""A client of a Dask scheduler: whether there is one with workers, and whether others can read what goes over the network."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from synthrelease.errors import InputError
+
+CONNECT_SECONDS = 15
+
+
+def other_cluster(backend: str) -> str:
+    """What to do with a cluster of another kind that was asked for; empty where there is nothing to say."""
+    return " A Ray cluster is not used: start a Dask scheduler and workers on its machines." if backend == "ray" else ""
+
+
+@contextmanager
+def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
+    """A client of the scheduler at this address. With `tls://`, certificates are those of Dask's own configuration.
+
+    Parameters
+    ----------
+    of_rows : whether private counts will come over the line: a network then needs TLS.
+
+    Raises
+    ------
+    InputError : when there is no scheduler with workers, or its package is not installed.
+    """
+    try:
+        from distributed import Client
+    except ImportError:
+        raise InputError("--backend dask: expected the package distributed, found none. Install synthrelease[dask].") from None
+    if of_rows and not (address.startswith("tls://") or _is_here(address)):
+        raise InputError(
+            f"--address {address}: expected tls://, because counts of private rows go over the network, found a connection "
+            "that everybody on it can read. docs/columns.md says how to set up certificates."
+        )
+    client = None
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=not of_rows)
+        client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+    except Exception as error:  # OSError, TimeoutError, ValueError for a malformed address, and Dask's own
+        problem = type(error).__name__
+    else:
+        problem = ""
+    try:
+        if problem or client is None:
+            raise InputError(
+                f"--address {address}: expected a Dask scheduler with workers, reached none within {CONNECT_SECONDS} s "
+                f"({problem}). Is it running, and does a firewall let it through? Results so far are kept."
+            )
+        yield client
+    finally:
+        if client is not None:
+            client.close()
+
+
+def _is_here(address: str) -> bool:
+    """Whether the address is one of this machine alone."""
+    host = address.partition("://")[2].rpartition(":")[0].strip("[]")
+    try:
+        return host == "localhost" or ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,66 @@
+"""Sums of own values over rows: what each row adds is a product of public numbers, in whole steps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+
+STEPS = 2**12
+"""The scores of all cells lie on so many equal steps between the lowest and the highest."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnValue:
+    """The own value of a row in one column, clipped to limits, less a centre. A row without a value counts as the centre, or as
+    the limit next to it.
+
+    In a released table the number that stands for a row's bin takes its place.
+    """
+
+    column: str
+    low: float
+    high: float
+    centre: float
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) what values, or the numbers of bins, add; NaN stands for no value."""
+        return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that it can be."""
+        return self.low - self.centre, self.high - self.centre
+
+    @property
+    def text(self) -> str:
+        less = f" - {self.centre:g}" if self.centre else ""
+        return f"{self.column}({self.low:g}..{self.high:g}{less})"
+
+
+def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:
+    """The exact sum of the whole steps of some rows on atomic cells.
+
+    A row's step is a function of the row alone: a product of single numbers in a fixed order, rounded and kept from 0 to STEPS,
+    whatever other rows there are.
+
+    Parameters
+    ----------
+    columns : increasing indices of the columns whose factors are multiplied.
+    factors : of each of these, (n_atoms,) the factor of a row with a value there.
+    ends : the least and the most that a product can be.
+    """
+    found = rows.project(tuple(columns))
+    product = np.ones(len(found))
+    for place, factor in enumerate(factors):
+        product = product * factor[found.digits(place)]
+    return int(found.counts @ np.rint(in_steps(product, ends)).astype(np.int64))
+
+
+def in_steps(products: np.ndarray, ends: tuple[float, float]) -> np.ndarray:
+    """Products of own values in steps from 0 to STEPS between the ends, as floats."""
+    low, high = ends
+    return np.clip((products - low) / (high - low) * STEPS, 0, STEPS)
