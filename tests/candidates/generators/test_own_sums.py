@@ -12,6 +12,7 @@ from synthrelease.accounting.charges import GENERATION, mechanism
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.enclave.door import Meter, PrivateCounts
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
 from synthrelease.randomness import NoNoise
 from tests.criteria.test_own_values import BINS, SCHEMA, X_NUMBERS, Y_NUMBERS, original
@@ -48,7 +49,8 @@ def test_no_row_moves_a_sum_of_own_values_by_more_than_its_steps() -> None:
     """Every row alone: its step is a whole number from 0 to STEPS, and both ends occur where limits are reached."""
     for text in ("x(1..3 - 2):y(2..8 - 4)", "y(2..8)", "x[0 1]:y(1..9 - 5) within -3..3", "x(0..3):y(0..9)"):
         one = ScoredSum.of(text)
-        steps = [one.total(original([cell]).atoms, BINS) for cell in product(range(4), range(10))]
+        public = (one.columns(BINS.layout), one.own_steps(BINS), one.ends)
+        steps = [own_total(original([cell]).atoms, *public) for cell in product(range(4), range(10))]
         assert min(steps) == 0
         assert max(steps) == STEPS
 
