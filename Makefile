@@ -105,10 +105,10 @@ $(VENV)/.created:
 	$(PYTHON) -m venv $(VENV)
 	@touch $@
 
-# Python compiles what is used when it is first used; compiling all of it would take half of the installation and 100 MB
+# Python compiles what is used when it is first used; compiling all of it would take half of the installation and 100 MB.
+# The file has every package that is needed, so that pip resolves nothing
 $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
-	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/core.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -m pip install --no-compile --no-deps --quiet --disable-pip-version-check -r requirements/core.txt --editable .
 	@touch $@
 
 $(QUICK): $(CORE) requirements/quick.txt

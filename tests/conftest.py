@@ -13,6 +13,10 @@ import pytest
 
 from tests.long import MOST, is_long
 
+for _library in ("OPENBLAS", "OMP", "MKL"):
+    # before numpy and torch are loaded: products here are small, and a second thread of a worker waits busily for the first
+    os.environ.setdefault(f"{_library}_NUM_THREADS", "1")
+
 ROOT = Path(__file__).resolve().parents[1]
 CONFIGURATIONS = (*sorted((ROOT / "configs").glob("*.toml")), ROOT / "configs" / "years" / "first.toml")
 """Those that ship and load by themselves: later years need the release of the year before beside them."""

@@ -1,20 +1,75 @@
-"""The optional packages fit beside the core's locked versions."""
+"""The optional packages fit beside the core's locked versions, and the core does without them."""
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
+from importlib.util import find_spec
+from pathlib import Path
 
 import pytest
 
-from tests.helpers.late import library
+from synthrelease.cli.demonstrating import Shipped, demo
+from synthrelease.errors import InputError
+from tests.conftest import ROOT
+from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
 
-library("torch", reason="needs the extra: pip install torch==2.13.0, then synthrelease[smartnoise]")
 
-
+@pytest.mark.skipif(find_spec("torch") is None, reason="needs torch==2.13.0, then the extra smartnoise")
 def test_smartnoise_can_be_imported_with_the_locked_versions() -> None:
     code = "from snsynth import Synthesizer as S; print(sorted({'mst', 'aim', 'mwem', 'dpctgan'} & {*S.list_synthesizers()}))"
     result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300, check=False)
     assert result.stdout.strip().endswith("['aim', 'dpctgan', 'mst', 'mwem']"), result.stderr
+
+
+@pytest.fixture
+def without_pandas(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pandas", None)
+
+
+OF_A_STEWARD = """
+import sys
+
+class Nowhere:
+    def find_spec(self, name, *more):
+        if name.partition(".")[0] == "pandas":
+            raise ModuleNotFoundError(name)
+
+sys.meta_path.insert(0, Nowhere())
+from pathlib import Path
+
+import synthrelease
+from synthrelease.simulation import simulate, write_table
+from synthrelease.verification import verify_bundle
+
+write_table(simulate(sys.argv[1], 50), "public.parquet")
+synthrelease.release("coins.toml", "coins.csv", "out")
+assert verify_bundle(Path("out")).passed
+found = synthrelease.load("out")
+assert found.codes.shape == (400, 2)
+found.table
+"""
+
+
+def test_a_steward_simulates_releases_and_verifies_without_pandas(tmp_path: Path) -> None:
+    """In a process of its own, as pyarrow looks for pandas once."""
+    write_config(tmp_path)
+    write_data(tmp_path)
+    facts = ROOT / "public_data" / "births_simple_facts.toml"
+    done = subprocess.run(
+        [sys.executable, "-c", OF_A_STEWARD, facts], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+    )  # fmt: skip
+    expected = 'InputError: expected the library pandas, found none. pip install "synthrelease[frames]"'
+    assert done.stderr.strip().endswith(expected), done.stderr
+
+
+@pytest.mark.usefixtures("without_pandas")
+@pytest.mark.parametrize("shown", [each for each in Shipped if each is not Shipped.births])
+def test_a_longer_demonstration_says_what_it_needs_before_it_makes_a_folder(tmp_path: Path, shown: Shipped) -> None:
+    with pytest.raises(InputError, match=rf"demo --release {shown}: expected the library pandas.*synthrelease\[frames\]"):
+        demo(tmp_path / "out", shown)
+    assert not (tmp_path / "out").exists()

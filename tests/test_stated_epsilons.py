@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
 from fractions import Fraction
 from functools import cache
 
@@ -50,47 +51,47 @@ def up(value: Fraction, digits: int) -> str:
 
 BIRTHS, PAPER, FRONTIER = "births", "births-paper", "births-frontier"
 _BOTH = Fraction("0.43")
-STATED: list[tuple[str, str]] = [
-    ("README.md", f"for the births {up(total(BIRTHS), 1)} in all; `configs/{FRONTIER}.toml` meets the same criteria at "
+STATED: list[tuple[str, Callable[[], str]]] = [
+    ("README.md", lambda: f"for the births {up(total(BIRTHS), 1)} in all; `configs/{FRONTIER}.toml` meets the same criteria at "
      f"{up(total(FRONTIER), 2)}."),
-    ("docs/architecture.md", f"{float(part(BIRTHS, 'number of rows')):g} (the number of rows) + "
+    ("docs/architecture.md", lambda: f"{float(part(BIRTHS, 'number of rows')):g} (the number of rows) + "
      f"{float(part(BIRTHS, 'criterion: regression coefficients')):g} once (the regression) + "
      f"{up(part(BIRTHS, 'selection'), 7)}, the price of a hidden number of rounds of {float(a_round(BIRTHS)):g} ("
      f"{float(spec(BIRTHS).generation_budget):g} generation + "
      f"{float(a_round(BIRTHS) - spec(BIRTHS).generation_budget):g} for the other seven criteria), = {up(total(BIRTHS), 2)}."),
-    ("docs/architecture.md", f"it is 2 × (4 + {float(a_round(PAPER) - 4):g}) = {up(total(PAPER), 2)}."),
-    ("docs/threat-model.md", f"({float(a_round(BIRTHS)):g} for the births)"),
-    ("docs/threat-model.md", f"up to {float(10 * a_round(BIRTHS)):g} instead of {up(part(BIRTHS, 'selection'), 7)} "
+    ("docs/architecture.md", lambda: f"it is 2 × (4 + {float(a_round(PAPER) - 4):g}) = {up(total(PAPER), 2)}."),
+    ("docs/threat-model.md", lambda: f"({float(a_round(BIRTHS)):g} for the births)"),
+    ("docs/threat-model.md", lambda: f"up to {float(10 * a_round(BIRTHS)):g} instead of {up(part(BIRTHS, 'selection'), 7)} "
      f"(+ {float(before(BIRTHS)):g} before the loop)"),
-    ("docs/threat-model.md", f"At epsilon = {up(total(BIRTHS), 1)}, a mother of twins in two records has "
+    ("docs/threat-model.md", lambda: f"At epsilon = {up(total(BIRTHS), 1)}, a mother of twins in two records has "
      f"{up(2 * total(BIRTHS), 1)}."),
-    ("docs/generators.md", f"| **epsilon** | **{up(total(BIRTHS), 2)}** | **{up(total('births-low-epsilon'), 2)}** | "
+    ("docs/generators.md", lambda: f"| **epsilon** | **{up(total(BIRTHS), 2)}** | **{up(total('births-low-epsilon'), 2)}** | "
      f"**{up(total('births-public-prior'), 2)}** |"),
-    ("docs/generators.md", f"met its eight criteria at epsilon {up(total(PAPER), 2)}."),
-    ("docs/generators.md", f"`configs/{FRONTIER}.toml` (epsilon {up(total(FRONTIER), 2)}) and "
+    ("docs/generators.md", lambda: f"met its eight criteria at epsilon {up(total(PAPER), 2)}."),
+    ("docs/generators.md", lambda: f"`configs/{FRONTIER}.toml` (epsilon {up(total(FRONTIER), 2)}) and "
      f"`configs/births-frontier-public.toml` (epsilon {up(total('births-frontier-public'), 1)})"),
-    ("docs/generators.md", f"ε = {up(total('births-low-epsilon'), 2)} in all instead of {up(total(BIRTHS), 1)}"),
-    ("docs/appendix/baselines.md", f"epsilon = {up(total(BIRTHS), 7)}"),
-    ("docs/theory.md", f"price {up(part(BIRTHS, 'selection'), 7)}: with .05 and .43 spent once, outside the loop, "
+    ("docs/generators.md", lambda: f"ε = {up(total('births-low-epsilon'), 2)} in all instead of {up(total(BIRTHS), 1)}"),
+    ("docs/appendix/baselines.md", lambda: f"epsilon = {up(total(BIRTHS), 7)}"),
+    ("docs/theory.md", lambda: f"price {up(part(BIRTHS, 'selection'), 7)}: with .05 and .43 spent once, outside the loop, "
      f"{up(total(BIRTHS), 2)} in all, where 2ε comes to {up(2 * a_round(BIRTHS) + before(BIRTHS), 2)}."),
-    ("docs/linked.md", f"to `estimate`, at epsilon {up(total('visits'), 2)} ("),
-    ("docs/weights.md", f"Epsilon is {up(total('labour'), 2)} in all, pure: "
+    ("docs/linked.md", lambda: f"to `estimate`, at epsilon {up(total('visits'), 2)} ("),
+    ("docs/weights.md", lambda: f"Epsilon is {up(total('labour'), 2)} in all, pure: "
      f"{float(part('labour', 'generation')):g} for the tables, "
      f"{up(part('labour', 'selection'), 3)} for the tests of {float(a_round('labour')):g}"),
-    ("docs/estimates.md", f"`configs/births-published.toml`: epsilon {up(total('births-published'), 2)} in all, "
+    ("docs/estimates.md", lambda: f"`configs/births-published.toml`: epsilon {up(total('births-published'), 2)} in all, "
      f"{float(part('births-published', 'generation')):g} for the noisy tables."),
-    ("docs/accounting.md", f"2 × 4 = 8 in place of {up(2 * a_round(BIRTHS) + _BOTH, 2)}, and "
+    ("docs/accounting.md", lambda: f"2 × 4 = 8 in place of {up(2 * a_round(BIRTHS) + _BOTH, 2)}, and "
      f"{up(part(BIRTHS, 'number of rows') + priced(BIRTHS, spec(BIRTHS).generation_budget), 2)} in place of "
      f"{up(total(BIRTHS), 1)}"),
-    ("docs/accounting.md", f"For rounds of {float(a_round(BIRTHS)):g}, as in the births:"),
+    ("docs/accounting.md", lambda: f"For rounds of {float(a_round(BIRTHS)):g}, as in the births:"),
 ]  # fmt: skip
-"""Page, and what stands there."""
+"""Page, and what stands there, said when it is asked: whoever collects tests loads no specification."""
 
 
-@pytest.mark.parametrize(("page", "sentence"), STATED, ids=[f"{page}-{place}" for place, (page, _) in enumerate(STATED)])
-def test_a_page_states_what_the_plan_says(page: str, sentence: str) -> None:
+@pytest.mark.parametrize(("page", "sentence_of"), STATED, ids=[f"{page}-{place}" for place, (page, _) in enumerate(STATED)])
+def test_a_page_states_what_the_plan_says(page: str, sentence_of: Callable[[], str]) -> None:
     text = " ".join((ROOT / page).read_text(encoding="utf-8").split())
-    assert sentence in text
+    assert sentence_of() in text
 
 
 NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")

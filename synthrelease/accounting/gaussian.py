@@ -47,6 +47,7 @@ def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
     return Fraction(_least(lambda step: delta_up(mu, Fraction(step, STEPS)) <= delta, _guess(float(mu), delta)), STEPS)
 
 
+@lru_cache(maxsize=1024)
 def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     """The largest rho, rounded down, whose Gaussian guarantee at this delta is at most epsilon."""
     if not (epsilon > 0 and 0 < delta < 1):

@@ -17,6 +17,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
+from functools import cache, lru_cache
 
 _DIGITS = 50
 _STATED = 10**9
@@ -65,13 +66,19 @@ class RenyiCurve:
         """
         if not 0 < delta < 1:
             raise ValueError("a Renyi curve yields (epsilon, delta) only for a delta above 0 and below 1")
-        best = min(_orders(lambda order: self._epsilon_at(order, delta)), key=lambda order: self._epsilon_at(order, delta))
-        return _up(max(Fraction(0), self._epsilon_at(best, delta)))
+        return _yielded(self, delta)
 
     def _epsilon_at(self, order: Fraction, delta: Fraction) -> Fraction:
         with localcontext(Context(prec=_DIGITS)):
             rest = (-_ln(delta) - _ln(order)) / decimal_of(order - 1) + _ln(1 - 1 / order)
         return self.at(order) + Fraction(rest)
+
+
+@lru_cache(maxsize=1024)
+def _yielded(curve: RenyiCurve, delta: Fraction) -> Fraction:
+    epsilon_at = cache(lambda order: curve._epsilon_at(order, delta))
+    best = min(_orders(epsilon_at), key=epsilon_at)
+    return _up(max(Fraction(0), epsilon_at(best)))
 
 
 def zcdp(rho: Fraction) -> RenyiCurve:

@@ -26,7 +26,7 @@ from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
 
-_PACKAGES = ("synthrelease", "numpy", "pandas", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
+_PACKAGES = ("synthrelease", "numpy", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 
 
 def release_document(

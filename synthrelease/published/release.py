@@ -15,6 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.errors import InputError
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
@@ -142,9 +143,16 @@ class PublishedRelease:
 
     @property
     def table(self) -> pd.DataFrame:
-        """The released rows as a fresh pandas frame of categoricals, ordered where the bins have an order."""
-        import pandas as pd
+        """The released rows as a fresh pandas frame of categoricals, ordered where the bins have an order.
 
+        Raises
+        ------
+        InputError : without pandas, which comes with the extra `frames`.
+        """
+        try:
+            import pandas as pd
+        except ImportError:
+            raise InputError('expected the library pandas, found none. pip install "synthrelease[frames]"') from None
         return pd.DataFrame(
             {
                 column.name: pd.Categorical.from_codes(

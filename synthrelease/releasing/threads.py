@@ -7,9 +7,13 @@ does not depend on such things either, and products as small as these are faster
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from functools import wraps
-from typing import ParamSpec, TypeVar
+from functools import lru_cache, wraps
+from typing import TYPE_CHECKING, ParamSpec, TypeVar
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -18,14 +22,20 @@ Result = TypeVar("Result")
 def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """The same function, during which the libraries of linear algebra that are loaded by then use one thread.
 
-    It takes some milliseconds: for whole attempts, not for each private figure.
+    To find them takes some milliseconds, once and again after each import of a module that may have brought another.
     """
 
     @wraps(function)
     def limited(*arguments: Given.args, **named: Given.kwargs) -> Result:
-        from threadpoolctl import threadpool_limits  # here, because `plan` needs none of it
-
-        with threadpool_limits(limits=1, user_api="blas"):
+        with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
             return function(*arguments, **named)
 
     return limited
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Those that are loaded when so many modules are."""
+    from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
+
+    return ThreadpoolController()

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from synthrelease.errors import InputError
 from synthrelease.randomness import SeededEntropy
@@ -24,7 +23,7 @@ from synthrelease.simulation.network import DrawingNetwork, fitted
 MAX_ROWS = 100_000_000
 
 
-def simulate(path: str | Path, n: int, seed: int = 1) -> pd.DataFrame:
+def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
     """Draw a public surrogate table from a facts file.
 
     Parameters
@@ -34,8 +33,8 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> pd.DataFrame:
 
     Returns
     -------
-    DataFrame of n rows in random order, its columns as in the file: whole numbers as int64, real numbers as float64,
-    categories and dates (yyyy-mm-dd) as texts.
+    dict : (n,) values of each column, the rows in random order, the columns as in the file: whole numbers as int64, real
+    numbers as float64, categories and dates (yyyy-mm-dd) as texts.
 
     Raises
     ------
@@ -54,7 +53,7 @@ def simulate(path: str | Path, n: int, seed: int = 1) -> pd.DataFrame:
     return _draw(facts, fitted(facts), n, SeededEntropy(seed).generator())
 
 
-def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> pd.DataFrame:
+def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
     """n rows from a fitted network."""
     cells: dict[str, np.ndarray] = {}
     units: dict[str, np.ndarray] = {}
@@ -73,7 +72,7 @@ def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.ra
             within = systematic_orders(cells[name], generator) if widths.max() > 1 else np.zeros(n)
             units[name] = edges[cells[name]] + np.floor(within * widths).astype(np.int64)
     columns: Mapping[str, FactColumn] = facts.columns
-    return pd.DataFrame({name: _values(columns[name], facts.units[name], units[name]) for name in columns})
+    return {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
 
 
 def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
+import io
 import os
+from collections.abc import Iterable, Mapping
 from pathlib import Path
+from typing import BinaryIO
 
-import pandas as pd
+import numpy as np
 
 from synthrelease.errors import OutputError
 
 SUFFIXES = (".csv", ".csv.gz", ".parquet")
+_ROWS = 100_000
+"""That are texts at a time."""
 
 
 def check_table_path(path: str | Path) -> Path:
@@ -30,8 +36,8 @@ def check_table_path(path: str | Path) -> Path:
     return path
 
 
-def write_table(frame: pd.DataFrame, path: str | Path) -> Path:
-    """Write a table; the file is there as a whole or not at all, and equal tables give equal bytes.
+def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
+    """Write a table, (n,) values by column; the file is there as a whole or not at all, and equal tables give equal bytes.
 
     Raises
     ------
@@ -42,13 +48,16 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> Path:
     try:
         with temporary.open("xb") as file:
             if path.name.endswith(".parquet"):
-                frame.to_parquet(file, index=False)
+                import pyarrow as pa
+                import pyarrow.parquet as pq
+
+                pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
             elif path.name.endswith(".gz"):
                 # neither a name nor a time in the header: they would make equal tables differ
                 with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
-                    frame.to_csv(packed, index=False, lineterminator="\n")
+                    _write_csv(table, packed)
             else:
-                frame.to_csv(file, index=False, lineterminator="\n")
+                _write_csv(table, file)
         check_table_path(path)
         os.rename(temporary, path)
     except OSError as error:
@@ -56,3 +65,15 @@ def write_table(frame: pd.DataFrame, path: str | Path) -> Path:
     finally:
         temporary.unlink(missing_ok=True)
     return path
+
+
+def _write_csv(table: Mapping[str, np.ndarray], file: BinaryIO | gzip.GzipFile) -> None:
+    file.write(_lines([table]))
+    for first in range(0, len(next(iter(table.values()))), _ROWS):
+        file.write(_lines(zip(*(values[first : first + _ROWS].tolist() for values in table.values()), strict=True)))
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()

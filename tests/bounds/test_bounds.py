@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator
+from functools import cache
 from itertools import combinations_with_replacement, product
 from typing import Literal
 
@@ -224,8 +225,9 @@ def cases() -> Iterator[object]:
 
 @pytest.fixture(scope="module")
 def tables() -> Callable[[dict[str, float]], list[Table]]:
-    known: dict[str, list[Table]] = {}
-    return lambda limits: known.setdefault(str(limits), allowed(**limits))
+    """Found once for each limits."""
+    found = cache(lambda limits: allowed(**dict(limits)))
+    return lambda limits: found(tuple(limits.items()))
 
 
 @pytest.mark.slow

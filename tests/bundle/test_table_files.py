@@ -141,10 +141,11 @@ def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed:
     pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
     from synthrelease.parts.formats.files import tables
     from synthrelease.published.document import read_strictly
-    from tests.parts.test_formats import FILES
+    from tests.parts import test_formats
 
-    document, generator = read_strictly(FILES["release.json"]), np.random.default_rng(seed)
-    table = read_csv(FILES[document.csv], document.shape)
+    bundle = test_formats.whole()
+    document, generator = read_strictly(bundle["release.json"]), np.random.default_rng(seed)
+    table = read_csv(bundle[document.csv], document.shape)
     sizes, rows = table.counts.layout.sizes, int(generator.choice([1, 2, 300]))
     few = [generator.choice(size, size=int(generator.integers(1, size + 1)), replace=False) for size in sizes]
     counts = Counts.of(table.counts.layout, [generator.choice(bins, rows) for bins in few], generator.integers(1, 400, rows))

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from functools import cache
 from typing import Any
 
 import pyarrow as pa
@@ -17,12 +18,20 @@ from synthrelease.verification.verify import verify_files
 from tests.helpers.weighting import weighted_bundle
 from tests.verification.test_verify import check, problems, resealed
 
-BUNDLE = weighted_bundle()
-FAILED = weighted_bundle({"cap = 4": "cap = 1.01"})
+
+@cache
+def bundle() -> Mapping[str, bytes]:
+    return weighted_bundle()
 
 
-def forged(change: Callable[[dict[str, Any]], object], files=BUNDLE, **others: bytes):
+@cache
+def failed() -> Mapping[str, bytes]:
+    return weighted_bundle({"cap = 4": "cap = 1.01"})
+
+
+def forged(change: Callable[[dict[str, Any]], object], files: Mapping[str, bytes] | None = None, **others: bytes):
     """The bundle with another release.json, and other data files, whose checksums are made anew everywhere."""
+    files = bundle() if files is None else files
     tables = json.loads(files["release.json"])
     named = {name.replace("_", "."): content for name, content in others.items()}
     tables["files"] |= {name: sha256(content) for name, content in named.items()}
@@ -36,20 +45,20 @@ def nothing(tables: dict[str, Any]) -> None:
 
 
 def test_weights_as_they_were_written_are_in_order() -> None:
-    for files in (BUNDLE, FAILED):
+    for files in (bundle(), failed()):
         report = verify_files(files)
         assert report.passed
         assert check(report, "calibration").found
-    assert "none: the table cannot have the totals" in check(verify_files(FAILED), "calibration").found
+    assert "none: the table cannot have the totals" in check(verify_files(failed()), "calibration").found
 
 
 def with_weights(factor: float) -> tuple[bytes, bytes]:
     """The two tables with the first weight multiplied wherever it stands."""
-    lines = BUNDLE["data.csv"].decode().splitlines()
+    lines = bundle()["data.csv"].decode().splitlines()
     first = lines[1].rpartition(",")[2]
     other = repr(float(first) * factor)
     text = "\n".join(line[: -len(first)] + other if line.endswith(f",{first}") else line for line in lines) + "\n"
-    table = pq.read_table(io.BytesIO(BUNDLE["data.parquet"]))
+    table = pq.read_table(io.BytesIO(bundle()["data.parquet"]))
     weights = [value * factor if repr(value) == first else value for value in table["weight"].to_pylist()]
     sink = io.BytesIO()
     pq.write_table(table.set_column(2, "weight", pa.array(weights, pa.float64())), sink)
@@ -70,14 +79,14 @@ def test_other_weights_in_one_of_the_tables_are_found() -> None:
 
 
 def test_equal_rows_with_different_weights_are_found() -> None:
-    lines = BUNDLE["data.csv"].decode().splitlines(keepends=True)
+    lines = bundle()["data.csv"].decode().splitlines(keepends=True)
     head, _, weight = lines[1].rpartition(",")
     text = "".join([lines[0], f"{head},{float(weight) + 1}\n", *lines[2:]]).encode()
     assert "expected the same weight for all rows that are equal" in problems(forged(nothing, data_csv=text))
 
 
 def test_a_weight_that_is_no_number_is_found() -> None:
-    text = BUNDLE["data.csv"].replace(b"\nhead,1-2,", b"\nhead,1-2,x", 1)
+    text = bundle()["data.csv"].replace(b"\nhead,1-2,", b"\nhead,1-2,x", 1)
     assert "expected a number of at least 0 as 'weight' in line 2" in problems(forged(nothing, data_csv=text))
 
 
@@ -108,9 +117,9 @@ def test_what_does_not_follow_is_found(change: Callable[[dict[str, Any]], object
 
 
 def test_a_table_said_to_be_without_weights_for_no_reason_is_found() -> None:
-    report = forged(lambda tables: tables["calibration"].update(cap=4), FAILED)
+    report = forged(lambda tables: tables["calibration"].update(cap=4), failed())
     assert "follows something else than release.json says" in problems(report)
-    report = forged(lambda tables: tables["calibration"].update(failed="it rained"), FAILED)
+    report = forged(lambda tables: tables["calibration"].update(failed="it rained"), failed())
     assert "follows something else than release.json says" in problems(report)
 
 

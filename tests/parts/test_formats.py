@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
@@ -66,21 +66,27 @@ def files_of(bundle: BundleTable = ALL) -> dict[str, bytes]:
     return _sealed(data | {"release.json": document.dumped()} | written(document, table, sizes), None)
 
 
-FILES = files_of()
-DOCUMENT: dict[str, Any] = json.loads(FILES["release.json"])
+@cache
+def whole() -> Mapping[str, bytes]:
+    """The bundle with every format, written once."""
+    return files_of()
 
 
-def problems(files: dict[str, bytes]) -> str:
+def stated() -> dict[str, Any]:
+    return json.loads(whole()["release.json"])
+
+
+def problems(files: Mapping[str, bytes]) -> str:
     return "\n".join(problem for check in verify_files(files).checks for problem in check.problems)
 
 
 def rows() -> Iterator[list[str]]:
-    yield from (line.split(",") for line in FILES["synthetic-data.csv"].decode().splitlines()[1:])
+    yield from (line.split(",") for line in whole()["synthetic-data.csv"].decode().splitlines()[1:])
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return write_files(FILES, tmp_path_factory.mktemp("statistical") / "bundle")
+    return write_files(whole(), tmp_path_factory.mktemp("statistical") / "bundle")
 
 
 @pytest.mark.parametrize(("ending", "missing"), [("dta", "a"), ("sav", -1)])
@@ -88,7 +94,7 @@ def test_rows_labels_order_and_missing_codes_are_those_of_the_card(folder: Path,
     read = {"dta": pyreadstat.read_dta, "sav": pyreadstat.read_sav}[ending]
     frame, meta = read(str(folder / f"synthetic-data.{ending}"), user_missing=True)
     labels = meta.variable_value_labels
-    for column in DOCUMENT["schema"]:
+    for column in stated()["schema"]:
         expected = {missing if one.get("missing") else place: one["label"] for place, one in enumerate(column["bins"], start=1)}
         assert labels[column["name"]] == expected
     found = [[labels[name][value] for name, value in zip(("face", "year"), row, strict=True)] for row in
@@ -106,23 +112,23 @@ def test_rows_labels_order_and_missing_codes_are_those_of_the_card(folder: Path,
 
 
 def test_the_files_tell_no_time_and_are_the_same_whenever_they_are_written() -> None:
-    assert b"01 Jan 1980 00:00" in FILES["synthetic-data.dta"][:400]
-    assert FILES["synthetic-data.sav"][92:109] == b"01 Jan 8000:00:00"
-    assert files_of() == FILES
+    assert b"01 Jan 1980 00:00" in whole()["synthetic-data.dta"][:400]
+    assert whole()["synthetic-data.sav"][92:109] == b"01 Jan 8000:00:00"
+    assert files_of() == whole()
 
 
 def test_a_bundle_with_every_format_fits_together_and_is_loaded(folder: Path) -> None:
-    assert problems(FILES) == ""
+    assert problems(whole()) == ""
     assert load(folder).n_rows == 390
-    assert {name for name in FILES if name.startswith("data.")} == set()
+    assert {name for name in whole() if name.startswith("data.")} == set()
 
 
 @pytest.mark.parametrize("name", ["synthetic-data.dta", "synthetic-data.sav", "read.R", "read.do"])
 def test_an_edit_is_found_also_when_the_checksums_are_made_anew(name: str) -> None:
     """One label more or less, with release.json and everything that follows from it written again."""
-    edited = dict(FILES)
-    edited[name] = FILES[name].replace(b"tail", b"Tail") if b"tail" in FILES[name] else FILES[name][:-2]
-    assert edited[name] != FILES[name]
+    edited = dict(whole())
+    edited[name] = whole()[name].replace(b"tail", b"Tail") if b"tail" in whole()[name] else whole()[name][:-2]
+    assert edited[name] != whole()[name]
     document = json.loads(edited["release.json"])
     if name in document["files"]:
         import hashlib
@@ -135,10 +141,10 @@ def test_an_edit_is_found_also_when_the_checksums_are_made_anew(name: str) -> No
 
 def test_rows_without_the_mark_or_metadata_without_the_notice_are_found() -> None:
     for name, content in {
-        "synthetic-data.csv": FILES["synthetic-data.csv"].replace(b",1\n", b",0\n", 1),
+        "synthetic-data.csv": whole()["synthetic-data.csv"].replace(b",1\n", b",0\n", 1),
         "synthetic-data.parquet": files_of(BundleTable())["data.parquet"],
     }.items():
-        edited = {key: value for key, value in FILES.items() if key != "SHA256SUMS"} | {name: content}
+        edited = {key: value for key, value in whole().items() if key != "SHA256SUMS"} | {name: content}
         assert f"{name}: expected" in problems(_sealed(edited, None))
 
 
@@ -149,15 +155,15 @@ def test_formats_can_be_added_to_a_finished_release_and_taken_away_again() -> No
     added = _sealed(rewritten(plain, replace(spec, bundle=ALL)), None)
     assert problems(added) == ""
     assert {name: content for name, content in added.items() if name != "SHA256SUMS"} == {
-        name: content for name, content in FILES.items() if name != "SHA256SUMS"
+        name: content for name, content in whole().items() if name != "SHA256SUMS"
     }
     back = _sealed(rewritten(added, replace(spec, bundle=BundleTable())), None)
     assert back == plain
 
 
 def test_formats_are_no_part_of_what_a_release_computes() -> None:
-    assert DOCUMENT["format"] == 1
-    assert DOCUMENT["specification"] == json.loads(files_of(BundleTable())["release.json"])["specification"]
+    assert stated()["format"] == 1
+    assert stated()["specification"] == json.loads(files_of(BundleTable())["release.json"])["specification"]
     assert "bundle" not in json.loads(files_of(BundleTable())["release.json"])
 
 
@@ -238,7 +244,7 @@ def test_r_reads_the_rows_with_their_order_labels_and_figures(folder: Path) -> N
 
 
 def test_the_script_for_stata_gives_every_bin_its_number_and_opens_no_macro() -> None:
-    text = FILES["read.do"].decode()
+    text = whole()["read.do"].decode()
     assert text.startswith("* Synthetic data. No row is a person.\n")
     assert 'use "synthetic-data.dta", clear' in text
     assert "recode year (1 = 1.5) (2 = 3.5) (3 = 5.5) (4 = 7.5) (else = .), generate(year_number)" in text
@@ -255,7 +261,7 @@ def test_the_script_for_stata_recodes_variables_and_values_that_the_file_has(fol
     _, file = pyreadstat.read_dta(folder / "synthetic-data.dta", metadataonly=True)
     labels = file.variable_value_labels
     known, made = set(file.column_names), set()
-    for line in FILES["read.do"].decode().splitlines():
+    for line in whole()["read.do"].decode().splitlines():
         if found := re.fullmatch(r"recode (\w+) ((?:\(\d+ = [-\d.e]+\) )+)\(else = \.\), generate\((\w+)\)", line):
             values = [int(value) for value in re.findall(r"\((\d+) =", found[2])]
             assert found[1] in known

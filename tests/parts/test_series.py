@@ -34,11 +34,14 @@ from tests.helpers.tiny import EPSILON, write_config, write_data
 
 pytestmark = pytest.mark.slow
 
-EARLIER = rich_bundle()["release.json"]
+
+@cache
+def earlier_json() -> bytes:
+    return rich_bundle()["release.json"]
 
 
 def document() -> ReleaseDocument:
-    return read_strictly(EARLIER)
+    return read_strictly(earlier_json())
 
 
 @cache
@@ -58,7 +61,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     base = tmp_path_factory.mktemp("series")
     earlier = write_files(rich_bundle(), base / "earlier")
     found = coins()
-    series = Series(name="Coins, yearly", earlier=(EARLIER,))
+    series = Series(name="Coins, yearly", earlier=(earlier_json(),))
     return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), base / "later"), earlier
 
 
@@ -109,7 +112,7 @@ def test_a_release_says_what_earlier_ones_cost_and_what_has_changed(folders: tup
     later, earlier = folders
     found = read_strictly((later / "release.json").read_bytes()).part(SeriesPart)
     assert found is not None
-    assert found.earlier[0].digest == sha256(EARLIER)
+    assert found.earlier[0].digest == sha256(earlier_json())
     assert Fraction(str(found.total_epsilon_exact)) == EPSILON + Fraction(140, 3)
     assert found.earlier[0].changed == [
         "year has 3 bins, and had 4: without 1-2, 3-4; new: 1-4.",
@@ -159,7 +162,7 @@ def test_a_sum_that_does_not_follow_is_found_without_the_earlier_releases(folder
 
 def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> None:
     spec = rich_release().spec
-    series = Series(name="Coins, yearly", corrected=EARLIER, reason="The unit was wrong.")
+    series = Series(name="Coins, yearly", corrected=earlier_json(), reason="The unit was wrong.")
     card = spec.card.model_copy(update={"version": "2.2"})
     files = _sealed(rewritten(rich_bundle(), replace(spec, card=card, parts={"series": series})), None)
     found = read_strictly(files["release.json"]).part(SeriesPart)
@@ -177,11 +180,11 @@ def test_an_erratum_replaces_a_release_and_spends_nothing(tmp_path: Path) -> Non
     with pytest.raises(OtherRelease, match="expected another one than that of the release which the erratum corrects"):
         rewritten(rich_bundle(), replace(spec, parts={"series": series}))
     with pytest.raises(OtherRelease, match="expected the release that is written anew, found another"):
-        rewritten(rich_bundle(), replace(spec, card=card, parts={"series": replace(series, corrected=EARLIER + b" ")}))
+        rewritten(rich_bundle(), replace(spec, card=card, parts={"series": replace(series, corrected=earlier_json() + b" ")}))
 
 
 def test_mistakes_in_a_series_are_said_before_anything_is_spent(tmp_path: Path) -> None:
-    (tmp_path / "release.json").write_bytes(EARLIER)
+    (tmp_path / "release.json").write_bytes(earlier_json())
     (tmp_path / "other.json").write_bytes(b"{}")
 
     def spec(lines: str) -> Any:

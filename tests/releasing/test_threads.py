@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
+import sys
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
+import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
 from synthrelease.rehearsal import attempts
@@ -64,3 +66,20 @@ def test_the_function_keeps_its_name_and_its_result() -> None:
 
     assert added(1, b=2) == 3
     assert (added.__name__, added.__doc__) == ("added", "Of two.")
+
+
+def test_what_an_import_brought_is_limited_as_well(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Libraries are looked for once, and again after the next import alone."""
+    looked: list[int] = []
+
+    class Counted(threadpoolctl.ThreadpoolController):
+        def __init__(self) -> None:
+            looked.append(1)
+            super().__init__()
+
+    monkeypatch.setattr(threadpoolctl, "ThreadpoolController", Counted)
+    run = one_thread(lambda: len(looked))
+    before = run()
+    assert run() == before
+    monkeypatch.setitem(sys.modules, "a_module_of_this_test", ModuleType("a_module_of_this_test"))
+    assert (run(), run()) == (before + 1, before + 1)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -16,12 +17,15 @@ from synthrelease.verification.schema import SchemaProblem, edge_text, rebuild
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
 
-RICH = ReleaseDocument.model_validate_json(rich_bundle()["release.json"])
+
+@cache
+def rich() -> ReleaseDocument:
+    return ReleaseDocument.model_validate_json(rich_bundle()["release.json"])
 
 
 def with_columns(columns: list[ColumnPart], rules: list[str]) -> ReleaseDocument:
     parts = [RulePart(never=rule, applies_to=("synthetic",), why="") for rule in rules]
-    return RICH.model_copy(update={"columns": columns, "rules": parts, "groups": {}})
+    return rich().model_copy(update={"columns": columns, "rules": parts, "groups": {}})
 
 
 @pytest.mark.parametrize("path", ["configs/births.toml", "configs/births-full.toml", "tests/helpers/specs/labour_force.toml"])
@@ -77,14 +81,14 @@ WRONG = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_a_column_that_cannot_be_is_told(name: str) -> None:
-    year = RICH.columns[1]
+    year = rich().columns[1]
     with pytest.raises(SchemaProblem, match=r"^schema: column 'year': "):
         rebuild(with_columns([year.model_copy(update=WRONG[name])], []))
     rebuild(with_columns([year], []))
 
 
 def test_a_stated_number_fits_where_the_bin_can_hold_it() -> None:
-    year = RICH.columns[1]
+    year = rich().columns[1]
     bins = [PAIR.model_copy(update={"number": 1.2}), BinPart(label=">2", lower=3, number=7.5)]
     rebuild(with_columns([year.model_copy(update={"bins": bins, "bounds": [1, 9]})], []))
 

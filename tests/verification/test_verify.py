@@ -85,11 +85,12 @@ def changed(value: Any) -> Any:
 
 
 def edited(path: tuple[str | int, ...], value: Any = None) -> dict[str, Any]:
-    """release.json with another value at a place."""
+    """release.json with another value at a place, in a list also that of a name."""
     tables = deepcopy(document())
     inner = tables
     for step in path[:-1]:
-        inner = inner[step]
+        by_name = isinstance(inner, list) and isinstance(step, str)
+        inner = next(one for one in inner if one["name"] == step) if by_name else inner[step]
     inner[path[-1]] = changed(inner[path[-1]]) if value is None else value
     return tables
 
@@ -208,9 +209,8 @@ def test_every_value_of_release_json_is_guarded(part: set[str] | None, monkeypat
         assert check(verify_files(files), "documents").problems, path
 
 
-def place_of(name: str, field: str) -> tuple[str | int, ...]:
-    index = next(index for index, one in enumerate(document()["criteria"]) if one["name"] == name)
-    return ("criteria", index, field)
+def place_of(name: str, field: str) -> tuple[str, str, str]:
+    return ("criteria", name, field)
 
 
 def test_a_figure_on_the_grid_of_its_noise_can_be_forged_and_one_off_the_grid_cannot() -> None:

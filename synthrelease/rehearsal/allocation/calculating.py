@@ -27,6 +27,7 @@ from scipy.optimize import minimize
 from scipy.stats import norm
 
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, dearer, few_digits
+from synthrelease.releasing.threads import one_thread
 
 _BISECTIONS = 30
 _MOST_DEVIATIONS = 100.0
@@ -130,6 +131,7 @@ class Effects:
         return replace(self, units=np.array(units).T)
 
 
+@one_thread
 def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> Allocation | None:
     """The safest allocation of a total, groups of sums among its choices; None where no weights are enough for a criterion.
 

@@ -248,13 +248,14 @@ def _frame(
 
 
 def _library(ending: str) -> Any:
-    """pyreadstat. Raises InputError where it is missing."""
+    """pyreadstat. Raises InputError where it, or pandas, whose frames it writes, is missing."""
     try:
+        import pandas  # noqa: F401
         import pyreadstat
-    except ImportError:
+    except ImportError as missing:
         raise InputError(
-            f'[bundle] formats: expected the library pyreadstat, which writes .{ending} files, found none. pip install "'
-            'synthrelease[formats]".'
+            f"[bundle] formats: expected the library {missing.name}, which writes .{ending} files, found none. pip install "
+            '"synthrelease[formats]".'
         ) from None
     return pyreadstat
 
