@@ -24,6 +24,7 @@ from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target
+from synthrelease.candidates.generators.counters import Counters
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
@@ -81,7 +82,7 @@ class Learned:
     ----------
     maps : per column, (n_bins,) the group of every bin.
     columns : per column, (n_bins,) noisy counts.
-    layout, rules : on groups.
+    layout, rules : on groups, with the columns of what rules count behind them.
     """
 
     maps: tuple[np.ndarray, ...]
@@ -95,7 +96,8 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
     """Spend the budget of a private table with n rows over a layout."""
     total = private.left
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
-    masks = split_masks(background.plausibility.masks)
+    counters = Counters.of(background.plausibility, plan.cells)
+    masks = [*split_masks(background.plausibility.masks), *counters.masks]
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
     variances = [private.variance(part) for part in parts]
@@ -111,21 +113,23 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
         for column, counts in enumerate(columns)
     )
     grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
-    rules = grouped_rules(masks, maps, grouped)
     private.merge(grouped, maps)
+    counts = [np.arange(step.size) for step in counters.steps]
+    wide = Layout(columns=counters.wide.columns, sizes=(*grouped.sizes, *map(len, counts)))
+    rules = grouped_rules(masks, [*maps, *counts], wide)
     targets = [
         _merged(column, counts, variance, into)
         for column, (counts, variance, into) in enumerate(zip(columns, variances, maps, strict=True))
     ]
-    prior = None if background.prior is None else background.prior.merge(grouped, maps)
-    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=grouped.sizes, last=last)
+    prior = None if background.prior is None else counters.added(background.prior).merge(wide, [*maps, *counts])
+    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes, last=last)
     fit = rounds.run()
     if private.left:
         groups = [n * fit.margin(column) for column in range(len(columns))]
         seen = look_again(private, columns, variances, expected_bins(groups, maps, columns))
         columns = tuple(counts for counts, _ in seen)
         fit = rounds.with_columns([_merged(column, *each, maps[column]) for column, each in enumerate(seen)])
-    return Learned(maps=maps, columns=columns, layout=grouped, rules=rules, fit=fit)
+    return Learned(maps=maps, columns=columns, layout=wide, rules=rules, fit=fit)
 
 
 def _rows_of_a_group(noise: float, sizes: Sequence[int]) -> float:
