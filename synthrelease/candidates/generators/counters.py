@@ -37,7 +37,7 @@ class Step:
     column : its place, behind those of the rows.
     before : the place of the count before it; None for the first.
     columns : of the rows, on which the part depends.
-    into : axes (bins of `before`, where there is one, bins of each of `columns`), the bin of the count; -1 where the rule breaks.
+    into : axes (bins of `before`, where there is one, bins of each of `columns`), the bin of the count; -1 breaks a rule.
     size : its bins.
     """
 
