@@ -27,7 +27,7 @@ from synthrelease.candidates.generators.bin_groups import (
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
-from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
+from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, summed_onto, tolerances_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.schema import Layout
@@ -403,6 +403,18 @@ def test_consistent_tables_are_those_of_least_squares_over_all_tables(seed: int)
     for target, given_back in zip(targets, found, strict=True):
         axes = tuple(c for c in range(3) if c not in target.columns)
         np.testing.assert_allclose(given_back, table.sum(axis=axes), atol=0.05)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 6, 3, 4, 4, 3, 11), (2,) * 16, (40_000,), (200, 1, 200)])
+def test_large_tables_are_summed_onto_any_of_their_axes(sizes: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(1)
+    table = generator.random(sizes)
+    for number in range(4):
+        kept = [bool(each) for each in generator.integers(0, 2, len(sizes))] if number > 1 else [bool(number)] * len(sizes)
+        found = summed_onto(table, kept)
+        expected = table.sum(axis=tuple(axis for axis, keep in enumerate(kept) if not keep))
+        assert found.shape == expected.shape
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))
