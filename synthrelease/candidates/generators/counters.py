@@ -16,6 +16,7 @@ from itertools import product
 
 import numpy as np
 
+from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import Columns, largest_clique
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -69,8 +70,12 @@ class Counters:
     ends: tuple[Mask, ...] = ()
 
     @classmethod
-    def of(cls, plausibility: Plausibility, cells: int) -> Counters:
+    def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
         """Those of all rules that count, as long as no more than so many cells are tied together; the others are left out.
+
+        Parameters
+        ----------
+        structure : sets of columns that a model ties together beside the rules.
 
         Examples
         --------
@@ -78,12 +83,12 @@ class Counters:
         >>> Counters.of(Plausibility(layout=layout, masks=()), 1000).wide == layout
         True
         """
-        found = cls(layout=plausibility.layout)
+        found, tied = cls(layout=plausibility.layout), [*structure, *(mask.columns for mask in plausibility.masks)]
         for rule in _joined(plausibility.records):
             more = _with(found, rule, plausibility, cells)
             if more is None:
                 continue
-            sets = [mask.columns for mask in (*plausibility.masks, *more.masks)]
+            sets = [*tied, *(mask.columns for mask in more.masks)]
             found = more if largest_clique(more.wide.sizes, sets) <= cells else found
         return found
 
@@ -111,6 +116,29 @@ class Counters:
         for mask in self.ends:
             kept &= ~mask.forbidden[tuple(bins[place] for place in mask.columns)]
         return Counts.of(self.wide, [each[kept] for each in bins], table.counts[kept])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """A network over rows with their counts, whose rows are drawn without them.
+
+    Attributes
+    ----------
+    layout : of the rows.
+    """
+
+    layout: Layout
+    network: BayesianNetwork
+
+    @property
+    def numbers(self) -> int:
+        """How many it holds."""
+        return self.network.numbers
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows, none of which breaks a rule that is counted."""
+        drawn = self.network.sample(n, generator)
+        return Counts.of(self.layout, list(drawn.bins[: len(self.layout.sizes)]), drawn.counts)
 
 
 def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:

@@ -105,7 +105,8 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
     total = private.left
     plan, rows = _heard(private, n, plan, len(layout.sizes))
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
-    counters = Counters.of(background.plausibility, plan.cells)
+    kept = [columns for columns, weight in plan.tables.items() if not weight]
+    counters = Counters.of(background.plausibility, plan.cells, kept)
     masks = [*split_masks(background.plausibility.masks), *counters.masks]
     parts = [share * first for share in column_shares(layout.sizes)]
     columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
