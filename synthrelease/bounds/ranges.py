@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -16,6 +16,8 @@ from synthrelease.bounds.facts import Facts
 from synthrelease.bounds.program import Maximum, maximum
 
 _MAX_STEPS = 50
+_ROUNDED = 1e-12
+"""An amount below is what sums are rounded by."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,7 +78,7 @@ def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
     """The end of a difference: the reasons of both ends, each with its part of the whole distance."""
     distances = abs(end.value - answer), abs(taken.value - taken_answer)
     reasons = [reason for part, distance in zip((end, taken), distances, strict=True) for reason in _told(part, distance)]
-    return End(value=end.value - taken.value, steps=_steps(reasons))
+    return End(value=end.value - taken.value, steps=_steps(_once(reasons)))
 
 
 def _told(end: End, distance: float) -> list[_Reason]:
@@ -212,7 +214,9 @@ def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
         ]
         left = value - sign * answer - sum(reason.amount for reason in reasons)
         reasons.append(_Reason(each="roots may have more or fewer members", criterion="", uses=1, amount=left))
-        ends.append(End(value=sign * value, steps=_steps([reason for reason in reasons if reason.amount])))
+        ends.append(
+            End(value=sign * value, steps=_steps([reason for reason in _once(reasons) if abs(reason.amount) > _ROUNDED]))
+        )
     return Range(answer=answer, low=ends[0], high=ends[1])
 
 
@@ -241,6 +245,18 @@ def _reasons(facts: Facts, top: Maximum) -> list[_Reason]:
         for part in top.parts
         for source in [facts.sources[part.source]]
     ]
+
+
+def _once(reasons: Sequence[_Reason]) -> list[_Reason]:
+    """Reasons in the same words as one: their amounts add up, and so do the uses of a criterion."""
+    found: dict[tuple[str, str], _Reason] = {}
+    for reason in reasons:
+        before = found.get((reason.each, reason.criterion))
+        if before is not None:
+            uses = before.uses + reason.uses if reason.criterion else max(before.uses, reason.uses)
+            reason = replace(reason, uses=uses, amount=before.amount + reason.amount)
+        found[reason.each, reason.criterion] = reason
+    return list(found.values())
 
 
 def _steps(reasons: Sequence[_Reason]) -> tuple[RangeReason, ...]:

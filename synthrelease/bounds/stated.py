@@ -89,9 +89,10 @@ def verdict(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
 def _of_words(release: PublishedRelease, asked: QuestionTable) -> StatedAnswer:
     """What is said about a whole question: no criterion covers one, and `bound` answers shares and means."""
     read, estimated = parse_question(asked.query, release), _estimated(release, asked)
-    if read.kind in ("share", "mean") and not read.by and not read.slots:
+    if read.kind in ("share", "mean") and not read.by:
         return _bounded(release, _knowledge(release), estimated)
-    return StatedAnswer(word="no statement", because="only shares and means of rows are bounded", estimated=estimated)
+    of = "of rows" if release.linked is None else "of roots and of members"
+    return StatedAnswer(word="no statement", because=f"only shares and means {of} are bounded", estimated=estimated)
 
 
 def _knowledge(release: PublishedRelease) -> Knowledge | None:

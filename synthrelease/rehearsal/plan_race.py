@@ -198,18 +198,25 @@ class PlanRace:
         if not self._yardsticks:
             return best
 
-        def raced(weight: int) -> np.ndarray:
-            generator = self.generator(best.told, best.purse, weight)
-            return np.mean([self._kept(generator, best.purse, number) for number in (1, 2, 3)], axis=0)
+        usual = best.prior_weight
+        kept: dict[int, list[np.ndarray]] = {weight: [] for weight in (usual, *PRIOR_WEIGHTS)}
 
-        usual = raced(best.prior_weight)
-        others = [weight for weight in PRIOR_WEIGHTS if weight != best.prior_weight]
-        gains = {weight: float((raced(weight) - usual).min()) for weight in others}  # of all pairs, and of the strongest
-        weight = max(gains, key=lambda weight: gains[weight])
-        if not gains[weight] > _CLEARLY:
+        def gain(weight: int) -> float:
+            """Of all pairs, and of the strongest."""
+            return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
+
+        racing = [weight for weight in PRIOR_WEIGHTS if weight != usual]
+        for number in (1, 2, 3):  # of the same noise; only what was the best of the first, and better, goes on
+            for each in (usual, *racing):
+                kept[each].append(np.array(self._kept(self.generator(best.told, best.purse, each), best.purse, number)))
+            weight = max(racing, key=gain)
+            if not gain(weight) > 0:
+                return best
+            racing = [weight]
+        if not gain(weight) > _CLEARLY:
             return best
-        kept = self._kept(self.generator(best.told, best.purse, weight), best.purse)  # of noise that nothing was chosen by
-        return replace(best, kept=kept[0], good=min(kept) >= ENOUGH, prior_weight=weight)
+        fresh = self._kept(self.generator(best.told, best.purse, weight), best.purse)  # of noise that nothing was chosen by
+        return replace(best, kept=fresh[0], good=min(fresh) >= ENOUGH, prior_weight=weight)
 
     def reached(self, raced: Raced, others: Fraction) -> Fraction | None:
         """The epsilon of the whole release at which these tables keep what a draft aims at; None where no tried one does."""

@@ -9,9 +9,11 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
+from synthrelease.bounds.intended import verdict
+from synthrelease.toml.queries import IntendedQueryTable
 
 from synthrelease.bounds import bound
-from synthrelease.bounds.ranges import End, Range, over_members
+from synthrelease.bounds.ranges import End, Range, RangeReason, over_members
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from tests.helpers.published import HOMES, category_column, integer_column, published, score
@@ -131,3 +133,31 @@ def test_the_farthest_mean_takes_weights_at_their_ends() -> None:
 def test_what_is_not_bounded_is_said(asked: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         bound(release(0), asked)
+
+
+def test_what_is_said_of_members_is_what_bound_answers() -> None:
+    """The card's word for a question about all members; for what `estimate` alone answers it says that nothing is stated."""
+    for asked in ASKED:
+        assert verdict(release(1), IntendedQueryTable(query=asked)).word == "bounded"
+    without = replace(release(1), criteria=())
+    assert verdict(without, IntendedQueryTable(query="share age == 1")).word == "no statement"
+    said = verdict(release(1), IntendedQueryTable(query="median age"))
+    assert (said.word, said.because) == ("no statement", "only shares and means of roots and of members are bounded")
+
+
+def test_a_reason_that_holds_in_every_slot_is_said_once() -> None:
+    """Its parts add up to what the slots' own came to, and a fact that no criterion states is one."""
+
+    def made(value: float, far: float) -> Range:
+        reasons = [RangeReason(each="more rows", criterion="", uses=1, share=0.25)]
+        reasons.append(RangeReason(each="off by at most", criterion="cells", uses=2, share=0.75))
+        ends = [End(value=value + sign * far, steps=tuple(reasons)) for sign in (-1, 1)]
+        return Range(answer=value, low=ends[0], high=ends[1])
+
+    known = Range(answer=2, low=End(value=2, steps=()), high=End(value=2, steps=()))
+    found = over_members([made(0.5, 0.2), made(0.3, 0.1), made(0.1, 0.1)], [known] * 3)
+    assert found.high.value == pytest.approx(0.3 + 0.4 / 3)
+    said = [(step.each, step.uses, round(step.share, 9)) for step in found.high.steps]
+    assert said == [("off by at most", 6, 0.75), ("more rows", 1, 0.25)]
+    both = made(0.5, 0.2).minus(made(0.3, 0.1))
+    assert [(step.each, step.uses) for step in both.low.steps] == [("off by at most", 4), ("more rows", 1)]

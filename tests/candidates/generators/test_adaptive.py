@@ -16,7 +16,7 @@ from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
 from synthrelease.candidates.generators.adaptive.mechanism import Asked, ExactlyGaussian, Gaussian, Laplace, PrivateTables
-from synthrelease.candidates.generators.adaptive.rounds import learned
+from synthrelease.candidates.generators.adaptive.rounds import _heard, learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
     grouped_rules,
@@ -27,7 +27,7 @@ from synthrelease.candidates.generators.bin_groups import (
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
-from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
+from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, summed_onto, tolerances_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
@@ -293,6 +293,43 @@ def test_rows_are_divided_in_proportion_to_the_counts_inside_each_group() -> Non
     assert found.sum() == 500
 
 
+def test_a_few_rows_more_are_divided_as_all_of_them() -> None:
+    """Rows are drawn in the place of some that break a rule: the bins of a group have the same shares there."""
+    table = Counts.of(
+        Layout(columns=("a", "b"), sizes=(5, 2)), [np.repeat(np.arange(5), [900, 60, 40, 30, 20]), np.arange(1050) % 2]
+    )
+    charge = Adaptive().charge(Fraction(1, 200))
+    private = PrivateCounts(table, Meter([charge]), SeededEntropy(2))
+    model = Adaptive().fit(private, charge, Background(plausibility=no_rules(table.layout).plausibility))
+    into = model.learned.maps[0]
+    group = int(np.bincount(into).argmax())
+    members = np.flatnonzero(into == group)
+    assert len(members) > 2
+    generator = np.random.default_rng(1)
+    whole = np.mean([model.sample(1050, generator).marginal((0,))[members] for _ in range(40)], axis=0)
+    few = np.sum([model.sample(20, generator).marginal((0,))[members] for _ in range(2100)], axis=0)
+    assert few / few.sum() == pytest.approx(whole / whole.sum(), abs=0.03)
+
+
+def test_where_noise_is_loud_there_are_as_many_rounds_as_it_allows_and_choices_get_more() -> None:
+    """The noise of a cell, sqrt(2 / pi / part), is 0.004 of 1,000 rows at a part of 1 / (8 pi); 3/4 of 3/5 goes to tables."""
+    sizes = (2,) * 6
+    plan = Adaptive().plan(Layout(columns=tuple("abcdef"), sizes=sizes))
+    assert (plan.rounds, plan.choice) == (18, Fraction(1, 10))
+    table = Counts.of(Layout(columns=("a",), sizes=(2,)), [np.zeros(1, dtype=np.int64)])
+
+    def heard(rho: str, n: int) -> tuple[int, Fraction]:
+        found, rows = _heard(Gaussian(table, Fraction(rho), SeededEntropy(1)), n, plan, len(sizes))
+        assert rows == (2.5 if found.choice > plan.choice else 5)
+        return found.rounds, found.choice
+
+    quiet = 18 / 0.6 / 0.9 / (8 * math.pi)
+    assert heard(f"{1.01 * quiet:.4f}", 1000) == (18, Fraction(1, 10))
+    assert heard("1", 1000) == (math.floor(8 * math.pi * 0.6 * 0.75), Fraction(1, 4)) == (11, Fraction(1, 4))
+    assert heard("1", 10) == (6, Fraction(1, 4))
+    assert heard("0.25", 2000) == heard("1", 1000)
+
+
 # --- Its parts against slow ones
 
 
@@ -366,6 +403,18 @@ def test_consistent_tables_are_those_of_least_squares_over_all_tables(seed: int)
     for target, given_back in zip(targets, found, strict=True):
         axes = tuple(c for c in range(3) if c not in target.columns)
         np.testing.assert_allclose(given_back, table.sum(axis=axes), atol=0.05)
+
+
+@pytest.mark.parametrize("sizes", [(3, 2, 6, 3, 4, 4, 3, 11), (2,) * 16, (40_000,), (200, 1, 200)])
+def test_large_tables_are_summed_onto_any_of_their_axes(sizes: tuple[int, ...]) -> None:
+    generator = np.random.default_rng(1)
+    table = generator.random(sizes)
+    for number in range(4):
+        kept = [bool(each) for each in generator.integers(0, 2, len(sizes))] if number > 1 else [bool(number)] * len(sizes)
+        found = summed_onto(table, kept)
+        expected = table.sum(axis=tuple(axis for axis, keep in enumerate(kept) if not keep))
+        assert found.shape == expected.shape
+        assert found == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("seed", range(6))

@@ -55,7 +55,7 @@ class AdaptiveModel:
         for column, into in enumerate(self.learned.maps):
             rows = np.repeat(groups.bins[column], groups.counts)
             if groups.layout.sizes[column] < self.layout.sizes[column]:
-                rows = divided(rows, into, self.learned.columns[column], generator)
+                rows = divided(rows, into, self.learned.columns[column] * (n / self.learned.fit.n), generator)
             digits.append(rows)
         return Counts.of(self.layout, digits)
 

@@ -20,10 +20,12 @@ from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrate
 from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.candidates.generators.counters import Counters, Counting
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.layout import Layout
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
@@ -32,6 +34,9 @@ from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, re
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
 from synthrelease.toml.released_prior import ReleasedPrior
+
+_COUNTED = 2**16
+"""Cells that counts of rules tie together, at most, where the tables themselves do not tie more."""
 
 
 class MarginalsGenerator(MeasuringGenerator):
@@ -162,8 +167,16 @@ class MarginalsGenerator(MeasuringGenerator):
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
-        rules, prior = background.plausibility, background.prior
-        return maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=self.draw is not None)
+        rules, prior, evenly = background.plausibility, background.prior, self.draw is not None
+        tied = [*structure, *(mask.columns for mask in rules.masks)]
+        counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
+        if not counters.steps:
+            return maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=evenly)
+        wide = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
+        prior = None if prior is None else counters.added(prior)
+        measured = replace(measured, layout=wide.layout)
+        network = maximum_entropy(measured, structure, wide, prior, self.prior_weight, evenly=evenly)
+        return Counting(layout=rules.layout, network=network)
 
     def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
         return {columns: share * part for columns, share in self.shares(layout).items() if share}
