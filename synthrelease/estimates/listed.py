@@ -21,7 +21,7 @@ from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.answer import estimate
-from synthrelease.estimates.averages import count_error, counted_rows, groups, term_in
+from synthrelease.estimates.averages import count_error, counted_rows, groups, shares_of_bins, term_in
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import CANNOT_BE_TOLD, Term
 from synthrelease.published import PublishedRelease
@@ -173,17 +173,16 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> It
     """Its mean and median where it has some, and the share and number of rows of each bin."""
     source = _source(tables, {column.name})
     yield from _means(tables, column, "", level)
+    tables = tables.over({column.name})
     if column.ordered:
         asked = _question("median", column=column.name)
         for label, found in groups(tables, asked):
             yield from _lines("median", column.name, term_in(tables, asked, label, found, level), tables, asked, source=source)
-    for place, value in enumerate(column.labels):
-        asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place))
-        for label, found in groups(tables, asked):
-            term = term_in(tables, asked, label, found, level)
-            yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
-            error = count_error(tables, found[0])
-            yield _count(term, tables, error, column=column.name, value=value, source=source)
+    asked = _question("share")
+    for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
+        term = term_in(tables, asked, "", [share], level)
+        yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
+        yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
 
 
 def _of_members(tables: NoisyTables, name: str, level: float) -> Iterator[EstimateLine]:
@@ -220,7 +219,9 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) 
     """Nothing for a column with a bin without a number."""
     if None in column.numbers[: column.present]:
         return
-    asked, source = _question("mean", column=column.name, by=by), _source(tables, {column.name, by} - {""})
+    names = {column.name, by} - {""}
+    asked, source = _question("mean", column=column.name, by=by), _source(tables, names)
+    tables = tables.over(names)
     for label, found in groups(tables, asked):
         term = term_in(tables, asked, label, found, level)
         yield from _lines("mean", column.name, term, tables, asked, by=by, group=label, source=source)
@@ -229,6 +230,7 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) 
 def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float) -> Iterator[EstimateLine]:
     """Each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
     said = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
+    tables = tables.over({column.name, by.name})
     for place, value in enumerate(column.labels):
         asked = _question("share", met=_InBin(text="", rule=None, column=column, place=place), by=by.name)
         for group, [found] in groups(tables, asked):
