@@ -3,7 +3,7 @@
     python -m tests.benchmarks.adaptive_rows --rows 100000 1000000 [--family adaptive_pure] [--budget 1] [--columns 60]
 
 The register of `wide_register`, counted; every number of rows in one process after the other. Prints a JSON line for each: the
-seconds of the fit, those of them in which the private table was asked, rounds, cells of the model, and the peak of memory so far.
+seconds of the fit, those of them in which the private table was asked, rounds, cells of the model, and the peak of memory.
 """
 
 from __future__ import annotations
@@ -65,7 +65,9 @@ def main() -> None:
         del blocks
         charge = generator.charge(given.budget)
         Asked.seconds, Asked.rounds, start = 0.0, 0, time.process_time()
-        model = generator.fit(PrivateCounts(counts, Meter([charge])), charge, Background(plausibility=Plausibility(layout=layout, masks=())))
+        model = generator.fit(
+            PrivateCounts(counts, Meter([charge])), charge, Background(plausibility=Plausibility(layout=layout, masks=()))
+        )
         spent = time.process_time() - start
         print(
             json.dumps(
