@@ -207,9 +207,9 @@ def _geography(areas: AreasDraft) -> list[str]:
     """The table [geography], and what is said above it."""
     return [
         *_comment(
-            f"{areas.chain[-1]!r} tells {listing(areas.chain[:-1], 5)} in every row, says `init --areas`, and so it is in the public "
-            "file: the codelist has a column for each. They get columns of their own, which follow the list exactly. Complete "
-            "the list: an area that the public file has not is left out, with all of its rows."
+            f"{areas.chain[-1]!r} tells {listing(areas.chain[:-1], 5)} in every row, says `init --areas`, and so it is in "
+            "the public file: the codelist has a column for each. They get columns of their own, which follow the list "
+            "exactly. Complete the list: an area that the public file has not is left out, with all of its rows."
         ),
         "[geography]",
         f"column = {toml(areas.chain[-1])}",

@@ -222,6 +222,12 @@ def _share(tables: NoisyTables, found: list[Average], label: str, level: float) 
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
+def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
+    """How many rows a share counts, with no more of it."""
+    rows, low, high = counted_rows(tables, share, level)
+    return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
+
+
 def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
     """How many kept rows, or members, of the file are counted in the numerator: theory 13.10, numbers of the file, (b).
 
