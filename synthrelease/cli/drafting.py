@@ -50,6 +50,10 @@ def init(
         str | None,
         typer.Option("--key", metavar="COLUMN", help="Says whose member a row is, in both files; or in one that has both."),
     ] = None,
+    areas: Annotated[
+        str | None,
+        typer.Option(metavar="A>B", help="Columns that are areas within areas, the largest first: every B is released."),
+    ] = None,
     into: Annotated[Path, typer.Option("--into", metavar="DIR", help="Where configs and acceptance are.")] = Path("."),
 ) -> None:
     """Draft configs/NAME.toml and acceptance/NAME.toml from a PUBLIC file, for you to edit. Overwrites nothing.
@@ -75,6 +79,7 @@ def init(
             Promise.of(epsilon, pure=pure),
             members,
             key,
+            areas,
         )
     shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
     for column in found.columns:

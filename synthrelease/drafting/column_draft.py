@@ -48,6 +48,7 @@ class ColumnDraft:
     characters : how many of the first characters of a text are its code; None for all of them.
     common : codes that stay apart where all others are grouped together, those too that the public file has not; empty where
         none are.
+    levels : of areas, for every larger kind of area that the codelist tells, by its column: code -> label.
     missing_values : texts of this column that stand for no answer, beside those of every column.
     missing_label : what the bin of missing values is called.
     missing_rows : how many rows of the public file have no answer here.
@@ -69,6 +70,7 @@ class ColumnDraft:
     codes: Mapping[str, CodeDraft] = field(default_factory=dict)
     characters: int | None = None
     common: tuple[str, ...] = ()
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     missing_values: tuple[str, ...] = ()
     missing_label: str = "missing"
     missing_rows: int = 0

@@ -19,12 +19,13 @@ from pathlib import Path
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
+from synthrelease.drafting.areas import AreasDraft, areas_asked
 from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
-from synthrelease.drafting.codebook import read_codebook
+from synthrelease.drafting.codebook import CodebookEntry, read_codebook
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
-from synthrelease.drafting.file_columns import drafted_columns
+from synthrelease.drafting.file_columns import answers_of, drafted_columns
 from synthrelease.drafting.linked import MembersDraft, read_members
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
@@ -110,6 +111,7 @@ def draft(
     promise: Promise = ANY,
     members: str | Path | None = None,
     key: str | None = None,
+    areas: str | None = None,
 ) -> Draft:
     """Draft a release from a **public** file.
 
@@ -123,6 +125,7 @@ def draft(
     promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
     members, key : a public file of the members of these rows, and the column of both that says whose member a row is; with a
         key alone the one file has a row for each member, with the columns of its root.
+    areas : columns that are areas within areas, the largest first, as "region > municipality" (`areas.AreasDraft`).
 
     Raises
     ------
@@ -148,6 +151,13 @@ def draft(
     own_key = key if answer is None or answer.key is None else answer.key
     columns, left_out, dated = drafted_columns(file, book, own_key)
     answer = answer and answer.ordered(file, dated)
+    within = None
+    if areas is not None:
+        if linked is not None:
+            raise InputError(
+                "--areas: expected a file of one table, found --key with it. Add [geography] to the draft by hand."
+            )
+        within, columns, left_out = _with_areas(areas, file, book, columns, left_out)
     if len(columns) < 2 and (linked is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
         told = f" ({reasons})" if reasons else ""
@@ -158,10 +168,21 @@ def draft(
         left_out += others
     problems: tuple[Problem, ...] = ()
     try:
-        return _Drafting(name, file, columns, left_out, progress, answer, promise, linked).run()
+        return _Drafting(name, file, columns, left_out, progress, answer, promise, linked, within).run()
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise _no_draft(file, problems)
+
+
+def _with_areas(
+    asked: str, file: PublicFile, book: Mapping[str, CodebookEntry], columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]
+) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
+    """The draft of the areas, and the other columns, which are drafted first."""
+    *larger, smallest = areas_asked(asked, file)
+    others = [replace(each, doubt="") if each.source in larger else each for each in columns if each.source != smallest]
+    texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))
+    gone = [each for each in left_out if each.source != smallest]
+    return AreasDraft.of(asked, file, texts, others), others, gone
 
 
 _KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
@@ -217,8 +238,9 @@ class _Drafting:
         unit: UnitAnswer | None = None,
         promise: Promise = ANY,
         members: MembersDraft | None = None,
+        areas: AreasDraft | None = None,
     ):
-        self.promise, self.members = promise, members
+        self.promise, self.members, self.areas = promise, members, areas
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
         self.unit, self.n_kept = unit, 0
 
@@ -234,9 +256,44 @@ class _Drafting:
                 tried = self._tried(most, above=tried.choices.limit)
         if not tried.standing.good and self.members is None:
             tried = self._smaller(tried)
+        if self.areas is not None:
+            tried = self._in_areas(tried, self.areas)
         choices, acceptance = tried.choices, tried.acceptance
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return tried.drafting._draft(choices, acceptance)
+
+    def _in_areas(self, whole: _Tried, areas: AreasDraft) -> _Tried:
+        """The draft with the smallest areas, too, and with tables of each level; thresholds that its fits reach.
+
+        Raises
+        ------
+        InputError : when a level is left out for too few rows.
+        """
+        self.progress(f"trying it with {areas.chain[-1]} on the public file")
+        before, drafted = whole.drafting, {column.name for column in whole.drafting.columns}
+        if gone := [level.name for level in areas.levels if level.name not in drafted]:
+            raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
+        sizes = dict(zip(whole.table.layout.columns, whole.table.layout.sizes, strict=True))
+        choices = replace(
+            whole.choices,
+            areas=areas,
+            family="nested" if whole.choices.delta else "nested_pure",
+            tables=areas.tables(whole.choices.tables, sizes, round(whole.table.total)),
+            rules=areas.rules(whole.choices.rules),
+        )
+        columns = areas.placed(before.columns)
+        drafting = _Drafting(self.name, self.file, columns, before.left_out, self.progress, before.unit, self.promise)
+        spec = drafting._loaded(choices, _FIRST)
+        transformation = spec.space[0].transformation
+        unique = once_only(drafting._read(spec).merge(transformation.layout, transformation.maps))
+        choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
+        first = draft_acceptance(before.wide, whole.table, whole.pairs)
+        first = replace(first, criteria=areas.criteria(first.criteria, choices.minimum_count), lost=whole.acceptance.lost)
+        spec = drafting._loaded(choices, first)
+        acceptance, standing = settle(first, spec, drafting._read(spec), _SEED, tied=whole.standing.tied)
+        left = choices.limit - choices.rows - TEST - acceptance.epsilon
+        choices = replace(choices, generation=self.promise.purse(left).cost if left > 0 else choices.generation)
+        return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
 
     def _tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file.
@@ -479,6 +536,7 @@ def write_draft(
     promise: Promise = ANY,
     members: str | Path | None = None,
     key: str | None = None,
+    areas: str | None = None,
 ) -> tuple[Path, Path, Draft]:
     """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
 
@@ -498,7 +556,7 @@ def write_draft(
     for path in _paths(into, name):
         if os.path.lexists(path):
             raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
-    found = draft(name, public, table, codebook, progress, wanted, unit, promise, members, key)
+    found = draft(name, public, table, codebook, progress, wanted, unit, promise, members, key, areas)
     for codelist in (into / "configs" / name for name in found.codelists):
         if os.path.lexists(codelist):
             raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")

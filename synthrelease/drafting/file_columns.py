@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import replace
 
+from synthrelease.drafting.areas import nested_columns
 from synthrelease.drafting.codebook import CodebookEntry, no_answers
 from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
@@ -24,7 +25,7 @@ def drafted_columns(
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
     """Every column of the file, in its order, without that of the key; and which hold dates."""
     answers = {
-        source: _answers(file, source, texts, book.get(source, CodebookEntry()))
+        source: answers_of(file, source, texts, book.get(source, CodebookEntry()))
         for source, texts in file.columns.items()
         if source != key
     }
@@ -33,6 +34,7 @@ def drafted_columns(
     once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
     order = orders(once.answers, rows)
     columns: list[ColumnDraft] = []
+    drafts = dict[str, ColumnDraft | LeftOut]()
     left_out = [
         LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
         for source, because in file.unreadable.items()
@@ -45,20 +47,23 @@ def drafted_columns(
         taken = [column.name for column in columns]
         own = order.get(source, Order())
         drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
+        if not isinstance(drafted, list):
+            drafts[source] = drafted
         if isinstance(drafted, LeftOut):
             left_out.append(drafted)
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
-    columns = [replace(column, doubt=_questions(column, once.doubts)) for column in columns]
+    nested = nested_columns(once.answers, drafts, rows)
+    columns = [replace(column, doubt=_questions(column, once.doubts, nested)) for column in columns]
     return with_bins_for_gaps(columns, rows), left_out, list(dated)
 
 
-def _questions(column: ColumnDraft, almost: Mapping[str, str]) -> str:
+def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
     """What the steward is asked about a column."""
-    return "; ".join(filter(None, [column.doubt, almost.get(column.source, "")]))
+    return "; ".join(filter(None, [column.doubt, *(questions.get(column.source, "") for questions in others)]))
 
 
-def _answers(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
+def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
     """The answers of a column, by its texts without surrounding blanks."""
     notes, standard = file.notes.get(source), InputTable().missing_values
     present, empty = Counter[str](), 0

@@ -12,6 +12,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.accounting.gaussian import epsilon_of
+from synthrelease.drafting.areas import WITHIN, AreasDraft
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
@@ -19,6 +20,7 @@ from synthrelease.drafting.linked import MembersDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
+from synthrelease.errors import listing
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)
@@ -47,6 +49,7 @@ class Choices:
     rows, limit : epsilon of counting the rows, and of the whole release.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     gaps : rows of the public file that are left out for a missing value.
+    areas : areas within areas, with tables of each level; None without any.
     """
 
     tables: tuple[str, ...]
@@ -62,11 +65,12 @@ class Choices:
     plan: str = ""
     smaller: str = ""
     gaps: int = 0
+    areas: AreasDraft | None = None
 
     @property
     def measures(self) -> bool:
         """Whether the tables are measured once, and published."""
-        return self.family in ("marginals", "gaussian_marginals")
+        return self.family in ("marginals", "gaussian_marginals") or self.areas is not None
 
 
 def configuration_text(
@@ -111,6 +115,8 @@ def configuration_text(
     ]
     for column in columns:
         lines += [*column_lines(name, column), ""]
+    if choices.areas is not None:
+        lines += [*_geography(choices.areas), ""]
     lines += _left_out(left_out)
     lines += [] if members is None else ["", *_members(name, members)]
     if gaps:
@@ -122,7 +128,11 @@ def configuration_text(
         *_heading("The space that configurations are drawn from"),
         "",
         '[transformations]               # which bins are tried; add "fine" where the rehearsal passes easily',
-        *(f"{column.name} = {toml([column.alternative])}" for column in columns if column.bins or column.common),
+        *(
+            f"{column.name} = {toml([column.alternative])}"
+            for column in columns
+            if column.bins or column.common or column.levels
+        ),
         "",
         *_generator(choices),
         "",
@@ -162,6 +172,21 @@ def _generator(choices: Choices) -> list[str]:
             f"family = {toml(choices.family)}",
             _DRAWN,
         ]
+    if choices.areas is not None:
+        return [
+            *_comment(
+                "Small tables of the whole and of each level of areas are measured with noise, once; what they do not say of "
+                "an area is as in the area it lies in. `wanted` is how far off a mean cell may be, of the whole and of each "
+                "level: the budget is divided by it. `plan` says what the noise leaves of each level."
+            ),
+            "[[generators]]",
+            f"family = {toml(choices.family)}",
+            f"areas = {toml(f' {WITHIN} '.join(choices.areas.chain))}",
+            f"wanted = {toml(choices.areas.wanted)}",
+            'tables = """',
+            *wrapped(choices.tables),
+            '"""',
+        ]
     return [
         *_comment(
             "Small tables are measured with noise, once, and the rows are drawn from a model of them. These are the tables in "
@@ -175,6 +200,20 @@ def _generator(choices: Choices) -> list[str]:
         '"""',
         f"prior_weight = {choices.prior_weight}",
         _DRAWN,
+    ]
+
+
+def _geography(areas: AreasDraft) -> list[str]:
+    """The table [geography], and what is said above it."""
+    return [
+        *_comment(
+            f"{areas.chain[-1]!r} tells {listing(areas.chain[:-1], 5)} in every row, says `init --areas`, and so it is in "
+            "the public file: the codelist has a column for each. They get columns of their own, which follow the list "
+            "exactly. Complete the list: an area that the public file has not is left out, with all of its rows."
+        ),
+        "[geography]",
+        f"column = {toml(areas.chain[-1])}",
+        f"levels = {toml(areas.chain[:-1])}",
     ]
 
 
@@ -422,18 +461,18 @@ def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> l
 
 def codelist_name(release: str, column: ColumnDraft) -> str:
     """The file of a long codelist, relative to the configuration; empty for a short one."""
-    long = column.kind == "code" and (column.common or len(column.codes) > INLINE_CODES)
+    long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
     return f"codes/{release}-{column.name}.csv" if long else ""
 
 
 def codelist_text(column: ColumnDraft) -> str:
-    """A codelist as CSV: the code, its label, and the group that it is in where rare codes are grouped."""
+    """A codelist as CSV: the code, its label, the group that it is in where rare codes are grouped, and larger areas."""
     lines = io.StringIO()
     writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(["code", "label", *(["common"] if column.common else [])])
+    writer.writerow(["code", "label", *(["common"] if column.common else []), *column.levels])
     for text, draft in column.codes.items():
         group = [draft.label if text in column.common else OTHERS] if column.common else []
-        writer.writerow([text, draft.label, *group])
+        writer.writerow([text, draft.label, *group, *(level[text] for level in column.levels.values())])
     return lines.getvalue()
 
 

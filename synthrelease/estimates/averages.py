@@ -128,6 +128,31 @@ def groups(tables: NoisyTables, asked: Question) -> Iterator[tuple[str, list[Ave
         yield label, averages
 
 
+def shares_of_bins(tables: NoisyTables, name: str) -> Iterator[Average]:
+    """The share of each bin of a column among all rows: what `groups` gives for each, in time that does not grow with the bins.
+
+    Only how many cells are alike is needed of the others. All rows are n, without noise.
+    """
+    n = float(tables.release.n_rows)
+    for noisy in tables.single_bins(name):
+        own = np.array([[noisy.value, noisy.value], [noisy.value, n]])
+        ratio = Ratio(
+            numerator=noisy.value,
+            denominator=n,
+            weights=np.array([noisy.weights, np.zeros(len(noisy.weights))]),
+            noises=noisy.noises,
+            lowest=0.0,
+            highest=1.0,
+            step=1.0,
+        )
+        sampling = n * _SCORE
+        yield Average(
+            file=replace(ratio, sampling=tables.kept.left_out * sampling),
+            population=replace(ratio, sampling=sampling),
+            squares=float(possible(own)[0, 0]),
+        )
+
+
 def _bins(tables: NoisyTables, asked: Question, parts: Sequence[Counted]) -> tuple[tuple[str, ...], list[np.ndarray]]:
     """The groups that are asked for, and for each part (n_cells,) the group of a cell; -1 for none."""
     if not asked.groups:
@@ -197,6 +222,12 @@ def _share(tables: NoisyTables, found: list[Average], label: str, level: float) 
     return replace(term_of("share", label, "", share, share.ends(level)), rows=rows, rows_low=low, rows_high=high)
 
 
+def rows_of(tables: NoisyTables, share: Average, level: float) -> Term:
+    """How many rows a share counts, with no more of it."""
+    rows, low, high = counted_rows(tables, share, level)
+    return Term(name="share", group="", unit="", rows=rows, rows_low=low, rows_high=high)
+
+
 def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int | None, int, int]:
     """How many kept rows, or members, of the file are counted in the numerator: theory 13.10, numbers of the file, (b).
 
@@ -205,7 +236,7 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
     """
     kept, counted = tables.kept, share.file.numerator
     times, weights, drawing = _errors_of_a_count(tables, share)
-    half = half_width(tables.noises, weights, times**2 * drawing, level, times)
+    half = half_width(share.file.noises, weights, times**2 * drawing, level, times)
     counted = min(max(times * counted, 0.0), times * kept.drawn * share.of_root)
     least, most = (kept.number, kept.most) if kept.way == "stated" else (kept.drawn, kept.drawn)
     low, high = (counted - half) * least / kept.drawn, (counted + half) * most / kept.drawn
@@ -217,7 +248,7 @@ def counted_rows(tables: NoisyTables, share: Average, level: float) -> tuple[int
 def count_error(tables: NoisyTables, share: Average) -> float:
     """The standard error of such a number of rows, by its noise and the drawing."""
     times, weights, drawing = _errors_of_a_count(tables, share)
-    return math.sqrt(float(tables.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
+    return math.sqrt(float(share.file.noises.covariance(weights[None], weights[None])[0, 0]) + times**2 * drawing)
 
 
 def _errors_of_a_count(tables: NoisyTables, share: Average) -> tuple[float, np.ndarray, float]:

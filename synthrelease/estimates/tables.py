@@ -9,7 +9,8 @@ The rows are drawn from those of the file that the rules keep; from sums to what
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -43,6 +44,16 @@ class NoisySums:
     weights: np.ndarray
 
 
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NoisyCount:
+    """The estimated number of rows in one bin: its value, and the weights of the noises in its error, cells that are alike
+    taken together; the last one is that of the number of rows, with weight 0."""
+
+    value: float
+    weights: np.ndarray
+    noises: Noises
+
+
 class NoisyTables:
     """The published noisy tables of a release, without noise in the cells that a rule leaves empty.
 
@@ -60,10 +71,34 @@ class NoisyTables:
                 "say how far off they are. `synthrelease bound` gives the range that the released figures allow."
             )
         self.release = release
-        self.tables = [_without_impossible(release, table) for table in published]
-        sizes = [table.values.size for table in self.tables]
-        self.starts = np.cumsum([0, *sizes])
         self.kept = KeptRows.of(release)
+        self._hold([_without_impossible(release, table) for table in published])
+
+    def over(self, names: Iterable[str]) -> NoisyTables:
+        """The tables that hold these columns together, added up to them, for questions about no other column.
+
+        They answer these as all tables do, in time and memory that grow with the cells of these columns alone.
+        """
+        wanted = [column.name for column in self.columns(names)]
+        found = copy(self)
+        found._hold(
+            [
+                replace(
+                    table,
+                    columns=tuple(wanted),
+                    values=added_up(table.values, table.columns, wanted),
+                    cells=added_up(table.cells, table.columns, wanted),
+                )
+                for table in self.tables
+                if set(wanted) <= set(table.columns)
+            ]
+        )
+        return found
+
+    def _hold(self, tables: list[PublishedMeasurement]) -> None:
+        self.tables = tables
+        sizes = [table.values.size for table in tables]
+        self.starts = np.cumsum([0, *sizes])
         counted = self.kept.scale is not None
         each = [*(table.noise for table in self.tables), DiscreteLaplace(self.kept.scale or 1.0)]
         laws = tuple(dict.fromkeys(each))
@@ -103,14 +138,8 @@ class NoisyTables:
         if not holding:
             raise self._not_together(wanted)
         tables = [self.tables[place] for place in holding]
-        values = np.array([added_up(table.values, table.columns, wanted).ravel() for table in tables])
-        counts = np.array([added_up(table.cells, table.columns, wanted).ravel() for table in tables])
-        with np.errstate(divide="ignore"):
-            precisions = 1 / (counts * np.array([[table.noise.variance] for table in tables]))
-        known = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
-        precisions = np.where(known, 0.0, precisions)
-        variances = np.where(known, 0.0, 1 / np.where(known, 1.0, precisions.sum(axis=0)))
-        shares = precisions * variances
+        cells, variances, shares = _combined(tables, wanted)
+        known = variances == 0
         moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))
         centred = np.where(known, 0.0, figures - moved[:, None])
         weights = np.zeros((len(figures), len(self.noises.count)))
@@ -118,8 +147,36 @@ class NoisyTables:
             own = (centred * share).reshape(-1, *shape)
             spread = spread_out(own, wanted, table.columns, table.values.shape) * (table.cells > 0)
             weights[:, self.starts[place] : self.starts[place + 1]] = spread.reshape(len(figures), -1)
-        cells = (shares * values).sum(axis=0)
         return NoisySums(values=centred @ cells + moved * self.release.n_rows, weights=weights)
+
+    def single_bins(self, name: str) -> Iterator[NoisyCount]:
+        """How many rows are in each bin of a column: what `sums` gives for each.
+
+        Cells of the column that are sums of as many noises in every table have the same weight, but for the bin's own.
+        """
+        tables = [table for table in self.tables if name in table.columns]
+        if not tables:
+            raise self._not_together([name])
+        cells, variances, shares = _combined(tables, [name])
+        counts = np.array([added_up(table.cells, table.columns, [name]) for table in tables])
+        alike, first, kind, number = np.unique(counts, axis=1, return_index=True, return_inverse=True, return_counts=True)
+        laws = [table.noise for table in tables] * 2 + [DiscreteLaplace(self.kept.scale or 1.0)]
+        distinct = tuple(dict.fromkeys(laws))
+        total, whole = float(variances.sum()), float(cells.sum())
+        law = np.array([distinct.index(noise) for noise in laws])
+        law = np.concatenate([np.repeat(law[: len(tables)], len(first)), law[len(tables) :]])
+        for place, own in enumerate(kind.ravel()):
+            moved = float(variances[place]) / total if total else 0.0
+            others = alike * (number - (np.arange(len(first)) == own))
+            yield NoisyCount(
+                value=float(cells[place]) + moved * (self.release.n_rows - whole),
+                weights=np.concatenate([(-moved * shares[:, first]).ravel(), (1 - moved) * shares[:, place], [0.0]]),
+                noises=Noises(
+                    laws=distinct,
+                    law=law,
+                    count=np.concatenate([others.ravel(), counts[:, place], [int(self.kept.scale is not None)]]),
+                ),
+            )
 
     def _not_together(self, wanted: list[str]) -> InputError:
         """What was measured of these columns, in the words of the register."""
@@ -139,6 +196,20 @@ class NoisyTables:
             f"expected columns that one published noisy table holds together, found {listing(wanted)}: {'; '.join(told)}. "
             "`synthrelease bound` gives the range that the released figures allow."
         )
+
+
+def _combined(tables: list[PublishedMeasurement], wanted: list[str]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n_cells,) the mean of the tables in each cell of some columns, (n_cells,) its variance, and (n_tables, n_cells) the
+    part that each table has in it. All are 0 where no row can be."""
+    values = np.array([added_up(table.values, table.columns, wanted).ravel() for table in tables])
+    counts = np.array([added_up(table.cells, table.columns, wanted).ravel() for table in tables])
+    with np.errstate(divide="ignore"):
+        precisions = 1 / (counts * np.array([[table.noise.variance] for table in tables]))
+    known = ~np.isfinite(precisions).all(axis=0)  # no row can be in such a cell
+    precisions = np.where(known, 0.0, precisions)
+    variances = np.where(known, 0.0, 1 / np.where(known, 1.0, precisions.sum(axis=0)))
+    shares = precisions * variances
+    return (shares * values).sum(axis=0), variances, shares
 
 
 def _without_impossible(release: PublishedRelease, table: PublishedMeasurement) -> PublishedMeasurement:

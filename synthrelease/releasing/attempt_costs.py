@@ -84,11 +84,10 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     dense = layout.n_cells * _BYTES_PER_CELL if layout.n_cells <= DENSE_LIMIT else 0
     table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
     fit = max(generator.megabytes(layout) for generator in generators)
-    few = layout.n_cells <= DENSE_LIMIT
     return AttemptCost(
         family=family,
         configurations=len(generators),
         seconds=seconds,
         megabytes=_BASE_MB + fit + (dense + table) // 2**20,
-        grows="with the product of all bins" if few else "with rows and columns, not with the product of all bins",
+        grows=max(generators, key=lambda generator: generator.seconds(layout, rows)).grows(layout),
     )

@@ -9,7 +9,9 @@ import numpy as np
 import pytest
 
 from synthrelease.estimates import listed as module
+from synthrelease.estimates.averages import count_error, counted_rows, groups, shares_of_bins, term_in
 from synthrelease.estimates.listed import EstimateLine, listed, pairs
+from synthrelease.estimates.tables import NoisyTables
 from tests.benchmarks.contrasts import measured
 from tests.estimates.test_estimate import TABLE, release
 
@@ -71,3 +73,44 @@ def test_the_smallest_pairs_come_first_and_one_that_does_not_fit_is_left_out(mon
     largest = max(cells, key=lambda pair: cells[pair])
     monkeypatch.setattr(module, "MOST_CELLS", sum(cells.values()) - 1)
     assert {frozenset((one.name, other.name)) for one, other in pairs(schema, ["abc"])} == set(cells) - {largest}
+
+
+@pytest.mark.parametrize("rules", [(), ("a == 1 and c == 1",)])
+def test_the_shares_of_all_bins_are_those_of_one_question_each(rules: tuple[str, ...]) -> None:
+    """Against the sums over every cell, which are made for each bin anew, and with all tables instead of those added up."""
+    found = release(TABLE, ("ac", "ab", "abg"), random=np.random.default_rng(4), rules=rules)
+    tables = NoisyTables(found)
+    for name in "abcg":
+        column = found.by_name[name]
+        fast = list(shares_of_bins(tables.over([name]), name))
+        assert len(fast) == len(column.labels)
+        for place, (value, share) in enumerate(zip(column.labels, fast, strict=True)):
+            asked = module._question("share", met=module._InBin(text="", rule=None, column=column, place=place))
+            [(_, [slow])] = groups(tables, asked)
+            assert share.file.estimate == pytest.approx(slow.file.estimate, rel=1e-9, abs=1e-12), value
+            assert share.file.standard_error == pytest.approx(slow.file.standard_error, rel=1e-9)
+            assert share.ends(0.95) == pytest.approx(slow.ends(0.95), rel=1e-9, abs=1e-12)
+            assert counted_rows(tables, share, 0.9) == counted_rows(tables, slow, 0.9)
+            assert count_error(tables, share) == pytest.approx(count_error(tables, slow), rel=1e-9)
+
+
+def test_tables_added_up_to_the_columns_of_a_question_answer_it_alike() -> None:
+    found = release(TABLE, ("ac", "ab", "abg"), random=np.random.default_rng(5))
+    tables, asked = NoisyTables(found), module._question("mean", column="b", by="a")
+    view = tables.over({"a", "b"})
+    assert view.noises.count.size < tables.noises.count.size
+    for (group, whole), (other, part) in zip(groups(tables, asked), groups(view, asked), strict=True):
+        assert group == other
+        one, two = (term_in(each, asked, group, averages, 0.95) for each, averages in ((tables, whole), (view, part)))
+        assert one.estimate == pytest.approx(two.estimate, rel=1e-9)
+        assert (one.low, one.high, one.standard_error) == pytest.approx((two.low, two.high, two.standard_error), rel=1e-9)
+
+
+def test_of_very_many_bins_the_numbers_of_rows_alone_are_listed(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = release(TABLE, ("ac",), random=np.random.default_rng(6))
+    every = listed(found)
+    monkeypatch.setattr(module, "MOST_CELLS", len(found.by_name["a"].labels) - 1)
+    few = listed(found)
+    of_a = [line for line in few if line.column == "a" and not line.by and line.statistic in ("share", "count")]
+    assert {line.statistic for line in of_a} == {"count"}
+    assert of_a == [line for line in every if line.column == "a" and not line.by and line.statistic == "count"]

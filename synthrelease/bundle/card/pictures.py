@@ -18,6 +18,8 @@ from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Mar
 
 MAX_PAIRS, MAX_BINS = 36, 64
 """Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
+MOST_BARS, FEW_BARS = 400, 40
+"""Of a column of more bins than the first so many bars are drawn as the second says."""
 SPARSE = 0.01
 """A bin with a smaller share of the rows does not set the colours of a heat map: a few rows would fade all others."""
 _WIDTH = 340.0
@@ -93,11 +95,17 @@ def distribution(
 ) -> Markup:
     """Shares of the bins of one column as bars, each with the range in which the original share lies.
 
-    The bar of a bin that may be off by half of itself or more is hollow.
+    The bar of a bin that may be off by half of itself or more is hollow. Of very many bins, such as areas, those with the most
+    rows are drawn.
     """
     least = None if useful is None else useful.least_of_a_bin(table.names[column])
     name, labels = table.names[column], table.labels[column]
-    shares = table.one_way(column) / max(table.counts.total, 1)  # there may be no members
+    total = table.counts.total
+    shares, cut = table.one_way(column) / max(total, 1), ""  # there may be no members
+    if len(labels) > MOST_BARS:
+        largest = np.argsort(-shares, kind="stable")[:FEW_BARS]
+        cut = f", the {FEW_BARS} with the most rows of {len(labels):,}"
+        labels, shares = tuple(labels[place] for place in largest), shares[largest]
     row = 17.0 if len(labels) <= 40 else max(3.0, 680.0 / len(labels))
     every = int(np.ceil(12 / row))
     left = 12.0 + 6.6 * min(18, max(len(label) for label in labels[::every]))
@@ -108,8 +116,8 @@ def distribution(
         f"{prefix}distribution-{column + 1}",
         _WIDTH,
         top + row * len(labels) + 6,
-        f"Distribution of {words(name)}",
-        f"Share of the released rows in each bin of {words(name)}: "
+        f"Distribution of {words(name)}{cut}",
+        f"Share of the released rows in each bin of {words(name)}{cut}: "
         + "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
         + (
             "." if band is None else f". The original shares lie within {rounded_up(100 * band, 3)} percentage points of these."
@@ -120,7 +128,7 @@ def distribution(
         if band is not None:
             low = max(value - band, 0.0)
             picture.rect(left + low * scale, y, (value + band - low) * scale, height, BAND)
-        if least is not None and value * table.counts.total < least:
+        if least is not None and value * total < least:
             picture.rect(left, y + height * 0.25, value * scale, height * 0.5, PAPER, stroke=BLUE)
         else:
             picture.rect(left, y + height * 0.25, value * scale, height * 0.5, BLUE)

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.domain.counts import Counts
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
@@ -150,6 +150,11 @@ class Generator(SpecTable):
     def seconds(self, layout: Layout, rows: int) -> float:
         """An estimate of how long a fit takes on one core, for a table of so many rows."""
         return self.effort(layout) * self.seconds_per_effort
+
+    def grows(self, layout: Layout) -> str:
+        """What the time and memory of an attempt grow with, in words."""
+        few = layout.n_cells <= DENSE_LIMIT
+        return "with the product of all bins" if few else "with rows and columns, not with the product of all bins"
 
     def megabytes(self, layout: Layout) -> int:
         """What a fit or a sample adds to the memory of a process, at its peak."""

@@ -20,6 +20,9 @@ from synthrelease.candidates.generators.adaptive.mechanism import (
     Laplace,
     PrivateTables,
 )
+from synthrelease.domain import lattice
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy
 
@@ -178,3 +181,38 @@ def test_after_merging_the_tables_are_those_of_the_groups() -> None:
     private.merge(grouped, [np.array([0, 1]), np.array([0, 1, 1])])
     private.table((0, 1), Fraction(1, 2))
     assert recorder.values[0].tolist() == [1, 1, 0, 1]
+
+
+def test_tables_that_compete_are_counted_once_and_as_they_are(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Fifty columns, more pairs than a lattice keeps tables: the distances are those of counts made by hand, and a second
+    choice, after another answer, counts no row again."""
+    random = np.random.default_rng(3)
+    sizes = [int(size) for size in random.integers(2, 5, 50)]
+    world = Layout(columns=tuple(f"c{place}" for place in range(50)), sizes=tuple(sizes))
+    rows = [random.integers(0, size, 300) for size in sizes]
+    pairs = list(combinations(range(50), 2))
+    assert len(pairs) > lattice.KEPT_TABLES
+    questions = [
+        Asked(columns=pair, expected=np.ones([sizes[one] for one in pair], dtype=np.int64), weight=1, handicap=0)
+        for pair in pairs
+    ]
+    by_hand = []
+    for one, other in pairs:
+        counts = np.zeros((sizes[one], sizes[other]), dtype=np.int64)
+        np.add.at(counts, (rows[one], rows[other]), 1)
+        by_hand.append(int(np.abs(counts - 1).sum()))
+    private = Scores(Counts.of(world, rows), Fraction(1), SystemEntropy())
+    private.choice(questions, Fraction(1, 4))
+    assert private.scores == by_hand
+    monkeypatch.setattr(lattice, "table_of", None)
+    private.table(pairs[7], Fraction(1, 4))
+    private.choice(questions, Fraction(1, 4))
+    assert private.scores == by_hand
+
+
+def test_what_has_no_room_is_counted_each_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(mechanism, "KEPT_CELLS", 2)
+    private = Scores(WORLD.counts([0, 0, 5]), Fraction(1), SystemEntropy())
+    private.choice(QUESTIONS, Fraction(1, 4))
+    assert list(private._held) == [(0,)]
+    assert private.scores == scores_of([0, 0, 5])[0]

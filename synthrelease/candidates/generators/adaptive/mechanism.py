@@ -10,6 +10,7 @@ record, which moves at most two counts of a table, each by 1 (`CHANGE`), and a s
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -21,8 +22,9 @@ from synthrelease.accounting.gaussian import choice_epsilon
 from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.domain.lattice import KEPT_CELLS, lattice
 from synthrelease.domain.layout import Layout
+from synthrelease.domain.sub_tables import column_groups
 from synthrelease.errors import BudgetError
 from synthrelease.noise_grids import gaussian_scale
 from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian
@@ -72,16 +74,17 @@ class PrivateTables:
         self.left, self._entropy = budget, entropy
         self._bins = self._exact = lattice(counts)
         self._counts = counts
+        self._held = dict[Columns, np.ndarray]()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
         """From here on everything is asked of coarser bins, which answers may have decided: neighbours stay neighbours."""
         self._counts = self._counts.merge(layout, maps)
-        self._exact = lattice(self._counts)
+        self._exact, self._held = lattice(self._counts), {}
 
     def table(self, columns: Columns, part: Fraction) -> np.ndarray:
         """int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
         self._take(part)
-        exact = self._exact.get(columns)
+        exact = self._exact_of(columns)
         return self._noisy(exact.ravel(), part).reshape(exact.shape)
 
     def bins(self, column: int, part: Fraction) -> np.ndarray:
@@ -96,8 +99,29 @@ class PrivateTables:
         tables and their distances). All are integers.
         """
         self._take(part)
-        scores = [score_of(each, self._exact.get(each.columns)) for each in asked]
+        self._hold([each.columns for each in asked])
+        scores = [score_of(each, self._exact_of(each.columns)) for each in asked]
         return self._chosen(scores, CHANGE * max(each.weight for each in asked), part)
+
+    def _hold(self, competing: Sequence[Columns]) -> None:
+        """Count the tables that compete once for all rounds, so that a round takes no time that grows with the rows.
+
+        A pair is summed up from the table of all columns that are counted together with its own. What has no room is counted
+        in every round.
+        """
+        sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
+        groups = column_groups(sizes, 2, len(self._counts))
+        of_column = {column: group for group in groups for column in group}
+        for columns in sorted(competing, key=lambda columns: [of_column[column] for column in columns]):
+            cells = math.prod(sizes[column] for column in columns)
+            if columns not in self._held and cells <= room:
+                if len(columns) == 2:
+                    self._exact.values(tuple(sorted({*of_column[columns[0]], *of_column[columns[1]]})))  # which it keeps
+                self._held[columns], room = self._exact.get(columns), room - cells
+
+    def _exact_of(self, columns: Columns) -> np.ndarray:
+        found = self._held.get(columns)
+        return self._exact.get(columns) if found is None else found
 
     def _take(self, part: Fraction) -> None:
         if not 0 < part <= self.left:

@@ -196,6 +196,9 @@ class NestedGenerator(MarginalsGenerator):
             above = layout.sizes[place]
         return found
 
+    def grows(self, layout: Layout) -> str:
+        return "with rows and with the cells of the tables of areas"
+
     def peak_cells(self, layout: Layout) -> int:
         """Rows of the whole are drawn, or the rows of the largest area are divided, beside all that was measured."""
         measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))

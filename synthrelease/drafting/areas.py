@@ -1,0 +1,228 @@
+"""Areas within areas: columns of a public file of which one tells the other, and the draft that `--areas` asks for.
+
+The other columns are drafted as without the smallest areas, with tables that are raced and measured of the whole. Beside these
+every level of areas gets its own: those of an area that its rows can bear.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+import numpy as np
+
+from synthrelease.criteria.drafts import CriterionDraft
+from synthrelease.drafting.codes import are_too_many, draft_codes
+from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.keys import left_out_as_key
+from synthrelease.drafting.public_file import PublicFile
+from synthrelease.drafting.rows import PublicRows, every_row
+from synthrelease.drafting.suggestions import Suggestion
+from synthrelease.errors import InputError, listing
+
+WITHIN = ">"
+_ROWS = 5
+"""Rows of the public file for each area on average, and for each cell of a table of areas, at least."""
+_TIMES = 3
+"""Areas for each one of the level above, at least."""
+_MOST_GROUPS = 200
+_MOST_CELLS = 2**18
+"""That an area of the level above is divided into: all bins of its tables together."""
+_WHOLE, _NEXT = 0.002, 5
+"""How far off a mean cell of the whole may be, and how many times as much on each next level."""
+
+
+def nested_columns(
+    answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
+) -> dict[str, str]:
+    """The question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of which
+    there are too many to be drafted each by itself, and each of which has one value in the other column."""
+    found: dict[str, str] = {}
+    groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
+    for source, column in drafted.items():
+        n = len(answers[source].texts) if source in answers else 0
+        worded = (
+            column.kind in ("code", "category")
+            if isinstance(column, ColumnDraft)
+            else n and not left_out_as_key(answers[source])
+        )
+        if not (n and worded and are_too_many(answers[source].texts)) or answers[source].missing_rows:
+            continue
+        if answers[source].rows < _ROWS * n:
+            continue
+        chain = [source]
+        for other in sorted(groups, key=lambda each: -len(answers[each].texts)):
+            smaller = chain[0]
+            larger = other != source and _TIMES * len(answers[other].texts) <= len(answers[smaller].texts)
+            if larger and _tells(rows.codes[smaller], rows.codes[other]):
+                chain.insert(0, other)
+        if len(chain) > 1:
+            found.setdefault(
+                chain[-2],
+                f"each of the {n} values of {source!r} in the public file has one of {chain[-2]!r}, and as it is drafted they "
+                f"are not told apart. If they are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
+            )
+    return found
+
+
+def _may_be_level(column: ColumnDraft) -> bool:
+    plain = column.kind in ("code", "category") and not column.common and column.characters is None
+    return plain and not column.missing_rows and 2 <= len(column.codes) <= _MOST_GROUPS
+
+
+def _tells(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether rows that are alike in one column are so in the other one."""
+    known = (one >= 0) & (other >= 0)
+    pairs = np.unique(np.stack([one[known], other[known]]), axis=1)
+    return len(np.unique(pairs[0])) == pairs.shape[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreasDraft:
+    """The draft of [geography].
+
+    Attributes
+    ----------
+    levels : the columns of the larger areas, the largest first, as they are drafted by themselves.
+    column : the smallest areas, with a code for each, and the levels that its codelist gives it.
+    """
+
+    levels: tuple[ColumnDraft, ...]
+    column: ColumnDraft
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The columns of areas in the release, from the largest to the smallest."""
+        return (*(level.name for level in self.levels), self.column.name)
+
+    @classmethod
+    def of(cls, asked: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
+        """From the words "region > municipality".
+
+        Parameters
+        ----------
+        answers : of the smallest areas.
+        columns : as they are drafted without them.
+
+        Raises
+        ------
+        InputError : when a column is none that can be a level, has gaps, or is told by no other one.
+        """
+        sources = areas_asked(asked, file)
+        known = {column.source: column for column in columns}
+        for source in sources[:-1]:
+            if source not in known or not _may_be_level(known[source]):
+                usable = listing(each for each, column in known.items() if _may_be_level(column))
+                raise InputError(
+                    f"--areas: expected columns of at most {_MOST_GROUPS} areas without gaps ({usable}), found {source!r}."
+                )
+        if answers.missing_rows:
+            raise InputError(
+                f"--areas: expected an area in every row, found {answers.missing_rows} rows without {sources[-1]!r}."
+            )
+        rows = every_row(file, sources)
+        for upper, lower in pairwise(sources):
+            if not _tells(rows[lower][1], rows[upper][1]):
+                raise InputError(
+                    f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. The largest "
+                    "areas come first."
+                )
+        column = draft_codes(answers, [one.name for one in columns], "", apart=True)
+        levels = {
+            known[source].name: _labels(column, rows[sources[-1]], rows[source], known[source]) for source in sources[:-1]
+        }
+        remark = f"{len(answers.texts)} areas in the public file"
+        drafted = replace(column, kind="code", levels=levels, remark=remark)
+        return cls(levels=tuple(known[source] for source in sources[:-1]), column=drafted)
+
+    def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
+        """The columns with the smallest areas in the place of the level above, and without the levels, which come with them."""
+        found = [self.column if column.name == self.chain[-2] else column for column in columns]
+        return [column for column in found if column.name not in self.chain[:-1]]
+
+    def tables(self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int) -> tuple[str, ...]:
+        """The tables of the whole, which are those of the other columns that were raced, and those of each level.
+
+        Parameters
+        ----------
+        raced : tables with weights, as `PlanRace.terms` has them.
+        sizes : bins of all columns but the smallest areas.
+        """
+        whole = [term.rpartition(" ")[2].split(":") for term in raced]
+        whole = [columns for columns in whole if not set(columns) & {*self.chain}]
+        others = [name for name in sizes if name not in self.chain]
+        whole += [[name] for name in others if not any(name in columns for columns in whole)]
+        found = [":".join(columns) for columns in whole]
+        areas = {**{level.name: len(level.codes) for level in self.levels}, self.column.name: len(self.column.codes)}
+        for level, count in areas.items():
+            own, cells = [], 1
+            for name in sorted(others, key=lambda each: sizes[each]):
+                if sizes[name] * count * _ROWS <= n_rows and cells * sizes[name] <= _MOST_CELLS // max(areas.values()):
+                    own.append(f"{level}:{name}")
+                    cells *= sizes[name]
+            found += own or [level]
+        return tuple(found)
+
+    @property
+    def wanted(self) -> str:
+        """Of the generator: how far off a mean cell of each level may be."""
+        return f" {WITHIN} ".join(f"{_WHOLE * _NEXT**level:g}" for level in range(len(self.chain) + 1))
+
+    def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+        """Those about areas stay as comments: they would tie columns to every area."""
+        return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
+
+    def criteria(self, drafted: Sequence[CriterionDraft], minimum_count: int) -> tuple[CriterionDraft, ...]:
+        """Those of the other columns, and how many rows the smallest areas have. Faithfulness compares no smallest areas, and
+        with a minimum count of 1 rows may be unique."""
+        name = self.column.name
+        settings = {
+            "name": f"rows of each {name}",
+            "kind": "absolute_marginal_error",
+            "tables": [name],
+            "threshold": 0.01,
+            "epsilon": 0.1,
+        }
+        own = CriterionDraft(
+            settings=settings, remark="The share of the rows in each of the smallest areas", asks="single columns"
+        )
+        kept = (each for each in drafted if minimum_count > 1 or each.settings["kind"] != "face_privacy")
+        return (*(_without(name, each) for each in kept), own)
+
+
+def _without(name: str, drafted: CriterionDraft) -> CriterionDraft:
+    """A criterion that says of every column how rows compare in it, with this one left out of the comparison."""
+    if drafted.settings["kind"] != "faithfulness":
+        return drafted
+    ignored = drafted.settings.get("ignored", [])
+    return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), name]})
+
+
+def areas_asked(asked: str, file: PublicFile) -> list[str]:
+    """The columns of the file that --areas names, the largest areas first.
+
+    Raises
+    ------
+    InputError : for fewer than two different columns of the file.
+    """
+    sources = [each.strip() for each in asked.split(WITHIN)]
+    if unknown := [each for each in sources if each not in file.columns]:
+        raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
+    if not 2 <= len(set(sources)) == len(sources):
+        raise InputError(
+            f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {asked!r}."
+        )
+    return sources
+
+
+def _labels(
+    column: ColumnDraft, own: tuple[list[str], np.ndarray], other: tuple[list[str], np.ndarray], level: ColumnDraft
+) -> dict[str, str]:
+    """For every code of the smallest areas the label of the area that it lies in."""
+    label = {text: code.label for first, code in level.codes.items() for text in (first, *code.spellings)}
+    first = dict(zip(own[1].tolist(), other[1].tolist(), strict=True))
+    home = {own[0][at]: label.get(other[0][of]) for at, of in first.items()}
+    if lost := [code for code in column.codes if not home.get(code)]:
+        raise InputError(f"--areas: expected an area of {level.source!r} for every code, found none for {lost[0]!r}.")
+    return {code: str(home[code]) for code in column.codes}
