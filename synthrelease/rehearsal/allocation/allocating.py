@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.source import Source
 from synthrelease.errors import InputError, OutputError, percent
-from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
+from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
+from synthrelease.rehearsal.allocation.search import MOST_PARTS, Found, Judged, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -69,6 +70,8 @@ def choose_allocation(
             search = Search(divisible, populations, run, seed=seed, progress=progress)
             asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
             divisible = Divisible.of(asked, divisible.total)
+            if len(divisible.start.parts) > MOST_PARTS:
+                divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
 
 
@@ -82,7 +85,7 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     same = found.chosen == found.divisible.start
     spec = found.divisible.spec
     per = found.chosen_others.tries
-    before, whose = ("equal weights",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
     compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
     told = [
         f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
@@ -96,7 +99,9 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     ]
     if found.divisible.gaussian:
         told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
-    if not found.calculated:
+    if (many := len(found.chosen.apart().parts)) > MOST_PARTS:
+        told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
+    elif not found.calculated:
         told.append(
             "Weights were not calculated: there was no time for it (--minutes), or some criterion is below its margin without "
             "any noise, which no weights mend."
