@@ -105,6 +105,9 @@ def allocate(
     afresh: Annotated[
         bool, typer.Option("--afresh", help="Find tables and sums from the criteria, whatever the generators measure.")
     ] = False,
+    delta: Annotated[
+        str | None, typer.Option(metavar="DELTA", help="Gaussian noise, with this delta; by default the noise stays as it is.")
+    ] = None,
     rows: Annotated[int | None, typer.Option(min=1, help="About how many rows the private file has.")] = None,
     minutes: Annotated[float, typer.Option(min=0.01, help="Begin no further step after so many minutes.")] = 6,
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same choice, where time suffices.")] = 1,
@@ -130,6 +133,9 @@ def allocate(
     wanted = None if total is None else _above_zero(total)
     if total is not None and wanted is None:
         raise InputError(f"--total: expected a number above 0, found {total!r}.")
+    at = None if delta is None else _above_zero(delta)
+    if delta is not None and (at is None or at >= 1):
+        raise InputError(f"--delta: expected a number above 0 and below 1, found {delta!r}.")
     if out is not None:
         check_new(out)
     spec = load_spec(config)
@@ -140,6 +146,7 @@ def allocate(
             total=wanted,
             goal=success,
             afresh=afresh,
+            delta=at,
             rows=rows,
             minutes=minutes,
             seed=seed,

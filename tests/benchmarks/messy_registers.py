@@ -1,10 +1,12 @@
-"""Two made-up registers that are hard to draft: classifications, keys, gaps, marks of other programs, columns said twice.
+"""Three made-up registers that are hard to draft: classifications, keys, gaps, marks of other programs, columns said twice.
 
     python -m tests.benchmarks.messy_registers FOLDER [--rows 120000]
 
 writes `discharges.csv` (hospital discharges in a file with semicolons, decimal commas and German dates: 10,000 diagnoses, 290
-municipalities beside their counties, a record number, a 999 for no answer) and `prescriptions.csv` (of patients that stand in
-several rows: ATC codes, pharmacies, amounts). `python -m tests.benchmarks.registers` then makes a release of each.
+municipalities beside their counties, a record number, a 999 for no answer), `prescriptions.csv` (of patients that stand in
+several rows: ATC codes, pharmacies, amounts) and `conditions.csv` (30 of 44 columns say whether a person has a rare condition:
+0.1% to 3% have each, and who has one often has others of its kind). `python -m tests.benchmarks.registers` then makes a release
+of each.
 """
 
 from __future__ import annotations
@@ -91,6 +93,37 @@ def prescriptions(n: int, random: np.random.Generator) -> pd.DataFrame:
     )
 
 
+def conditions(n: int, random: np.random.Generator) -> pd.DataFrame:
+    age = np.clip(random.normal(48, 21, n).astype(int), 0, 99)
+    frail, region = random.normal((age - 48) / 40, 1, n), random.choice(8, n, p=np.arange(8, 0, -1) / 36)
+    kinds = random.normal(0.5 * frail[:, None], 1, (n, 6))
+    education = np.clip(random.normal(2.5 - age / 60, 1.1, n).round().astype(int), 0, 4)
+    income = np.exp(random.normal(7.3 + 0.2 * education - 0.1 * frail, 0.5)).round(-1).astype(int)
+    working = (age >= 16) & (age < 67) & (random.normal(0.6 + 0.2 * education - 0.4 * frail) > 0)
+    visits = random.poisson(np.exp(0.4 + 0.35 * frail))
+    table = {
+        "sex": random.choice(["F", "M"], n),
+        "age": age,
+        "region": region + 1,
+        "urban": (random.random(n) < 0.3 + 0.08 * region).astype(int),
+        "education": education,
+        "income": income,
+        "working": working.astype(int),
+        "civil": np.where(age < 20, "single", random.choice(["single", "married", "divorced", "widowed"], n)),
+        "household": np.clip(random.poisson(1.5 + (age < 20), n) + 1, 1, 8),
+        "smoker": random.choice(["never", "once", "now"], n, p=[0.5, 0.3, 0.2]),
+        "visits": visits,
+        "nights": np.where(random.random(n) < 0.02 * visits, random.geometric(0.2, n), 0),
+        "insured": random.choice(["public", "private", "both"], n, p=[0.8, 0.15, 0.05]),
+        "year": random.integers(2018, 2023, n),
+    }
+    for number in range(30):
+        share = 0.001 * 30 ** (random.random())
+        score = 1.3 * kinds[:, number % 6] + random.normal(0, 1, n)
+        table[f"condition_{number + 1:02d}"] = (score > np.quantile(score, 1 - share)).astype(int)
+    return pd.DataFrame(table)
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
@@ -100,6 +133,7 @@ def main() -> None:
     chosen.folder.mkdir(parents=True, exist_ok=True)
     discharges(chosen.rows, random).to_csv(chosen.folder / "discharges.csv", sep=";", index=False)
     prescriptions(chosen.rows, random).to_csv(chosen.folder / "prescriptions.csv", index=False)
+    conditions(chosen.rows, np.random.default_rng(_SEED + 1)).to_csv(chosen.folder / "conditions.csv", index=False)
 
 
 if __name__ == "__main__":

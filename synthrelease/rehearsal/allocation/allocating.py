@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -13,10 +14,10 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, percent
-from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
-from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible
+from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
+from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
+from synthrelease.rehearsal.allocation.search import MOST_PARTS, Found, Judged, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -29,6 +30,7 @@ def choose_allocation(
     total: Fraction | None = None,
     goal: float | None = None,
     afresh: bool = False,
+    delta: Fraction | None = None,
     rows: int | None = None,
     minutes: float = 6,
     seed: int = 1,
@@ -43,6 +45,7 @@ def choose_allocation(
     total : epsilon of the whole release; that of the specification when None.
     goal : the least total is looked for, from this one on, at which tries succeed with this probability; None to keep it.
     afresh : whether tables and sums are found from the criteria (`asked.asked_parts`), whatever the generators measure.
+    delta : tables get Gaussian noise, at this delta in place of the specification's; None to keep its noise.
     rows : how many rows the private file has, about: populations with more are thinned. None to take all.
     minutes : after these no further step is begun; the choice is judged after that.
 
@@ -51,6 +54,8 @@ def choose_allocation(
     InputError : where the specification cannot be allocated so, or the file does not fit.
     """
     deadline = time.monotonic() + 60 * minutes
+    total = total or spec.plan.total.epsilon
+    spec = spec if delta is None else with_delta(spec, delta)
     divisible = Divisible.of(with_columns(spec) if afresh else spec, total)
     if divisible.spec_with(divisible.start) is None:
         raise InputError(
@@ -65,6 +70,8 @@ def choose_allocation(
             search = Search(divisible, populations, run, seed=seed, progress=progress)
             asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
             divisible = Divisible.of(asked, divisible.total)
+            if len(divisible.start.parts) > MOST_PARTS:
+                divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
 
 
@@ -78,7 +85,7 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     same = found.chosen == found.divisible.start
     spec = found.divisible.spec
     per = found.chosen_others.tries
-    before, whose = ("equal weights",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
     compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
     told = [
         f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
@@ -90,7 +97,11 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
         "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
         "differs from it in other ways may do worse.",
     ]
-    if not found.calculated:
+    if found.divisible.gaussian:
+        told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
+    if (many := len(found.chosen.apart().parts)) > MOST_PARTS:
+        told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
+    elif not found.calculated:
         told.append(
             "Weights were not calculated: there was no time for it (--minutes), or some criterion is below its margin without "
             "any noise, which no weights mend."
@@ -118,11 +129,12 @@ def allocation_lines(found: Found) -> str:
     dumped = generator.model_dump()
     drawn = f'draw = "{dumped["draw"]}"\n' if dumped["draw"] else ""
     generation = decimal_text(found.divisible.generation(found.chosen))
+    delta = f"delta = {float(found.divisible.spec.delta):g}\n" if found.divisible.gaussian else ""
     return (
         f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
         f"{settings}\n"
         f"prior_weight = {dumped['prior_weight']:g}\n{drawn}\n"
-        f"[budget]\ngeneration = {generation}\n\n"
+        f"[budget]\ngeneration = {generation}\n{delta}\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
     )
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
+from fractions import Fraction
 from itertools import combinations
 
 import numpy as np
@@ -24,8 +25,8 @@ from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.rehearsal.allocation.parts import MeasuredPart
-from synthrelease.rehearsal.dependence import Purse, telling_tables
+from synthrelease.rehearsal.allocation.parts import Allocation, MeasuredPart
+from synthrelease.rehearsal.dependence import Purse, telling_tables, weight_of
 from synthrelease.specification.release_spec import ReleaseSpec
 
 PRIOR_WEIGHT = 10.0
@@ -92,6 +93,18 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
         if (rooms(with_parts(spec, fewer)) >= least).all():
             parts = fewer
     return with_parts(spec, parts)
+
+
+def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
+    """With the weights that drafts have (`dependence.weight_of`), and 1 for noise of sums: where weights are not searched."""
+    layout = spec.space.common.layout
+
+    def weight(part: MeasuredPart) -> Fraction:
+        if part.field == "sums":
+            return Fraction(1)
+        return weight_of(tuple(layout.index(name) for name in part.text.split(":")), layout.sizes)
+
+    return replace(allocation, weights=tuple(weight(part) for part in allocation.parts))
 
 
 def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:

@@ -29,6 +29,7 @@ _FINEST = 10**6
 """The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
 
 
+_ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 """Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
 
@@ -243,6 +244,21 @@ class Divisible:
         terms += [(part, Fraction(0)) for part in self.unmeasured]
         terms = sorted((one for one in terms if one[0].field == name), key=lambda one: one[0].place)
         return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
+
+
+def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
+    """The specification with Gaussian noise on the same tables, at a delta. Its generation budget is a rho then, and any.
+
+    Raises
+    ------
+    InputError : where a generator measures something that Gaussian noise is not made for.
+    """
+    generators = spec.space.generators
+    if not all(type(each) in (Marginals, GaussianMarginals) and not getattr(each, "sums", None) for each in generators):
+        raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
+    settings = MarginalsGenerator.model_fields.keys() - {"family"}
+    gaussian = tuple(GaussianMarginals.model_validate(each.model_dump(include=settings)) for each in generators)
+    return replace(spec, space=replace(spec.space, generators=gaussian), generation_budget=_ANY_RHO, delta=delta)
 
 
 def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:

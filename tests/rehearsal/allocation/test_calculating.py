@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.allocation import search
+from synthrelease.rehearsal.allocation import allocating, search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
-from synthrelease.rehearsal.allocation.asked import asked_parts, with_columns
+from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
@@ -219,3 +219,27 @@ def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
             found = Search(Divisible.of(spec), populations, run, seed=1, deadline=deadline).found()
         said.append((found.calculated, "not calculated" in " ".join(allocation_words(found))))
     assert said == [(False, True), (True, False)]
+
+
+def test_of_many_parts_the_ratios_stay_and_that_is_said(
+    spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With four parts and a limit of three; a limit of four lets the same search move them."""
+    monkeypatch.setattr(search, "_JUDGED", 1)
+    moved = []
+    for most in (3, 4):
+        for module in (search, allocating):
+            monkeypatch.setattr(module, "MOST_PARTS", most)
+        with at_once() as run:
+            found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
+        said = "stay in the ratios" in " ".join(allocation_words(found))
+        moved.append((found.chosen.weights != Divisible.of(spec).start.weights, said))
+    assert moved == [(False, True), (True, False)]
+
+
+def test_where_weights_are_not_searched_tables_have_those_of_drafts(spec: ReleaseSpec) -> None:
+    """The root of the cells, 2 and 4 of the columns by themselves; a sum has 1."""
+    told = by_cells(spec, Divisible.of(spec).start)
+    weights = {part.text: float(weight) for part, weight in zip(told.parts, told.weights, strict=True)}
+    assert weights.pop("year[-3 -1 1 3] within -2..2") == 1
+    assert weights == {"face": 1.4, "year": 2.0, "face:year": 2.8}
