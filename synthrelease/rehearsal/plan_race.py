@@ -199,20 +199,32 @@ class PlanRace:
             return best
 
         usual = best.prior_weight
-        kept: dict[int, list[np.ndarray]] = {weight: [] for weight in (usual, *PRIOR_WEIGHTS)}
+        kept: dict[int, list[np.ndarray]] = {}
+
+        def fit(weight: int, number: int) -> None:
+            found = self._kept(self.generator(best.told, best.purse, weight), best.purse, number)
+            kept.setdefault(weight, []).append(np.array(found))
 
         def gain(weight: int) -> float:
             """Of all pairs, and of the strongest."""
             return float((np.mean(kept[weight], axis=0) - np.mean(kept[usual], axis=0)).min())
 
-        racing = [weight for weight in PRIOR_WEIGHTS if weight != usual]
-        for number in (1, 2, 3):  # of the same noise; only what was the best of the first, and better, goes on
-            for each in (usual, *racing):
-                kept[each].append(np.array(self._kept(self.generator(best.told, best.purse, each), best.purse, number)))
-            weight = max(racing, key=gain)
-            if not gain(weight) > 0:
-                return best
-            racing = [weight]
+        fit(usual, 1)
+        lighter = sorted((each for each in PRIOR_WEIGHTS if each < usual), reverse=True)
+        heavier = sorted(each for each in PRIOR_WEIGHTS if each > usual)
+        for way in (lighter, heavier):  # as far as it keeps more: the lightest weights have the longest fits
+            before = usual
+            for each in way:
+                fit(each, 1)
+                if not gain(each) > gain(before):
+                    break
+                before = each
+        weight = max(kept, key=gain)
+        if weight == usual:
+            return best
+        for number in (2, 3):
+            fit(usual, number)
+            fit(weight, number)
         if not gain(weight) > _CLEARLY:
             return best
         fresh = self._kept(self.generator(best.told, best.purse, weight), best.purse)  # of noise that nothing was chosen by

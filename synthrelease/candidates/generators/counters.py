@@ -30,7 +30,7 @@ State = tuple[int, int]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Step:
+class CountSoFar:
     """A further column: the count after one more part.
 
     Attributes
@@ -66,7 +66,7 @@ class Counters:
     """
 
     layout: Layout
-    steps: tuple[Step, ...] = ()
+    steps: tuple[CountSoFar, ...] = ()
     ends: tuple[Mask, ...] = ()
 
     @classmethod
@@ -189,7 +189,7 @@ def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: 
                     into[(number, *cell)] = place[min(state[0] + int(sure[cell]), cap), min(state[1] + int(maybe[cell]), cap)]
             column = len(found.layout.sizes) + len(steps)
             into = into[0] if last is None else into
-            steps.append(Step(column=column, before=last, columns=columns, into=into, size=len(after)))
+            steps.append(CountSoFar(column=column, before=last, columns=columns, into=into, size=len(after)))
             states, last = after, column
         if last is None:
             return None
@@ -202,12 +202,12 @@ def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: 
     return Counters(layout=found.layout, steps=tuple(steps), ends=tuple(ends))
 
 
-def _without_ends(steps: Sequence[Step], end: Mask) -> tuple[list[Step], Mask]:
+def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
     """The same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left."""
     open_ = ~end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
     if not open_.any():
         return list(steps), end
-    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., open_]), list[Step]()
+    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., open_]), list[CountSoFar]()
     for step in reversed(steps):
         number = np.where(open_, np.cumsum(open_) - 1, -1)
         into = number[step.into]
@@ -215,7 +215,7 @@ def _without_ends(steps: Sequence[Step], end: Mask) -> tuple[list[Step], Mask]:
         if step.before is not None:
             open_ = (into >= 0).any(axis=tuple(range(1, into.ndim)))
             into = into[open_]
-        found.append(Step(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
+        found.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
     return found[::-1], end
 
 
