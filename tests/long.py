@@ -72,7 +72,7 @@ LONG = {
         "limits against their formula in the same file"
     ),
     "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
-        "other intervals in the same file"
+        "how many members the drawing of a root counts for, in the same file"
     ),
     "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
         "other intervals in the same file"
