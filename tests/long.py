@@ -65,14 +65,14 @@ LONG = {
     ),
     "desk/test_browser.py": "tests/desk/test_desk.py asks every address and sends every form",
     "estimates/test_contrasts.py::test_intervals_hold_the_file_and_the_population": (
-        "variances of contrasts against their table"
+        "contrasts against their table, and their error against that of one sum of noises, in the same file"
     ),
     "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
     "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
         "limits against their formula in the same file"
     ),
     "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
-        "other intervals in the same file"
+        "how many members the drawing of a root counts for, in the same file"
     ),
     "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
         "other intervals in the same file"

@@ -82,6 +82,9 @@ def test_the_same_noise_is_told_from_independent_noise(monkeypatch: pytest.Monke
     first, second = seen[0]  # for the file, where all that is unknown is noise
     assert correlation(first, first) == pytest.approx(1)
     assert abs(correlation(first, second)) < 0.5  # cells of two groups, but for what the total moves
+    one, other = ((each.weights[0] - each.quotient * each.weights[1]) / each.denominator for each in (first, second))
+    moved = (one - other)[None]  # by each noise, to first order, the difference as a whole
+    assert contrasts._error(first, second) == pytest.approx(float(first.noises.covariance(moved, moved)[0, 0]) ** 0.5)
 
 
 @pytest.mark.parametrize(

@@ -13,9 +13,10 @@ import pytest
 from synthrelease.bounds.questions import parse_question
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
+from synthrelease.estimates import averages, estimate
 from synthrelease.estimates.counted import of_roots, parts_of
 from synthrelease.estimates.listed import listed
+from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.published import PublishedRelease
 from synthrelease.published.release import Measurements
@@ -317,3 +318,13 @@ def test_the_words_say_that_members_are_counted() -> None:
     assert "as alike as can be" in " ".join(text.split())
     first = estimate(release(TABLE, APART), "share age_1 >= 1")
     assert first.of == "rows"
+
+
+@pytest.mark.parametrize(("alike", "effect"), [(True, 2.0), (False, 1.0)], ids=["members of a root are alike", "are not"])
+def test_drawing_roots_of_two_is_drawing_one_or_two_members(alike: bool, effect: float) -> None:
+    """100 roots of two members, of whom 3 in 10 meet a condition: of sums over drawn roots, the plain covariance matrix."""
+    pairs = [(1, 1)] * 30 + [(0, 0)] * 70 if alike else [(1, 1)] * 9 + [(1, 0)] * 42 + [(0, 0)] * 49
+    met = np.array([[sum(pair), 2] for pair in pairs], dtype=float)
+    share = Ratio(numerator=60.0, denominator=200.0, weights=np.zeros((2, 0)), noises=None)  # type: ignore[arg-type]
+    assert averages._design_effect(share, met.T @ met, 2) == pytest.approx(effect)
+    assert averages._design_effect(share, met.T @ met, 1) == 1.0

@@ -209,7 +209,9 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
 def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
     public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(search, "_JUDGED", 2)
+    """Whether, and not how well, is asked: one calculation, without corrections, on few tries."""
+    for name, few in {"_JUDGED": 2, "_CALCULATIONS": 1, "_CORRECTIONS": 1, "_PER_POPULATION": 2}.items():
+        monkeypatch.setattr(search, name, few)
     spec = load_spec(write_config(tmp_path, CHANGES | {"threshold = 0.9\nepsilon = 0.5": "threshold = 0.08\nepsilon = 0.1"}))
     said = []
     for deadline in (time.monotonic(), time.monotonic() + 3_600):
