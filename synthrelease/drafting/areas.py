@@ -173,17 +173,16 @@ class AreasDraft:
         """Those about areas stay as comments: they would tie columns to every area."""
         return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
 
-    def criteria(self, drafted: Sequence[CriterionDraft], minimum_count: int) -> tuple[CriterionDraft, ...]:
+    def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
         """Those of the other columns, and how many rows the smallest areas have, as that of single columns. Where rows are
-        compared, smallest areas are not; with a minimum count of 1 rows may be unique."""
+        compared, smallest areas are not."""
         name = self.column.name
         single = next(each for each in drafted if each.asks == "shares of single columns")
         settings = {key: value for key, value in single.settings.items() if key != "largest"}
         settings |= {"name": f"rows of each {name}", "tables": [name]}
         remark = "The share of the rows in each of the smallest areas"
         own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
-        kept = (each for each in drafted if minimum_count > 1 or "minimum_count" not in each.settings)
-        return (*(_without(name, each) for each in kept), own)
+        return (*(_without(name, each) for each in drafted), own)
 
 
 def _without(name: str, drafted: CriterionDraft) -> CriterionDraft:
