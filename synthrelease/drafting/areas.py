@@ -173,27 +173,21 @@ class AreasDraft:
         """Those about areas stay as comments: they would tie columns to every area."""
         return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
 
-    def criteria(self, drafted: Sequence[CriterionDraft], minimum_count: int) -> tuple[CriterionDraft, ...]:
-        """Those of the other columns, and how many rows the smallest areas have. Faithfulness compares no smallest areas, and
-        with a minimum count of 1 rows may be unique."""
+    def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
+        """Those of the other columns, and how many rows the smallest areas have, as that of single columns. Where rows are
+        compared, smallest areas are not."""
         name = self.column.name
-        settings = {
-            "name": f"rows of each {name}",
-            "kind": "absolute_marginal_error",
-            "tables": [name],
-            "threshold": 0.01,
-            "epsilon": 0.1,
-        }
-        own = CriterionDraft(
-            settings=settings, remark="The share of the rows in each of the smallest areas", asks="single columns"
-        )
-        kept = (each for each in drafted if minimum_count > 1 or each.settings["kind"] != "face_privacy")
-        return (*(_without(name, each) for each in kept), own)
+        single = next(each for each in drafted if each.asks == "shares of single columns")
+        settings = {key: value for key, value in single.settings.items() if key != "largest"}
+        settings |= {"name": f"rows of each {name}", "tables": [name]}
+        remark = "The share of the rows in each of the smallest areas"
+        own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
+        return (*(_without(name, each) for each in drafted), own)
 
 
 def _without(name: str, drafted: CriterionDraft) -> CriterionDraft:
     """A criterion that says of every column how rows compare in it, with this one left out of the comparison."""
-    if drafted.settings["kind"] != "faithfulness":
+    if "exact" not in drafted.settings:
         return drafted
     ignored = drafted.settings.get("ignored", [])
     return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), name]})

@@ -115,7 +115,11 @@ def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
 
 
 def draft_acceptance(
-    columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair], members: Sequence[str] = ()
+    columns: Sequence[ColumnDraft],
+    table: Counts,
+    pairs: Sequence[Pair],
+    members: Sequence[str] = (),
+    unique: float | None = None,
 ) -> AcceptanceDraft:
     """Criteria for these columns, with first guesses of their thresholds.
 
@@ -124,13 +128,14 @@ def draft_acceptance(
     table : the public rows in the drafted bins; the private file is taken to have about as many.
     pairs : how they hang together (`ties`).
     members : the columns of a member, where rows are roots that may have several.
+    unique : share of the public rows that occur once, where they have more columns than the table.
     """
     n_rows = table.total
     cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
     partners = _partners(columns, table, pairs)
     facts = [_facts(column, partners[column.name]) for column in columns]
     strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
-    unique = once_only(table)
+    unique = once_only(table) if unique is None else unique
     file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
     found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
     drafted = tuple(each for each in found if isinstance(each, CriterionDraft))

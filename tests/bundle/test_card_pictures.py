@@ -157,3 +157,13 @@ def test_bounds_are_rounded_up_and_never_down() -> None:
     assert (worst_factor(Fraction(0)), worst_factor(Fraction(1)), worst_factor(Fraction("9.55"))) == ("1", "2.8", "15,000")
     assert worst_factor(Fraction(100)) == "10^44"
     assert share(0.5) == "50.00%"
+
+
+def test_of_very_many_bins_those_with_the_most_rows_are_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures, "MOST_BARS", 2)
+    monkeypatch.setattr(pictures, "FEW_BARS", 2)
+    svg = pictures.distribution(SMALL, 1, None)
+    bars = rects(svg, BLUE)
+    assert [bar["width"] / bars[0]["width"] for bar in bars] == [1, pytest.approx(1 / 9, abs=0.002)]
+    assert re.findall(r">([xyz])</text>", svg) == ["y", "x"]
+    assert ">the 2 with the most rows of 3</text>" in svg

@@ -255,3 +255,18 @@ def test_a_screen_of_60_columns_takes_less_than_200_ms(tmp_path: Path) -> None:
             opened.browser.get(f"/{name}")
             times.append(time.process_time() - began)
         assert min(times) < 0.2, name
+
+
+def test_areas_within_areas_are_shown_and_their_column_cannot_be_left_out(tmp_path: Path) -> None:
+    """A level has no entry of its own in the file, so it is shown and no line of it is offered."""
+    desk = Opened(tmp_path, "country.toml")
+    before = desk.config.read_bytes()
+    for screen in SCREENS:
+        assert desk.browser.get(f"/{screen}").status_code == 200
+    shown = desk.browser.get("/columns").text
+    assert "description:municipality" in shown
+    assert "description:region" not in shown
+    refused = desk.write("columns", "leave:municipality")
+    assert refused.status_code == 422
+    assert "geography.column names it" in html.unescape(refused.text)
+    assert desk.config.read_bytes() == before

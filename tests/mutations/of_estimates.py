@@ -75,7 +75,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: tables count alike whatever their noise",
         breaks="the published weights of noises are not those of the estimate's error",
-        place="estimates.tables:NoisyTables.sums",
+        place="estimates.tables:_combined",
         old="shares = precisions * variances",
         new="shares = np.where(known, 0.0, 1 / len(tables)) * np.ones_like(precisions)",
         tests=(f"{ESTIMATE}::test_tables_are_combined_by_their_precisions_and_n",),
@@ -196,8 +196,8 @@ OF_ESTIMATES = (
         name="estimates: a count without the error of drawing",
         breaks="intervals of counts that are too narrow",
         place="estimates.averages:counted_rows",
-        old="half_width(tables.noises, weights, times**2 * drawing, level, times)",
-        new="half_width(tables.noises, weights, 0.0, level, times)",
+        old="half_width(share.file.noises, weights, times**2 * drawing, level, times)",
+        new="half_width(share.file.noises, weights, 0.0, level, times)",
         tests=(HELD,),
     ),
     Mutation(

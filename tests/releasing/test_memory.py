@@ -19,6 +19,7 @@ from synthrelease.releasing.memory import check_memory, peak_megabytes
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.wide_register import chain, write_register
+from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data
 
 
@@ -116,3 +117,8 @@ def test_plan_says_time_and_memory_of_every_family_as_estimates(tmp_path: Path) 
     (family,) = document["attempt"]["families"]
     assert (family["family"], document["attempt"]["rows"]) == ("marginals", 250_000)
     assert family["memory_mb"] == document["memory_mb"]
+
+
+def test_areas_within_areas_grow_with_their_tables_and_not_with_all_bins() -> None:
+    (cost,) = attempt_costs(load_spec(ROOT / "configs" / "country.toml"))
+    assert cost.grows == "with rows and with the cells of the tables of areas"

@@ -115,7 +115,7 @@ def distribution(
     picture = Picture(
         f"{prefix}distribution-{column + 1}",
         _WIDTH,
-        top + row * len(labels) + 6,
+        top + row * len(labels) + (22 if cut else 6),
         f"Distribution of {words(name)}{cut}",
         f"Share of the released rows in each bin of {words(name)}{cut}: "
         + "; ".join(f"{label}: {share(value)}" for label, value in zip(labels, shares, strict=True))
@@ -136,6 +136,8 @@ def distribution(
             picture.text(left - 6, y + min(row, 17) * 0.6, shortened(label, 18), anchor="end", size=11)
             picture.text(left + (value + (band or 0.0)) * scale + 5, y + min(row, 17) * 0.6, share(value), size=11, fill=MUTED)
     picture.line(left, top - 2, left, top + row * len(labels), INK)
+    if cut:
+        picture.text(left, top + row * len(labels) + 16, cut.removeprefix(", "), size=11, fill=MUTED)
     return picture.render()
 
 
