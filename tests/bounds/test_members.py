@@ -9,7 +9,7 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from synthrelease.bounds.intended import verdict
+from synthrelease.bounds.stated import verdict
 from synthrelease.toml.queries import IntendedQueryTable
 
 from synthrelease.bounds import bound
