@@ -44,12 +44,14 @@ class AcceptanceDraft:
     Attributes
     ----------
     lost : pairs of columns that hang together and that fits of the draft lose.
+    faint : the same of pairs that hang together in few rows alone.
     """
 
     criteria: tuple[CriterionDraft, ...]
     groups: Mapping[str, tuple[float, ...]]
     left_out: tuple[str, ...]
     lost: tuple[tuple[str, str], ...] = ()
+    faint: tuple[Pair, ...] = ()
 
     @property
     def epsilon(self) -> Fraction:

@@ -288,7 +288,7 @@ class _Drafting:
         unique = once_only(drafting._read(spec).merge(transformation.layout, transformation.maps))
         choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         first = draft_acceptance(before.wide, whole.table, whole.pairs, unique=unique)
-        first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost)
+        first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
         spec = drafting._loaded(choices, first)
         acceptance, standing = settle(first, spec, drafting._read(spec), _SEED, tied=whole.standing.tied)
         left = choices.limit - choices.rows - TEST - acceptance.epsilon
@@ -329,7 +329,7 @@ class _Drafting:
             self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
             spec = self._loaded(choices, replace(first, lost=raced.told.lost))
             rows = rows or self._read(spec)  # read again: criteria use the rows' own values
-            drafted = replace(first, lost=raced.told.lost)
+            drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
             acceptance, standing = settle(drafted, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
             if acceptance.epsilon <= figures or raced.total <= others:
                 break

@@ -30,6 +30,7 @@ INLINE_CODES = 40
 ONE_BY_ONE = 3
 """Columns that are left out for one reason and told one by one; more are told together."""
 _WIDTH = 120
+_FAINT_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -316,7 +317,7 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         ]
     for text in draft.left_out:
         lines += _comment(f"Not drafted: {text}.")
-    lines += _lost(draft)
+    lines += [*_lost(draft), *_faint(draft)]
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
@@ -336,6 +337,24 @@ def _lost(draft: AcceptanceDraft) -> list[str]:
         "# [not_promised]",
         f"# pairs = {toml([':'.join(pair) for pair in draft.lost])}",
         '# why = ""',
+    ]
+
+
+def _faint(draft: AcceptanceDraft) -> list[str]:
+    """What is lost of rare values that come together: no threshold can see it, and what is kept of all pairs does not show it."""
+    if not draft.faint:
+        return []
+    named = listing(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint[:_FAINT_NAMED])
+    others = f", and {len(draft.faint) - _FAINT_NAMED} more" if len(draft.faint) > _FAINT_NAMED else ""
+    return [
+        "",
+        *_comment(
+            f"NOT KEPT, among few rows: {named}{others}. By Cramer's V, in brackets, these pairs hang together in the public "
+            "file, but fewer than one row in a hundred shows it, so that noise hides it and no figure above tells of it: what "
+            "comes together with a rare value is not to be read from this release. Where it matters, measure the pair (in "
+            "`tables` of [[generators]]), or make one column of several rare marks, such as whether any of them is there, "
+            "before the release."
+        ),
     ]
 
 

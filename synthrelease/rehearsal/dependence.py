@@ -32,6 +32,8 @@ WEAKEST = 0.1
 """Cramer's V from which on two columns are said to hang together."""
 LEAST_MOVED = 0.01
 """Distance from independence, a share of all rows, from which on such a pair is strong: V alone is large for a few odd rows."""
+LEAST_ODD = 20
+"""Rows in one cell beyond those of independence from which on a pair that is not strong is more than a few odd rows."""
 
 MOST_ROUNDS, FEW_ROUNDS = 8, 3
 _SHARE_OF_PRICE = 0.5
@@ -67,6 +69,10 @@ class Pair:
     def strong(self) -> bool:
         """Whether the two hang together, by Cramer's V and by the rows that would have to change."""
         return self.cramers_v >= WEAKEST and self.distance >= LEAST_MOVED
+
+    def faint(self, n_rows: int) -> bool:
+        """Whether the two hang together, of so many rows, but in few of them alone, as rare marks do."""
+        return self.cramers_v >= WEAKEST and self.distance < LEAST_MOVED and self.largest_cell * n_rows >= LEAST_ODD
 
     @classmethod
     def of(cls, columns: tuple[str, str], counts: np.ndarray, n_rows: int) -> Pair:
@@ -219,10 +225,12 @@ class TellingTables:
     ----------
     tables : columns of each table.
     lost : strong pairs, by name, that a model of these tables loses, and whose own table it cannot hold beside them.
+    faint : pairs that a model of these tables loses and that hang together in few rows alone, the closest first.
     """
 
     tables: tuple[Columns, ...]
     lost: tuple[tuple[str, str], ...]
+    faint: tuple[Pair, ...] = ()
 
 
 def telling_tables(
@@ -249,7 +257,7 @@ def telling_tables(
     missing : columns whose last bin is no value.
     only_pairs : whether tables of three columns are left out, and few rounds made: where rows are few, noise hides the rest.
     """
-    search, lost = _Search(table, plausibility, purse), list[tuple[str, str]]()
+    search, lost, faint = _Search(table, plausibility, purse), list[tuple[str, str]](), list[Pair]()
     pairs = _pairs(table)
     search.add_best(pairs, search.errors_of_independence())
     try:
@@ -270,9 +278,10 @@ def telling_tables(
         losing = search.lost(search.modelled(seed), missing)
         search.add(pair for pair in tied_pairs(losing) if search.shows(pair))
         lost = [pair.columns for pair in tied_pairs(losing) if not search.knows(pair)]
+        faint = sorted((pair for pair in losing if pair.faint(table.total)), key=lambda pair: -pair.cramers_v)
     except RejectedRound:
         pass
-    return TellingTables(tables=search.tables(), lost=tuple(lost))
+    return TellingTables(tables=search.tables(), lost=tuple(lost), faint=tuple(faint))
 
 
 def _beyond_chance(counts: np.ndarray, model: np.ndarray) -> float:

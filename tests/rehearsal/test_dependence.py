@@ -46,6 +46,10 @@ def pure(epsilon: float) -> Purse:
     return Purse(kind=DiscreteLaplace, cost=Fraction(epsilon).limit_denominator(10**6))
 
 
+def gaussian(rho: float) -> Purse:
+    return Purse(kind=RoundedGaussian, cost=Fraction(rho).limit_denominator(10**6))
+
+
 def told_of(table: Counts, epsilon: float) -> tuple[tuple[int, ...], ...]:
     return telling_tables(table, Plausibility(layout=table.layout, masks=()), pure(epsilon)).tables
 
@@ -178,3 +182,16 @@ def test_a_purse_is_shared_by_the_root_of_cells_and_squares_leave_less_noise() -
     assert {(0, 2), (1, 3)} <= set(told)
     assert {(column,) for column in range(5)} <= set(told)  # squares add up: a table of its own costs a column little
     assert (0,) not in told_of(table, 4.0)
+
+
+def test_rare_marks_that_come_together_are_told_of_where_no_table_keeps_them() -> None:
+    """By hand: 100 of 40,000 have both marks, 200 one of them; independent marks would have 1 or so, and two odd rows say nothing."""
+    n = 40_000
+    one, other, odd = (np.zeros(n, dtype=np.int64) for _ in range(3))
+    one[:200], other[100:300], odd[:2] = 1, 1, 1
+    columns = {"one": one, "other": other, "odd": odd, "same": odd, "half": RANDOM.integers(0, 2, n)}
+    table = table_of(columns)
+    told = telling_tables(table, Plausibility(layout=table.layout, masks=()), gaussian(0.0001))
+    assert [pair.columns for pair in told.faint] == [("one", "other")]
+    assert told.faint[0].cramers_v == pytest.approx(0.5, abs=0.01)
+    assert not told.lost
