@@ -288,7 +288,9 @@ class _Drafting:
         unique = once_only(drafting._read(spec).merge(transformation.layout, transformation.maps))
         choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
         first = draft_acceptance(before.wide, whole.table, whole.pairs, unique=unique)
-        first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
+        first = replace(
+            first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint
+        )
         spec = drafting._loaded(choices, first)
         acceptance, standing = settle(first, spec, drafting._read(spec), _SEED, tied=whole.standing.tied)
         left = choices.limit - choices.rows - TEST - acceptance.epsilon

@@ -341,11 +341,11 @@ def _lost(draft: AcceptanceDraft) -> list[str]:
 
 
 def _faint(draft: AcceptanceDraft) -> list[str]:
-    """What is lost of rare values that come together: no threshold can see it, and what is kept of all pairs does not show it."""
+    """What is lost of rare values that come together: neither a threshold nor what is kept of all pairs shows it."""
     if not draft.faint:
         return []
-    named = listing(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint[:_FAINT_NAMED])
-    others = f", and {len(draft.faint) - _FAINT_NAMED} more" if len(draft.faint) > _FAINT_NAMED else ""
+    named = "; ".join(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint[:_FAINT_NAMED])
+    others = f"; and {len(draft.faint) - _FAINT_NAMED} more" if len(draft.faint) > _FAINT_NAMED else ""
     return [
         "",
         *_comment(

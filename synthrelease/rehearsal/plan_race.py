@@ -347,6 +347,13 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         f"Fits to the public file keep {max(0.0, min(kept, 1.0)):.0%} of how columns hang together in pairs (100%: another "
         "sample of the same population; 0%: independent columns)."
     )
+    if faint := len(raced.told.faint):
+        pairs = (
+            "One pair of rare values that come together is"
+            if faint == 1
+            else f"{faint} pairs of rare values that come together are"
+        )
+        found.append(f"{pairs} not kept: the acceptance file says which.")
     if kept < PROMISED:
         reached = race.reached(raced, others)
         found.append(

@@ -9,11 +9,11 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from synthrelease.bounds.stated import verdict
 from synthrelease.toml.queries import IntendedQueryTable
 
 from synthrelease.bounds import bound
 from synthrelease.bounds.ranges import End, Range, RangeReason, over_members
+from synthrelease.bounds.stated import verdict
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from tests.helpers.published import HOMES, category_column, integer_column, published, score

@@ -185,7 +185,7 @@ def test_a_purse_is_shared_by_the_root_of_cells_and_squares_leave_less_noise() -
 
 
 def test_rare_marks_that_come_together_are_told_of_where_no_table_keeps_them() -> None:
-    """By hand: 100 of 40,000 have both marks, 200 one of them; independent marks would have 1 or so, and two odd rows say nothing."""
+    """By hand: 100 of 40,000 have both marks, 200 one of them; independent ones would have 1. Two odd rows say nothing."""
     n = 40_000
     one, other, odd = (np.zeros(n, dtype=np.int64) for _ in range(3))
     one[:200], other[100:300], odd[:2] = 1, 1, 1

@@ -103,7 +103,7 @@ class Learned:
 def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
     """Spend the budget of a private table with n rows over a layout."""
     total = private.left
-    plan, rows = _heard(private, n, plan, len(layout.sizes))
+    plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
     first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
     kept = [columns for columns, weight in plan.tables.items() if not weight]
     counters = Counters.of(background.plausibility, plan.cells, kept)
@@ -142,7 +142,7 @@ def learned(private: PrivateTables, layout: Layout, n: int, background: Backgrou
     return Learned(maps=maps, columns=columns, layout=wide, rules=rules, fit=fit)
 
 
-def _heard(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
+def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
     """The plan with as many rounds as noise allows, and how many times the noise of a table of usual size a group has rows, at
     least. All of it is public."""
     spent = private.left * (1 - plan.first - plan.last)
