@@ -595,7 +595,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_860
+MOST_LINES = 12_870
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 

@@ -32,7 +32,33 @@ SLOPES = "tests/estimates/test_members.py::test_slopes_of_a_population_count_roo
 BOUNDS = "tests/bounds/test_members.py::test_no_table_of_roots_that_the_limits_allow_is_outside"
 MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
 
+COUNTERS = "tests/candidates/generators/test_counters.py::test_a_row_has_one_count_of_each_just_when_it_breaks_no_rule"
+
 OF_MEMBERS = (
+    Mutation(
+        name="rules that count: one more than the rule allows is counted as what it allows",
+        breaks="rows of a model break the rule, and are drawn again",
+        place="candidates.generators.counters:_enough",
+        old="math.floor(most) + 1",
+        new="math.floor(most)",
+        tests=(COUNTERS,),
+    ),
+    Mutation(
+        name="rules that count: a bin that may be counted is not",
+        breaks="a model has no row of bins that hold values of both kinds, or has those that no rule allows",
+        place="candidates.generators.counters:_part",
+        old="~false & possible & high",
+        new="true & possible & high",
+        tests=(COUNTERS,),
+    ),
+    Mutation(
+        name="rules that count: a column that matters is left out",
+        breaks="whether a member is counted is read off bins of others",
+        place="candidates.generators.counters:_part",
+        old="all((somewhere == everywhere)[some].all() for somewhere, everywhere in alike)",
+        new="True",
+        tests=(COUNTERS,),
+    ),
     Mutation(
         name="means over roots: members are clipped, and roots are not",
         breaks="a root moves a mean by as many times the range as it has members",

@@ -50,7 +50,7 @@ def all_rows(plausibility: Plausibility) -> Counts:
 
 
 @pytest.mark.parametrize("rule", [*RULES, pytest.param(" / ".join(RULES[:4]), marks=pytest.mark.slow)])
-@pytest.mark.parametrize("bins", ["", '["0", "1", "2..3"]'])
+@pytest.mark.parametrize("bins", ["", '["0", "1", "2-3"]'])
 def test_a_row_has_one_count_of_each_just_when_it_breaks_no_rule(rule: str, bins: str, tmp_path: Path) -> None:
     """Also where a bin holds ages that are counted and ages that are not."""
     spec = spec_of(tmp_path, *rule.split(" / "), bins=bins)
