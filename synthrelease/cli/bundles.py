@@ -136,10 +136,11 @@ def warn_of_gaps(spec: Any) -> None:
     """Say what the data card will lack, and what further files will call otherwise; both can be changed later, with
     `card --bundle`.
     """
-    from synthrelease.bundle.further import warnings
+    if spec.bundle.chosen:
+        from synthrelease.bundle.further import warnings
 
-    for line in warnings(spec.bundle, spec.schema.names):
-        out.print(line, style="yellow")
+        for line in warnings(spec.bundle, spec.schema.names):
+            out.print(line, style="yellow")
     if missing := spec.unstated:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
         out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")

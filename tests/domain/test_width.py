@@ -15,7 +15,7 @@ from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
 from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain import schema as schema_module
+from synthrelease.domain import layout as layout_module
 from synthrelease.domain import sub_tables as sub_tables_module
 from synthrelease.domain.counts import Counts, Tally, rare_first
 from synthrelease.domain.grouping import EqualRows, places_in
@@ -34,14 +34,14 @@ EIGHTY = layout_of(*[2, 30, 3, 12, 5, 2, 7, 9] * 10)
 
 @pytest.fixture(autouse=True)
 def restored_limits():
-    kept = schema_module.CODED_CELLS, counts_module.DENSE_LIMIT
+    kept = layout_module.CODED_CELLS, counts_module.DENSE_LIMIT
     yield
     limits(*kept)
 
 
 def limits(coded: int, dense: int) -> None:
     """Other limits from here on. A layout without codes has no full array, so the second is at most the first."""
-    schema_module.CODED_CELLS = matching_module.CODED_CELLS = coded
+    layout_module.CODED_CELLS = matching_module.CODED_CELLS = coded
     for module in (counts_module, lattice_module, sub_tables_module):
         module.DENSE_LIMIT = min(coded, dense)
 
