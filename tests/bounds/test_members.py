@@ -9,13 +9,13 @@ from itertools import combinations_with_replacement, product
 
 import numpy as np
 import pytest
-from synthrelease.toml.queries import IntendedQueryTable
 
 from synthrelease.bounds import bound
 from synthrelease.bounds.ranges import End, Range, RangeReason, over_members
 from synthrelease.bounds.stated import verdict
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
+from synthrelease.toml.questions import QuestionTable
 from tests.helpers.published import HOMES, category_column, integer_column, published, score
 
 AGE, WORK = integer_column("age", [0, 1, 2]), category_column("work", {"yes": ["yes"]})
@@ -138,10 +138,10 @@ def test_what_is_not_bounded_is_said(asked: str, message: str) -> None:
 def test_what_is_said_of_members_is_what_bound_answers() -> None:
     """The card's word for a question about all members; for what `estimate` alone answers it says that nothing is stated."""
     for asked in ASKED:
-        assert verdict(release(1), IntendedQueryTable(query=asked)).word == "bounded"
+        assert verdict(release(1), QuestionTable(query=asked)).word == "bounded"
     without = replace(release(1), criteria=())
-    assert verdict(without, IntendedQueryTable(query="share age == 1")).word == "no statement"
-    said = verdict(release(1), IntendedQueryTable(query="median age"))
+    assert verdict(without, QuestionTable(query="share age == 1")).word == "no statement"
+    said = verdict(release(1), QuestionTable(query="median age"))
     assert (said.word, said.because) == ("no statement", "only shares and means of roots and of members are bounded")
 
 

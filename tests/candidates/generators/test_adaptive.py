@@ -16,7 +16,7 @@ from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
 from synthrelease.candidates.generators.adaptive.mechanism import Asked, ExactlyGaussian, Gaussian, Laplace, PrivateTables
-from synthrelease.candidates.generators.adaptive.rounds import _heard, learned
+from synthrelease.candidates.generators.adaptive.rounds import _rounds_within_noise, learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,
     grouped_rules,
@@ -319,7 +319,7 @@ def test_where_noise_is_loud_there_are_as_many_rounds_as_it_allows_and_choices_g
     table = Counts.of(Layout(columns=("a",), sizes=(2,)), [np.zeros(1, dtype=np.int64)])
 
     def heard(rho: str, n: int) -> tuple[int, Fraction]:
-        found, rows = _heard(Gaussian(table, Fraction(rho), SeededEntropy(1)), n, plan, len(sizes))
+        found, rows = _rounds_within_noise(Gaussian(table, Fraction(rho), SeededEntropy(1)), n, plan, len(sizes))
         assert rows == (2.5 if found.choice > plan.choice else 5)
         return found.rounds, found.choice
 
