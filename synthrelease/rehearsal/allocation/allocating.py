@@ -89,6 +89,7 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     spec = found.divisible.spec
     per = found.chosen_others.tries
     before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    whose += " with Gaussian noise" if found.divisible.gaussian else ""
     compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
     told = [
         f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
