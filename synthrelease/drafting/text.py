@@ -350,10 +350,10 @@ def _faint(draft: AcceptanceDraft) -> list[str]:
         "",
         *_comment(
             f"NOT KEPT, among few rows: {named}{others}. By Cramer's V, in brackets, these pairs hang together in the public "
-            "file, but fewer than one row in a hundred shows it, so that noise hides it and no figure above tells of it: what "
-            "comes together with a rare value is not to be read from this release. Where it matters, measure the pair (in "
-            "`tables` of [[generators]]), or make one column of several rare marks, such as whether any of them is there, "
-            "before the release."
+            "file, but fewer than one row in a hundred shows it, so no table of them is measured and no figure above tells of "
+            "it: what comes together with a rare value is not to be read from this release. Where it matters, measure the "
+            "pair (in `tables` of [[generators]]), or make one column of several rare marks, such as whether any of them is "
+            "there, before the release."
         ),
     ]
 

@@ -277,7 +277,8 @@ def telling_tables(
                 break
         losing = search.lost(search.modelled(seed), missing)
         search.add(pair for pair in tied_pairs(losing) if search.shows(pair))
-        lost = [pair.columns for pair in tied_pairs(losing) if not search.knows(pair)]
+        losing = [pair for pair in losing if not search.knows(pair)]
+        lost = [pair.columns for pair in tied_pairs(losing)]
         faint = sorted((pair for pair in losing if pair.faint(table.total)), key=lambda pair: -pair.cramers_v)
     except RejectedRound:
         pass

@@ -17,7 +17,7 @@ from synthrelease.errors import InputError, OutputError, percent
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import MOST_PARTS, Found, Judged, Progress, Search
+from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -63,7 +63,7 @@ def choose_allocation(
             f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
             f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
         )
-    if len(divisible.start.apart().parts) > MOST_PARTS:  # none will be moved: the test keeps its part of the total
+    if divisible.start.too_many:  # none will be moved: the test keeps its part of the total
         divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / before)))
     progress("reading the public file", 0, 0)
     public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
@@ -73,7 +73,7 @@ def choose_allocation(
             search = Search(divisible, populations, run, seed=seed, progress=progress)
             asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
             divisible = Divisible.of(asked, divisible.total)
-            if len(divisible.start.parts) > MOST_PARTS:
+            if divisible.start.too_many:
                 divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
         return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
 
@@ -103,7 +103,8 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     ]
     if found.divisible.gaussian:
         told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
-    if (many := len(found.chosen.apart().parts)) > MOST_PARTS:
+    if found.chosen.too_many:
+        many = len(found.chosen.apart().parts)
         told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
     elif not found.calculated:
         told.append(

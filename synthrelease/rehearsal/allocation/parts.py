@@ -29,6 +29,8 @@ _FINEST = 10**6
 """The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
 
 
+MOST_PARTS = 32
+"""Of more parts weights stay in the ratios that they have: two sets of 32 pairs of tries said different things of 70 parts."""
 _ANY_RHO = Fraction(1, 100)
 _WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
 """Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
@@ -88,6 +90,11 @@ class Allocation:
             found += [(replace(part, texts=(text,)), alone) for text in part.texts]
         placed = [replace(part, place=place) for place, (part, _) in enumerate(found)]
         return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in found))
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
+        return len(self.apart().parts) > MOST_PARTS
 
     def regrouped(self) -> Allocation:
         """With the cheapest groups of sums that leave no sum with more noise than it has here.

@@ -48,8 +48,6 @@ _ROOMS = 2
 """Tries without noise on each population that say what slack criteria have."""
 _MOST_BUNDLES = 16
 """Of more parts those of tables that are about as large are tried together: tries take time."""
-MOST_PARTS = 32
-"""Of more parts weights stay in the ratios that they have: two sets of 32 pairs of tries said different things of 70 parts."""
 _CALCULATIONS, _CORRECTIONS = 2, 2
 """How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
 _STEP, _MOST_STEPS = 1.1, 15
@@ -186,7 +184,7 @@ class Search:
     def _climbed(self, first: Allocation) -> list[Allocation]:
         """The allocations on the way, the first one first."""
         path, step, before = [first], 1.0, list[OppositeTries]()
-        if len(first.apart().parts) > MOST_PARTS:
+        if first.too_many:
             return path
         for stage in range(1, _MOST_STAGES + 1):
             if self._late() or step < _LEAST_STEP:
@@ -291,9 +289,9 @@ class Search:
 
     def _calculated(self, first: Allocation) -> list[Allocation]:
         """The safest weights by calculation, and those that the tries of these correct it to."""
-        apart = self._divisible.in_budgets(first).apart()
-        if len(apart.parts) > MOST_PARTS:
+        if first.too_many:
             return []
+        apart = self._divisible.in_budgets(first).apart()
         effects = self._effects(apart)
         found: list[Allocation] = []
         for _ in range(_CORRECTIONS):

@@ -12,7 +12,8 @@ import numpy as np
 import pytest
 
 from synthrelease.domain.counts import Counts
-from synthrelease.rehearsal.allocation import allocating, search
+from synthrelease.rehearsal.allocation import parts as parts_module
+from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
@@ -230,8 +231,7 @@ def test_of_many_parts_the_ratios_stay_and_that_is_said(
     monkeypatch.setattr(search, "_JUDGED", 1)
     moved = []
     for most in (3, 4):
-        for module in (search, allocating):
-            monkeypatch.setattr(module, "MOST_PARTS", most)
+        monkeypatch.setattr(parts_module, "MOST_PARTS", most)
         with at_once() as run:
             found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
         said = "stay in the ratios" in " ".join(allocation_words(found))
