@@ -687,7 +687,7 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
     ("code", "most"),
     [
         ("import synthrelease; synthrelease.load({folder!r})", 58),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 114),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 115),
         (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 80),
         (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 136),
         (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 104),

@@ -25,21 +25,20 @@ from synthrelease.criteria.groupings import (
     public_sizes,
     rows_of_group,
 )
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.in_groups import InGroups
 from synthrelease.criteria.known_errors import MeanError
 from synthrelease.criteria.measured_groups import furthest_mean, sums_of_numbers
 from synthrelease.criteria.measured_sums import Limits, Sums
-from synthrelease.criteria.members import OfMembers, reads_members
+from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.domain.value_grid import FINEST, in_steps
 from synthrelease.noise_grids import MOST_ROWS, noise_grid
 
 
 @reads_members
-class ConditionalMean(OfMembers):
+class ConditionalMean(InGroups):
     """max over groups v of |resized mean_R(column | v) - mean_S(column | v)|.
 
     mean_S is that of the numbers that stand for the released bins, mean_R that of the own values of the private rows: what a
@@ -91,9 +90,6 @@ class ConditionalMean(OfMembers):
 
     asked_for: ClassVar[str] = "The mean of a column of numbers, also in groups: its largest error"
     kind: Literal["conditional_mean"]
-    column: str
-    by: tuple[str, ...] = ()
-    overall: bool = True
     range: tuple[float, float]
     size_margin: float = Field(ge=0, lt=1)
     values: Literal["own", "bins"] = "own"
@@ -101,10 +97,6 @@ class ConditionalMean(OfMembers):
     @property
     def own_values_of(self) -> tuple[str, ...]:
         return (self.column,) if self.values == "own" else ()
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        return (self.column, *self.by)
 
     @property
     def worst_figure(self) -> float:
@@ -131,8 +123,7 @@ class ConditionalMean(OfMembers):
         """The range over the smallest public group size (theory 3.3, conditional means)."""
         lowest, highest = self.range
         margin = math.ceil(self.size_margin * facts.n)
-        names = [*self.by, *([""] if self.overall else [])]
-        sizes = [size for name in names for size in public_sizes(name, self.column, facts)]
+        sizes = [size for name in self.grouped_by for size in public_sizes(name, self.column, facts)]
         return (highest - lowest) / min(max(1, size - margin) for size in sizes)
 
     def known_error(self, limit: float, facts: PublicFacts) -> MeanError:
@@ -155,16 +146,9 @@ class ConditionalMean(OfMembers):
         low, high = column.value_limits if self.values == "own" else (numbers, numbers)
         return np.clip(low, *self.range), np.clip(high, *self.range)
 
-    def guards(self, pair: LostPair) -> bool:
-        """It names the column and those it is grouped by."""
-        return pair.is_one_of(self.column, self.by)
-
     def least_sensitivity(self, n: int) -> float:
         """No group has more than all rows."""
         return (self.range[1] - self.range[0]) / n
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
@@ -189,8 +173,6 @@ class ConditionalMean(OfMembers):
     @model_validator(mode="after")
     def _usable(self) -> ConditionalMean:
         check_range(self.range)
-        if not self.by and not self.overall:
-            raise ValueError("there must be a group-by column, or overall = true")
         return self
 
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:

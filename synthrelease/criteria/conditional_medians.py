@@ -21,11 +21,11 @@ from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import groupings, public_groupings, rows_of_group, tables_of_groups
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.in_groups import InGroups
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import most_beyond, sums_beyond
 from synthrelease.criteria.measured_sums import Limits, Sums
-from synthrelease.criteria.members import OfMembers, reads_members
+from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
 from synthrelease.domain.layout import Layout
@@ -39,7 +39,7 @@ _FINEST = 10_000
 
 
 @reads_members
-class ConditionalMedian(OfMembers):
+class ConditionalMedian(InGroups):
     """max over groups g and quantiles q of max(B - q n_g, A - (1 - q) n_g) / n.
 
     t is the bin of the (lower) q-quantile of group g in the candidate; of the n_g private rows of g, B lie more than `within`
@@ -79,9 +79,6 @@ class ConditionalMedian(OfMembers):
         "The median of a column of numbers, also in groups: whether it lies in the bin of the released one or next to it"
     )
     kind: Literal["conditional_median"]
-    column: str
-    by: tuple[str, ...] = ()
-    overall: bool = True
     within: int = Field(default=0, ge=0)
     quantiles: tuple[float, ...] = Field(default=(0.5,), min_length=1, max_length=20)
 
@@ -106,13 +103,7 @@ class ConditionalMedian(OfMembers):
     def _usable(self) -> ConditionalMedian:
         if not all(0 < q < 1 and (Fraction(str(q)) * _FINEST).denominator == 1 for q in self.quantiles):
             raise ValueError("quantiles must lie above 0 and below 1, with at most four decimals")
-        if not self.by and not self.overall:
-            raise ValueError("there must be a group-by column, or overall = true")
         return self
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        return (self.column, *self.by)
 
     @property
     def worst_figure(self) -> float:
@@ -121,12 +112,8 @@ class ConditionalMedian(OfMembers):
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of the rows"
 
-    def guards(self, pair: LostPair) -> bool:
-        """It names the column and those it is grouped by."""
-        return pair.is_one_of(self.column, self.by)
-
     def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall) * len(self.quantiles)
+        return super().effort(layout, n) * len(self.quantiles)
 
     def sentence(self, facts: PublicFacts) -> str:
         which = "median" if self.quantiles == (0.5,) else f"quantile ({shown(self.quantiles)})"

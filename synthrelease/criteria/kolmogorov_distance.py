@@ -6,33 +6,22 @@ cumulative share, over all points at which the released bins can be told apart (
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Mapping, Sequence
-from functools import partial
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
-from pydantic import model_validator
 
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.base import Criterion, Mistake, Setting
 from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
     groupings,
-    public_groupings,
-    public_sizes,
-    rows_of_group,
-    tables_of_groups,
 )
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.known_errors import SumError, SumErrors
-from synthrelease.criteria.measured_groups import furthest_share, shares_of_groups
-from synthrelease.criteria.measured_sums import Limits, Sums
-from synthrelease.criteria.members import OfMembers, reads_members
+from synthrelease.criteria.in_groups import SharesInGroups
+from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import figure, grouped, words
-from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
@@ -40,7 +29,7 @@ if TYPE_CHECKING:
 
 
 @reads_members
-class KolmogorovDistance(OfMembers):
+class KolmogorovDistance(SharesInGroups):
     """max over groups g and bins t of |a_gt - p_gt n_g| / m_g: the error of the share of a group at or below t, in one step.
 
     Of the n_g private rows of group g (with a value of the column), a_gt lie in bin t or below; the candidate has m_g rows
@@ -77,35 +66,6 @@ class KolmogorovDistance(OfMembers):
     no_draft: ClassVar[str] = "`init` drafts a median, which readers know; its bound for whole distributions is a choice."
     asked_for: ClassVar[str] = "How a column is distributed, also in groups: the largest error of a cumulated share"
     kind: Literal["kolmogorov_distance"]
-    column: str
-    by: tuple[str, ...] = ()
-    overall: bool = True
-
-    @model_validator(mode="after")
-    def _usable(self) -> KolmogorovDistance:
-        if not self.by and not self.overall:
-            raise ValueError("there must be a group-by column, or overall = true")
-        if self.column in self.by:
-            raise ValueError("the column that is compared cannot be one to group by")
-        return self
-
-    @property
-    def read(self) -> tuple[str, ...]:
-        return (self.column, *self.by)
-
-    def figure_unit(self, facts: PublicFacts) -> str:
-        return "share of a group"
-
-    def guards(self, pair: LostPair) -> bool:
-        """It names the column and those it is grouped by."""
-        return pair.is_one_of(self.column, self.by)
-
-    def least_sensitivity(self, n: int) -> float:
-        """No group has more than all rows."""
-        return 1 / n
-
-    def effort(self, layout: Layout, n: int) -> float:
-        return float(min(n, layout.n_cells)) * (len(self.by) + self.overall)
 
     def sentence(self, facts: PublicFacts) -> str:
         return (
@@ -114,63 +74,16 @@ class KolmogorovDistance(OfMembers):
             "release, and only rows with a value."
         )
 
-    def public_sensitivity(self, facts: PublicFacts) -> float:
-        """One over the smallest released group; groups of rows that have a value of the column."""
-        names = [*self.by, *([""] if self.overall else [])]
-        return 1 / max(1, min(size for name in names for size in public_sizes(name, self.column, facts)))
-
-    def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
-        """Of every group and bin t, |a_gt - p_gt n_g| <= limit m_g, p_gt and m_g those of the release."""
-        found = []
-        for columns, inside, rows in tables_of_groups(self.by, self.overall, self.column, facts):
-            most = float(rows.sum())
-            if most:
-                cuts = self._cuts(facts)
-                weights = [(below - float(rows[below].sum()) / most) * inside for below in cuts]
-                found.append(
-                    SumError(
-                        columns=columns,
-                        weights=tuple(sign * each for each in weights for sign in (1, -1)),
-                        most=(limit * most,) * (2 * len(weights)),
-                        each=f"each cumulative share of {words(self.column)} is off by at most {figure(limit)}",
-                    )
-                )
-        return SumErrors(sums=tuple(found), criterion=self.name)
-
     def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
         found = [*unknown_columns(setting.schema, "column", [self.column]), *grouping_mistakes(setting, "by", self.by)]
         if not found and not setting.schema[self.column].ordered:
             found.append(Mistake(field="column", expected="a column whose bins have an order", found=repr(self.column)))
         return found
 
-    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.groupings.mechanism import largest_error
+    def said_of_each(self, limit: float) -> str:
+        return f"each cumulative share of {words(self.column)} is off by at most {figure(limit)}"
 
-        found = self._distributions(candidate, setting)
-        smallest = min(int(each.released[:, -1].min()) for each in found)
-        return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
-
-    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
-        """Of every bin t, the rows of each group at or below it, and those above."""
-        cuts = self._cuts(facts)
-        return [sums for below in cuts for sums in shares_of_groups(self.by, self.overall, self.column, below, facts)]
-
-    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
-        """|a (1 - p) - b p| / m_g, with m_g at most all rows."""
-        return max(float(each.min()) for each in widths) / n
-
-    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
-        groups = list(public_groupings(self.by, self.overall, self.column, facts))
-        worst, remaining = 0.0, iter(limits)
-        for below in self._cuts(facts):
-            for columns, inside in groups:
-                rows = rows_of_group(columns, inside, facts)
-                if not rows.any():
-                    return math.nan
-                worst = max(worst, furthest_share(next(remaining), int(rows[below].sum()), int(rows.sum())))
-        return worst
-
-    def _cuts(self, facts: PublicFacts) -> list[np.ndarray]:
+    def bins_of_shares(self, facts: PublicFacts) -> list[np.ndarray]:
         """Of every released bin with values but the last, (n_bins,) which lie at or below it."""
         column = facts.by_name[self.column]
         return [np.arange(len(column.labels)) <= place for place in range(max(1, column.present - 1))]
@@ -186,9 +99,9 @@ class KolmogorovDistance(OfMembers):
             where = f"{words(self.column)} up to {labels[place]} among {found.grouping.where(group)}"
             return float(errors.max()), Offender(where=where, released=released, original=original)
 
-        return max((words_of(found) for found in self._distributions(candidate, setting)), key=lambda found: found[0])[1]
+        return max((words_of(found) for found in self.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
 
-    def _distributions(self, candidate: SyntheticTable, setting: Setting) -> list[DistributionsOfGroups]:
+    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[DistributionsOfGroups]:
         from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
 
         transformation = candidate.transformation

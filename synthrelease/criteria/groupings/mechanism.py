@@ -251,6 +251,11 @@ class DistributionsOfGroups:
     column: int
     binning: Binning
 
+    @property
+    def rows(self) -> np.ndarray:
+        """(n_groups,) those with a value."""
+        return np.asarray(self.released[:, -1])
+
     @cached_property
     def released(self) -> np.ndarray:
         """(n_groups, n_present) those of the candidate; the last are all."""
