@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import partial
+from functools import partial, wraps
 from typing import Any, TypeVar
 
 from synthrelease.criteria.base import Criterion, Setting
@@ -103,10 +103,10 @@ def reads_members(kind: Kind) -> Kind:
 
 
 def _either(plain: Callable[..., Any], of_members: Callable[..., Any]) -> Callable[..., Any]:
+    @wraps(plain)
     def asked(self: OfMembers, *given: Any) -> Any:
         return plain(self, *given) if self.of is None else of_members(self, partial(plain, self), *given)
 
-    asked.__doc__ = plain.__doc__
     return asked
 
 
