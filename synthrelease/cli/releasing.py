@@ -175,6 +175,14 @@ def _report(published: Published) -> None:
     if result.guarantee.delta:
         spent += f", delta = {float(result.guarantee.delta):g}"
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
+    if (left_out := result.rows_left_out) is not None:
+        told = f"The noisy count of the rows that the rules keep tells that {left_out.share} of the file were left out."
+        if left_out.many:
+            told += (
+                " The release is about the others. Which columns leave rows out is in the card; check --data names those "
+                "in which values do not fit."
+            )
+        (err if left_out.many else terminal).print(told, style="yellow" if left_out.many else None, highlight=False)
     print_outcomes(out)
     terminal.print(
         f"The data are in {str(out / f'{result.spec.bundle.stem}.csv')}; what they are and are not good for is in "

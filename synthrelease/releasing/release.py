@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
-from synthrelease.accounting.rows import invariants
+from synthrelease.accounting.rows import LeftOut, invariants
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
@@ -50,6 +50,15 @@ class Release:
     n_file: int | None = None
     measured: NoisyMarginals | None = None
     n: int | None = None
+
+    @property
+    def rows_left_out(self) -> LeftOut | None:
+        """As that of the document that is published."""
+        one_each = self.spec.unit.key is None or self.spec.unit.records == 1
+        if self.n_file is None or self.spec.rows.way != "counted" or self.spec.split is not None or not one_each:
+            return None
+        n = self.candidate.n if self.n is None else self.n
+        return LeftOut.of_count(n_file=self.n_file, n=n, margin=self.spec.rows.margin)
 
 
 def release(

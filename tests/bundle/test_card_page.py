@@ -18,6 +18,7 @@ from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import TEXT_ON
 from synthrelease.toml.card import LANGUAGES, CardTable
@@ -343,6 +344,32 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
         "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html", "README.he.html", "README.md",
         "SIGN.md",
     }  # fmt: skip
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_that_many_records_were_not_used_stands_among_what_may_not_be_concluded(language: str) -> None:
+    document = release_document(rich_release(), {})
+    counted = {"way": "counted", "margin": 12, "shortfall": "1/1000", "file_rows": 2 * document.rows_worked_with}
+    many = document.domain.model_copy(update=counted)
+    few = document.domain.model_copy(update=counted | {"file_rows": document.rows_worked_with + 20})
+    said, _, after = sentences(language)["may_not_left_out"].partition("{left_out_least}")
+    told = changed(language, domain=many)
+    assert said in told
+    assert f"50%{after.partition('{left_out_most}')[2]}" in told
+    assert said not in changed(language, domain=few)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_columns_that_were_measured_alone_stand_among_what_may_not_be_concluded(language: str) -> None:
+    said, document = sentences(language)["may_not_alone"], release_document(rich_release(), {})
+    first, second = (column.name for column in document.columns[:2])
+    part = EstimatesPart(level=0.95, together=[[first], [second], [first, first]], intended=[])
+    assert f"{said} {first}; {second}." in changed(language, estimates=part)
+    tied = part.model_copy(update={"together": [[first], [first, second]]})
+    assert said not in changed(language, estimates=tied)
+    assert said not in changed(language, estimates=None)  # nobody can tell
+    generator = {"generator": document.configuration["generator"] | {"prior": "a public table"}}
+    assert said not in changed(language, estimates=part, configuration=document.configuration | generator)
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.guarantee import loss_of_group
-from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, RowsRule, invariants
+from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, LeftOut, RowsRule, invariants
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess
 from synthrelease.bundle.document import release_document
@@ -124,6 +124,28 @@ def test_the_domain_names_the_file_and_never_how_many_rows_were_kept(document: R
     assert domain_text(changed(document, domain={"way": "whole"})).endswith("No row was left out.")
     exact = domain_text(changed(document, domain={"way": "exact", "file_rows": None}))
     assert exact.startswith(f"Files of which exactly {document.n_rows} rows are complete, in range and plausible")
+
+
+@pytest.mark.parametrize("epsilon", ["0.5", "0.03"])
+@pytest.mark.parametrize("kept", [0, 2, 700, 930, 1000])
+def test_how_many_were_left_out_is_told_with_the_probability_that_is_said(kept: int, epsilon: str) -> None:
+    """Over all noise: Pr[z] = (1 - a) / (1 + a) a^|z|, and the number that a release works with as `resize` has it."""
+    margin, a, n_file, wrong = RowsRule(way="counted", epsilon=Fraction(epsilon)).margin, exp(-float(epsilon)), 1000, 0.0
+    for noise in range(-5000, 5001):
+        n = min(max(kept + noise - margin, 1), n_file)
+        told = LeftOut.of_count(n_file=n_file, n=n, margin=margin)
+        wrong += (1 - a) / (1 + a) * a ** abs(noise) * (not told.least <= n_file - kept <= told.most)
+    assert wrong <= 2 * SHORTFALL
+    assert kept != 700 or wrong > SHORTFALL / 2  # no wider than it must be
+
+
+@pytest.mark.parametrize(("file_rows", "said"), [(401, False), (800, True)])
+def test_the_card_says_at_once_where_many_records_were_not_used(document: ReleaseDocument, file_rows: int, said: bool) -> None:
+    other = changed(document, domain={"file_rows": file_rows})
+    left_out = other.rows_left_out
+    assert left_out is not None
+    assert left_out.many == said
+    assert f"The noisy count tells that {left_out.share} were left out." in domain_text(other)
 
 
 def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:

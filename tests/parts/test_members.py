@@ -20,6 +20,7 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.bundle import linked_files, write_bundle
+from synthrelease.bundle.card.estimates import measured_alone
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
@@ -30,6 +31,7 @@ from synthrelease.linked import Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.published import linked
 from synthrelease.published.document import read_strictly
+from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import parquet_rows, read_csv, table_of
@@ -316,6 +318,15 @@ ALL_FORMATS = {
     '[card]\nlicence = "CC-BY-4.0"\norganisation = "Office"\ncontact = "a@office.example"\nurl = "https://office.example/h"\n'
     "[budget]"
 }
+
+
+def test_a_column_of_members_was_measured_alone_where_no_slot_of_it_was_measured_with_another(bundle: Path) -> None:
+    document = read_strictly((bundle / "release.json").read_bytes())
+    linked = document.linked
+    assert linked is not None
+    part = EstimatesPart(level=0.95, together=[[linked.size, linked.slots[-1][0]], [linked.slots[0][1]]], intended=[])
+    roots = [name for name in linked.of_roots([one.name for one in document.columns]) if name != linked.size]
+    assert measured_alone(document.model_copy(update={"estimates": part})) == [*roots, *linked.names[1:]]
 
 
 @pytest.fixture(scope="module")

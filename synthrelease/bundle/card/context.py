@@ -37,6 +37,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "band": error_band(document),
         "band_columns": band_columns(document),
         "band_criterion": of_every_cell(document),
+        "alone": "; ".join(wording.texts.columns.get(name, numbers.words(name)) for name in estimates.measured_alone(document)),
         "lost": "; ".join(
             " × ".join(wording.texts.columns.get(name, numbers.words(name)) for name in pair.split(":"))
             for pair in document.not_promised.pairs

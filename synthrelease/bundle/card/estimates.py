@@ -24,6 +24,24 @@ def sentences(document: ReleaseDocument) -> list[str]:
     ]
 
 
+def measured_alone(document: ReleaseDocument) -> list[str]:
+    """The columns that no noisy table has together with another one, so that in the rows they are independent of all others.
+
+    Of a release without published tables nobody can tell, and none is named of one with several models, or with a public table
+    behind its model, which tie columns without a noisy table of both. A column of members counts in all slots.
+    """
+    if document.estimates is None or document.divided_rows is not None or document.configuration["generator"].get("prior"):
+        return []
+    tied = {name for table in document.estimates.together if len(set(table)) > 1 for name in table}
+    names, linked = [column.name for column in document.columns], document.linked
+    if linked is None:
+        return [name for name in names if name not in tied]
+    slots = dict(zip(linked.names, zip(*linked.slots, strict=True), strict=True))
+    return [name for name in linked.of_roots(names) if name not in tied] + [
+        name for name, of_slots in slots.items() if tied.isdisjoint(of_slots)
+    ]
+
+
 def _without(document: ReleaseDocument) -> str:
     """What there is for readers without the program."""
     if "estimates.csv" not in document.files:

@@ -37,7 +37,10 @@ def domain_text(document: ReleaseDocument) -> str:
             f"a number found by counting them with noise and taking off {figure(domain.margin)}, so that there were fewer with "
             f"probability at most {float(Fraction(domain.shortfall or 0)):g} (public rows then fill up)"
         )
-    return f"{whole}. {chosen}: {how}. How many rows were kept is protected like everything else in them."
+    protected = "How many rows were kept is protected like everything else in them."
+    if (left_out := document.rows_left_out) is not None:
+        protected += f" The noisy count tells that {left_out.share} were left out."
+    return f"{whole}. {chosen}: {how}. {protected}"
 
 
 def left_out_text(document: ReleaseDocument) -> str:

@@ -58,6 +58,8 @@ class Wording:
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
+            "left_out_least": "" if document.rows_left_out is None else document.rows_left_out.ends[0],
+            "left_out_most": "" if document.rows_left_out is None else document.rows_left_out.ends[1],
             "level": f"{float(LEVEL):.0%}",
             "band_columns": str(band_columns(document) or ""),
             "contact": link(card.contact),
