@@ -26,9 +26,9 @@ from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.many_files import CHANGED
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.errors import InputError
+from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256

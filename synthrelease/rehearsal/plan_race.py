@@ -11,12 +11,13 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, exact, gaussian, mechanism
 from synthrelease.accounting.gaussian import rho_within
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.randomness import SeededEntropy

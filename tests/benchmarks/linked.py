@@ -22,11 +22,12 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.linked import Linked
 from synthrelease.randomness import SYSTEM, SeededEntropy

@@ -26,11 +26,12 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
+from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
 from synthrelease.randomness import NoNoise

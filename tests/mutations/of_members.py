@@ -236,7 +236,7 @@ OF_MEMBERS = (
     Mutation(
         name="rules of records: public filling rows break them",
         breaks="rows that no root can have",
-        place="enclave.resizing:FillerRows.__init__",
+        place="domain.filler_rows:FillerRows.__init__",
         old="if raw.records:",
         new="if False:",
         tests=(f"{COUNTED}::test_public_filling_rows_follow_the_rules",),

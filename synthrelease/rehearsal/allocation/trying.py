@@ -9,10 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.allocation.populations import Populations

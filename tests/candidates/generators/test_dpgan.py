@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, adversarial
@@ -27,7 +28,7 @@ from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import NoNoise, SystemEntropy

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.adaptive import Adaptive
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
@@ -18,7 +19,7 @@ from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.nested import Nested
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.randomness import SeededEntropy
 from tests.helpers.small import layout_of

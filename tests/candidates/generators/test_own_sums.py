@@ -9,8 +9,9 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.charges import GENERATION, mechanism
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
