@@ -17,8 +17,8 @@ from synthrelease import noise_grids, randomness
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
 from synthrelease.noise_grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.randomness import (
-    SeededEntropy,
     choose,
     coin,
     discrete_laplace,

@@ -10,7 +10,7 @@ from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -20,7 +20,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs, weight_of
 from synthrelease.rehearsal.yardsticks import halves

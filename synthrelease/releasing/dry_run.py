@@ -31,7 +31,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.pieces import PrivatePieces, PrivateTable
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
 from synthrelease.releasing.memory import check_measured, megabytes_in_use
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -29,8 +29,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.public_entropy import NoNoise
 from synthrelease.published import load
-from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, one_round

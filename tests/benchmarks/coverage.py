@@ -29,11 +29,11 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

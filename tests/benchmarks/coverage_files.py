@@ -44,11 +44,11 @@ from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
+from synthrelease.public_entropy import NoNoise
 from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -37,7 +37,7 @@ from synthrelease.criteria import scores_of
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.spec import load_spec
 

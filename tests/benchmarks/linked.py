@@ -30,7 +30,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.linked import Linked
-from synthrelease.randomness import SYSTEM, SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SYSTEM
 from synthrelease.rehearsal.baselines.members import shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.specification.release_spec import ReleaseSpec

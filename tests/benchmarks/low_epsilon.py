@@ -34,7 +34,7 @@ from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round

@@ -35,8 +35,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease
-from synthrelease.randomness import SeededEntropy
 from tests.benchmarks.coverage import QUANTILE, Study, ends, with_tables
 from tests.benchmarks.coverage_questions import plain
 from tests.benchmarks.noisy_tables import drawn_noise, published_tables

@@ -28,8 +28,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
-from synthrelease.randomness import SeededEntropy
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.coverage import QUANTILE, ROOT, Study, ends, with_tables
 from tests.benchmarks.coverage_questions import plain

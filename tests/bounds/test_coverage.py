@@ -23,8 +23,9 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
-from synthrelease.randomness import SeededEntropy, laplace_figure
+from synthrelease.randomness import laplace_figure
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release
 from synthrelease.specification.spec import load_spec

@@ -31,7 +31,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.release_spec import ReleaseSpec

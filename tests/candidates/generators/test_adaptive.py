@@ -34,7 +34,8 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
-from synthrelease.randomness import SeededEntropy, SystemEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

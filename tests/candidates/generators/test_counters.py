@@ -16,7 +16,7 @@ from synthrelease.candidates.generators.counters import Counters
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.households import write_households

@@ -31,7 +31,8 @@ from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import NoNoise, SystemEntropy
+from synthrelease.public_entropy import NoNoise
+from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

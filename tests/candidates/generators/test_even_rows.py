@@ -21,7 +21,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from tests.helpers.small import layout_of
 
 SHARES = np.array([[[0.2, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]], [[0.25, 0.25, 0.25, 0.25], [0.0, 0.7, 0.0, 0.3]]])

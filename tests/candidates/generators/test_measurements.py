@@ -20,7 +20,7 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import layout_of

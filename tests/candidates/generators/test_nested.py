@@ -21,7 +21,7 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 
 REGION_OF = np.array([0, 0, 1, 1, 1, 2])
 LAYOUT = Layout(columns=("region", "town", "age", "sex"), sizes=(3, 6, 4, 2))

@@ -19,7 +19,7 @@ from synthrelease.cli import app
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_lines
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart, with_delta
