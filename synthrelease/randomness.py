@@ -6,7 +6,8 @@ randomness (drawing configurations, sampling from an already private model, the 
 generator seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be
 secret.
 
-There is no seed in a release: it cannot be repeated, which is what the guarantee requires (`public_entropy` has draws that can).
+There is no seed in a release: it cannot be repeated, which is what the guarantee requires (draws of
+`public_entropy` can).
 
 Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
 2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,

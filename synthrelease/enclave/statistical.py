@@ -17,12 +17,12 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.connections.libraries import FORMATS, library
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
 
-MISSING_LIBRARY = 'pip install "synthrelease[formats]"'
 _OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}
 
@@ -89,11 +89,6 @@ def package_of(start: bytes) -> Package | None:
     return STATA if start.startswith(b"<stata_dta>") or older else None
 
 
-def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list[str]:
-    """The columns of the file. Raises InputError as `package_batches`."""
-    return list(read_package(package, path, encoding, metadataonly=True)[1].column_names)
-
-
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
     """The batches of the file, each of at most so many rows, fewer where the file says that the needed columns are wide.
 
@@ -122,19 +117,14 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
     """(table, what the file says of itself) by the library."""
-    try:
-        # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
-        from pyreadstat.pyreadstat import parser_entry_point
-    except ImportError:
-        parser_entry_point = None
-    if parser_entry_point is None:
-        raise InputError(f"expected the library pyreadstat for files of {package.name}, found none. {MISSING_LIBRARY}")
+    # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
+    parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", FORMATS).parser_entry_point
     damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
     if path.stat().st_size % package.block:
         raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
     try:
-        return parser_entry_point(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
+        return parse(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
     except MemoryError:
         problem = "expected rows that fit into the memory of this machine, found longer ones."
     except UnicodeDecodeError:

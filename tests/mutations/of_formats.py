@@ -128,8 +128,8 @@ OF_FORMATS = (
         name="SPSS: the file decides what is missing",
         breaks="declarations in the private file decide which rows are kept",
         place="enclave.statistical:read_package",
-        old="parser_entry_point(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)",
-        new="parser_entry_point(str(path.absolute()), user_missing=False, disable_datetime_conversion=True, **options)",
+        old="parse(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)",
+        new="parse(str(path.absolute()), user_missing=False, disable_datetime_conversion=True, **options)",
         tests=(MISSING_CODES,),
     ),
     Mutation(
@@ -183,10 +183,10 @@ OF_FORMATS = (
     Mutation(
         name="database: what a library says is shown",
         breaks="a password or a value in a message",
-        place="enclave.databases:_engine",
+        place="connections.tables:_engine",
         old="except Exception:",
         new="except Exception as error:",
-        also=(("enclave.databases:_engine", "lacks = False", "raise InputError(str(error))"),),
+        also=(("connections.tables:_engine", "lacks = False", "raise InputError(str(error))"),),
         tests=(f"{DATABASES}::test_user_and_password_come_from_the_environment_and_an_error_of_the_library_is_not_shown",),
     ),
     Mutation(
@@ -200,7 +200,7 @@ OF_FORMATS = (
     Mutation(
         name="database: names are not quoted",
         breaks="a name that is a statement",
-        place="enclave.sql:quoted",
+        place="connections.tables:quoted",
         old="name.replace('\"', '\"\"')",
         new="name",
         tests=(f"{DATABASES}::test_a_table_is_read_by_every_way_to_its_database",),
