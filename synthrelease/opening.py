@@ -9,7 +9,8 @@ told by its name. Its columns are not looked at: the first line of a file withou
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET
@@ -98,3 +99,19 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     if isinstance(file, Path):
         is_compressed(start, policy)
     return None
+
+
+def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
+    """The files that are read, each with the columns of the schema that are read from it, and others."""
+    linked = schema.linked
+    if linked is None:
+        yield source, schema, []
+        return
+    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
+    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
+    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
+    if source.members is None:
+        yield source, Schema(columns=of_roots.columns + of_members.columns), more
+    else:
+        yield replace(source, members=None), of_roots, [linked.key]
+        yield source.members, of_members, more

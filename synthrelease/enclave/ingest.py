@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -19,7 +20,7 @@ from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.linked_pieces import count_linked_pieces
-from synthrelease.enclave.linked_rows import check_members_named, count_linked_rows
+from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
@@ -180,7 +181,7 @@ def _read(
     piece: PieceOfRegister | None,
     unit: UnitTable,
 ) -> _KeptRows:
-    check_members_named(schema, path)
+    check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):

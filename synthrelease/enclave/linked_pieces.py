@@ -22,6 +22,7 @@ from dataclasses import replace
 import numpy as np
 
 from synthrelease.connections.files import File, State, StoredFile, state_of
+from synthrelease.connections.pairs import check_pieces
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
@@ -35,30 +36,6 @@ from synthrelease.toml.columns import InputTable
 
 Pair = tuple[File, ...]
 """A file of roots and one of members, or one with both."""
-
-
-def check_pieces(source: Source) -> list[Pair]:
-    """The pieces of a table of many files, by their names alone.
-
-    Raises
-    ------
-    InputError : when roots or members are no files of a folder, or both have not the same names.
-    """
-    sources = [source] if source.members is None else [replace(source, members=None), source.members]
-    if not all(each.holds_files() for each in sources):
-        raise InputError(
-            "expected a folder, a pattern or an object store for roots and another for members, whose files a cluster counts "
-            "in pairs; found one table. Nothing was spent."
-        )
-    files = [each.files() for each in sources]
-    names = [[_stem(file.name) for file in own] for own in files]
-    if names[0] != names[-1]:
-        raise InputError(
-            "expected files of members with the names of the files of roots, each with the members of the roots in that one "
-            f"(they may end in another way); found {len(files[0])} of roots and {len(files[1])} of members with other names. "
-            "Nothing was spent."
-        )
-    return list(zip(*files, strict=True))
 
 
 def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:
@@ -124,11 +101,6 @@ def count_piece_of_roots(
 def _source(pair: Pair) -> Source:
     roots, *members = (Source(uri=each.uri) if isinstance(each, StoredFile) else Source(path=each) for each in pair)
     return replace(roots, members=members[0]) if members else roots
-
-
-def _stem(name: str) -> str:
-    """The name of a file without what tells its format."""
-    return name.removesuffix(".gz").removesuffix(".csv").removesuffix(".parquet")
 
 
 def _twice(marks: np.ndarray) -> np.ndarray:

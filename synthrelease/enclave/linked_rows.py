@@ -14,12 +14,13 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from synthrelease.connections.files import state_of
+from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
@@ -53,7 +54,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
     reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
-    check_members_named(schema, source)
+    check_members(source, asked=True)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     states = [[state_of(file) for file in each.files()] for each in sources]
     roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
@@ -116,39 +117,6 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
             marks, has_key = mark(_plain_keys(columns[key]))
             found.append(different(marks[has_key]))
     return different(np.concatenate(found))
-
-
-def check_members_named(schema: Schema, source: Source) -> None:
-    """Raises InputError for a file of members that nothing asks for, or that is not there."""
-    if source.members is None:
-        return
-    if schema.linked is None:
-        raise InputError(
-            "expected no file of members, because the configuration has no [members]; found one. Nothing was spent."
-        )
-    if not source.members.is_there():
-        raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
-    if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
-        raise InputError(
-            f"{source.members}: expected another file of members, found that of the roots once more, in which a root would "
-            "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
-        )
-
-
-def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """The files that are read, each with the columns of the schema that are read from it, and others."""
-    linked = schema.linked
-    if linked is None:
-        yield source, schema, []
-        return
-    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
-    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
-    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
-    if source.members is None:
-        yield source, Schema(columns=of_roots.columns + of_members.columns), more
-    else:
-        yield replace(source, members=None), of_roots, [linked.key]
-        yield source.members, of_members, more
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -183,10 +183,10 @@ OF_FORMATS = (
     Mutation(
         name="database: what a library says is shown",
         breaks="a password or a value in a message",
-        place="connections.tables:_engine",
+        place="connections.tables:engine_of",
         old="except Exception:",
         new="except Exception as error:",
-        also=(("connections.tables:_engine", "lacks = False", "raise InputError(str(error))"),),
+        also=(("connections.tables:engine_of", "lacks = False", "raise InputError(str(error))"),),
         tests=(f"{DATABASES}::test_user_and_password_come_from_the_environment_and_an_error_of_the_library_is_not_shown",),
     ),
     Mutation(

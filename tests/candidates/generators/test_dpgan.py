@@ -211,7 +211,7 @@ def test_a_gradient_is_on_its_grid_whatever_the_sum() -> None:
 def test_chunks_do_not_change_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     critic, counts = network(4, 4), WORLD.counts([0, 0, 1, 2, 3, 4, 5, 5, 5])
     whole = flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise()))
-    monkeypatch.setattr(clipped_gradients, "_CHUNK", 2)
+    monkeypatch.setattr(clipped_gradients, "CHUNK", 2)
     np.testing.assert_allclose(flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise())), whole, atol=1e-3)
 
 

@@ -20,7 +20,8 @@ from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.mst import MST
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator
-from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset, decompressed, library_budget, ours
+from synthrelease.candidates.generators.smartnoise.library import decompressed, library_budget, ours
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
