@@ -19,14 +19,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.connections.files import state_of
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
-from synthrelease.enclave.first_rows import WORDS, date_format, different, marker, order_of
-from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.first_rows import WORDS, date_format, order_of
+from synthrelease.enclave.many_files import unwritten
+from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
@@ -56,11 +56,9 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
     check_members(source, asked=True)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
-    states = [[state_of(file) for file in each.files()] for each in sources]
-    roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-    members = roots if source.members is None else _of_members_file(reading, sources[1])
-    if [[state_of(file) for file in each.files()] for each in sources] != states:
-        raise InputError(CHANGED)
+    with unwritten(lambda: [each.files() for each in sources]):
+        roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
+        members = roots if source.members is None else _of_members_file(reading, sources[1])
     if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
     one_file = source.members is None
@@ -111,7 +109,7 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
     if schema.linked is None:
         raise ValueError("a schema without members has no keys")
     mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
-    found = [np.zeros((0, 2), dtype=np.uint64)]
+    found = [NO_MARKS]
     for each in [source] if source.members is None else [replace(source, members=None), source.members]:
         for _, columns in batches(each, schema, policy, [key], only=True):
             marks, has_key = mark(_plain_keys(columns[key]))
@@ -173,7 +171,7 @@ class _Reading:
         words = self._order() if of_members else []
         asked = Schema(columns=tuple(column for each in parts for column in each.columns))
         needed = [linked.key, *(name for name, _, _ in words)]
-        marked = [np.zeros((0, 2), dtype=np.uint64)]
+        marked = [NO_MARKS]
         bins = [[[np.zeros(0, dtype=_kind(column))] for column in part.columns] for part in parts]
         orders: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.uint64)] for _, _, n_words in words for _ in range(n_words)]
         for _, columns in batches(source, asked, policy, needed):
@@ -254,14 +252,8 @@ def _kind(column: Column) -> np.dtype:
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """How many different marks there are in both, and of each row the number of its mark."""
-    both = np.concatenate([one, other])
-    by_mark = np.lexsort((both[:, 1], both[:, 0]))
-    ordered = both[by_mark]
-    new = np.ones(len(both), dtype=bool)
-    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-    numbers = np.empty(len(both), dtype=np.int64)
-    numbers[by_mark] = np.cumsum(new) - 1
-    return int(new.sum()), numbers[: len(one)], numbers[len(one) :]
+    groups = equal_marks(np.concatenate([one, other]))
+    return len(groups.starts), groups.ranks[: len(one)], groups.ranks[len(one) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:

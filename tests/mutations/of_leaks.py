@@ -86,16 +86,10 @@ OF_LEAKS = (
     Mutation(
         name="message: an unforeseen failure of the reading is quoted",
         breaks="whatever a library says about a value",
-        place="enclave.ingest:_counts_or_problem",
+        place="enclave.ingest:_counted",
         old="except Exception:",
         new="except Exception as error:",
-        also=(
-            (
-                "enclave.ingest:_counts_or_problem",
-                'f"{path}: {UNFORESEEN}"',
-                'f"{path}: {error}, {UNFORESEEN}"',
-            ),
-        ),
+        also=(("enclave.ingest:_counted", "problem = UNFORESEEN", "problem = f'{error}, {UNFORESEEN}'"),),
         tests=(f"{VALUES}::test_a_failure_that_nobody_foresaw_shows_no_value",),
     ),
     Mutation(
