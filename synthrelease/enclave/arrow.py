@@ -6,6 +6,7 @@ boolean "True" or "False", a dictionary as its values. The zone of a moment is t
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
@@ -14,9 +15,9 @@ import numpy as np
 
 from synthrelease.connections.column_types import is_text, is_uuid
 from synthrelease.enclave.number_texts import decimal_text, float_texts
-from synthrelease.enclave.numbers import plain_numbers
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, LazyTexts, Texts, too_long
 
+_PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
 """Whole numbers that are no further apart are their own codes, counted from the lowest."""
 
@@ -40,10 +41,12 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        _, offsets, data = self._array.buffers()
-        places = np.frombuffer(offsets, dtype=np.int32)[self._array.offset :][: len(self._array) + 1].astype(np.int64)
-        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
-        return plain_numbers(letters, places[:-1], places[1:], decimal)
+        """Of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not known here."""
+        from pyarrow import compute
+
+        plain = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
+        written = compute.replace_substring(compute.if_else(plain, self._array, "0"), decimal, ".")
+        return whole_array(compute.cast(written, "float64")), whole_array(compute.cast(plain, "uint8")).astype(bool)
 
 
 class NumberTexts(LazyTexts):

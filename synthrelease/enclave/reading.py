@@ -13,7 +13,7 @@ from pathlib import Path
 from synthrelease.connections.files import PARQUET, File, StoredFile
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.csv_files import ENCODINGS, csv_batches
+from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.database_files import SQLITE, duckdb_batches, is_duckdb, sqlite_batches
 from synthrelease.enclave.databases import database_batches
 from synthrelease.enclave.feather import FILE, STREAM, feather_batches
@@ -21,7 +21,7 @@ from synthrelease.enclave.parquet import parquet_batches
 from synthrelease.enclave.statistical import package_batches, package_of
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.toml.columns import ENCODINGS, InputTable
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21

@@ -60,11 +60,11 @@ OF_FORMATS = (
         tests=(f"{NUMBERS}::test_bins_of_many_texts_are_those_of_each",),
     ),
     Mutation(
-        name="numbers at once: sixteen digits are read",
-        breaks="a number that is not the one of its text, and the bin beside its own",
-        place="enclave.numbers:plain_numbers",
-        old="digits <= MOST_DIGITS",
-        new="digits <= _LONGEST",
+        name="numbers at once: a point is read where a comma is declared",
+        breaks="1.5 is a number in a block with many texts, and none in one with few",
+        place="enclave.arrow:StringTexts.numbers",
+        old="_PLAIN.format(mark=re.escape(decimal))",
+        new="_PLAIN.format(mark='[.,]')",
         tests=(f"{NUMBERS}::test_a_number_of_many_is_what_python_reads",),
     ),
     Mutation(
