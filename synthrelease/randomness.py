@@ -1,13 +1,10 @@
 """The only source of entropy and of noise.
 
-Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices
-(`choose`), and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public
-randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
-generator seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be
-secret.
-
-There is no seed in a release: it cannot be repeated, which is what the guarantee requires (draws of
-`public_entropy` can).
+Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin or
+the hidden number of rounds of a selection (`hidden_numbers`). All come from the operating system's generator. Public randomness
+(drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast generator seeded
+with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is no seed in a
+release: it cannot be repeated, which is what the guarantee requires.
 
 Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
 2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
@@ -29,7 +26,6 @@ import numpy as np
 
 from synthrelease import cube_noise
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
-from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
 from synthrelease.inversion.noise import laplace
 from synthrelease.inversion.rounded import Scale
 from synthrelease.inversion.rounded import rounded_gaussian as rounded
@@ -237,52 +233,6 @@ def choose(
 def secret_bytes(number: int) -> bytes:
     """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
     return secrets.token_bytes(number)
-
-
-def coin(probability: Fraction) -> bool:
-    """True with exactly this probability."""
-    return secrets.randbelow(probability.denominator) < probability.numerator
-
-
-def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """A number from a law with finitely many values, exactly.
-
-    Parameters
-    ----------
-    law : (number, probability), the probabilities with the sum 1.
-
-    Raises
-    ------
-    ValueError : for probabilities that are below 0 or do not add up to 1.
-    """
-    parts = math.lcm(*(probability.denominator for _, probability in law))
-    shares = [probability * parts for _, probability in law]
-    if sum(shares) != parts or min(shares) < 0:
-        raise ValueError("expected probabilities of at least 0 with the sum 1")
-    left = secrets.randbelow(parts)
-    for (number, _), share in zip(law, shares, strict=True):
-        if left < share:
-            return number
-        left -= int(share)
-    raise AssertionError("the shares add up to all parts")
-
-
-def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
-
-    Parameters
-    ----------
-    shape : eta > -1; 1 is the geometric law, 0 the logarithmic law.
-    stop_probability : gamma in (0, 1).
-
-    Returns
-    -------
-    K with exactly Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), by inversion of as many
-    uniform bits as decide it (theory 9.10, hidden number by inversion).
-    """
-    if not (shape > -1 and 0 < stop_probability < 1):
-        raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
-    return 1 + inverted(TruncatedNegativeBinomial(shape=shape, stop_probability=stop_probability), secrets.randbits)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:

@@ -240,7 +240,7 @@ OF_PRICES = (
     Mutation(
         name="hidden number: the last value gets what rounding leaves",
         breaks="another law than is paid for",
-        place="randomness:from_finite_law",
+        place="hidden_numbers:from_finite_law",
         old="secrets.randbelow(parts)",
         new="secrets.randbelow(max(parts - 1, 1))",
         tests=(LAWS,),

@@ -313,7 +313,7 @@ OF_THE_THEORY = (
     Mutation(
         name="coin: one side too likely",
         breaks="another stop probability",
-        place="randomness:coin",
+        place="hidden_numbers:coin",
         old="secrets.randbelow(probability.denominator) < probability.numerator",
         new="secrets.randbelow(probability.denominator) <= probability.numerator",
         tests=("tests/test_randomness.py",),
