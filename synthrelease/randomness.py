@@ -1,10 +1,10 @@
 """The only source of entropy and of noise.
 
-Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin or
-the hidden number of rounds of a selection (`hidden_numbers`). All come from the operating system's generator. Public randomness
-(drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast generator seeded
-with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is no seed in a
-release: it cannot be repeated, which is what the guarantee requires.
+Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
+or the hidden number of rounds of a selection (`hidden_numbers`). All come from the operating system's generator. Public
+randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
+generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
+no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
 Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
 2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
