@@ -314,8 +314,8 @@ OF_THE_THEORY = (
         name="coin: one side too likely",
         breaks="another stop probability",
         place="hidden_numbers:coin",
-        old="secrets.randbelow(probability.denominator) < probability.numerator",
-        new="secrets.randbelow(probability.denominator) <= probability.numerator",
+        old="SYSTEM.pick(probability.denominator) < probability.numerator",
+        new="SYSTEM.pick(probability.denominator) <= probability.numerator",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
