@@ -5,9 +5,11 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, Unexpected
+from synthrelease.protection import set_core_limit
 
 CONNECT_SECONDS = 15
 
@@ -65,3 +67,35 @@ def _is_here(address: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host).is_loopback
     except ValueError:
         return False
+
+
+def check_workers(client: Any, address: str) -> None:
+    """Raises InputError for workers of another version, and for such as may write results to a disk."""
+    try:
+        told = list(client.run(_about).values())
+    except Exception:  # the package is not there, or not the same
+        told = [("none that answers", False)]
+    problem, here = None, _version()
+    if other := next((each for each, _ in told if each != here), None):
+        problem = Unexpected(f"workers with synthrelease {here}, as here", other)
+    elif any(spills for _, spills in told):
+        problem = Unexpected(
+            "workers that write no results to a disk (start them with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
+            "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False)",
+            "some that may",
+        )
+    if problem is not None:
+        raise InputError(f"--address {address}: expected {problem.expected}, found {problem.found}. Nothing was spent.")
+
+
+def _version() -> str:
+    try:
+        return version("synthrelease")
+    except PackageNotFoundError:  # a checkout
+        return "that is not installed"
+
+
+def _about(dask_worker: Any) -> tuple[str, bool]:
+    """In a worker: its version, and whether it may write results to a disk."""
+    set_core_limit(0)
+    return _version(), type(dask_worker.data) is not dict

@@ -9,16 +9,19 @@ told by its name. Its columns are not looked at: the first line of a file withou
 
 from __future__ import annotations
 
-import importlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 
-from synthrelease.connections.files import StoredFile
+from synthrelease.connections.files import PARQUET
+from synthrelease.connections.libraries import FORMATS, library
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave import statistical
-from synthrelease.enclave.database_files import SQLITE, duckdb_names, is_duckdb, sqlite_names
-from synthrelease.enclave.databases import database_names
-from synthrelease.enclave.reading import needed_columns, start_of
+from synthrelease.enclave.database_files import SQLITE, duckdb_batches, is_duckdb, sqlite_batches
+from synthrelease.enclave.databases import database_batches
+from synthrelease.enclave.feather import FILE, STREAM, opened_feather
+from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
+from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -50,26 +53,65 @@ def check_opens(source: Source, schema: Schema, policy: InputTable, more: Sequen
 
 
 def _open(source: Source, policy: InputTable, needed: list[str]) -> None:
+    file = None if source.is_database else source.files()[0]  # of an object store this loads the library that lists it
+    ending = file.suffix.lower() if isinstance(file, Path) else ""
+    if ending in _PACKAGES:
+        library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", FORMATS)
+    start = start_of(file) if file is not None and ending in _DATABASES else b""
+    if file is None or start.startswith(SQLITE) or is_duckdb(start):
+        check_header(column_names(source, policy) or [], needed)
+
+
+def column_names(source: Source, policy: InputTable) -> list[str] | None:
+    """The columns of a file that tells them, in order; None for CSV. Of databases, and of public files alone: a header may be a
+    person's row.
+
+    Raises
+    ------
+    InputError : as `enclave.reading.batches`.
+    """
     table = source.table or policy.table
     if source.is_database:
-        check_header(database_names(source.uri, table), needed)
-        return
-    file = source.files()[0]  # of an object store this loads the library that lists it
-    ending = "" if isinstance(file, StoredFile) else file.suffix.lower()
-    if ending in _PACKAGES:
-        _load("pyreadstat", f"files of {_PACKAGES[ending]}", statistical.MISSING_LIBRARY)
-    if not isinstance(file, StoredFile) and ending in _DATABASES:
-        start = start_of(file)
-        if start.startswith(SQLITE):
-            check_header(sqlite_names(file, table), needed)
-        elif is_duckdb(start):
-            check_header(duckdb_names(file, table), needed)
-
-
-def _load(library: str, what: str, advice: str) -> None:
+        return list(next(database_batches(source.uri, table, None, 1))[1])
+    file = source.files()[0]
+    start, problem = start_of(file), ""
+    if isinstance(file, Path) and start.startswith(SQLITE):
+        return list(next(sqlite_batches(file, table, None, 1))[1])
+    if isinstance(file, Path) and is_duckdb(start):
+        return list(next(duckdb_batches(file, table, None, 1))[1])
+    if isinstance(file, Path) and (package := package_of(start)):
+        return list(read_package(package, file, policy.encoding, metadataonly=True)[1].column_names)
     try:
-        importlib.import_module(library)
+        if start.startswith(PARQUET):
+            import pyarrow.parquet as pq
+
+            with file.open("rb") as opened:
+                return list(pq.read_schema(opened).names)
+        if isinstance(file, Path) and start.startswith((FILE, STREAM)):
+            return list(opened_feather(file).schema.names)
+    except InputError:
+        raise
+    except Exception:  # a damaged file makes the library fail in many ways
+        kind = "Parquet" if start.startswith(PARQUET) else "Feather"
+        problem = f"expected a whole {kind} file, found one that is cut off, damaged or unreadable."
+    if problem:
+        raise InputError(problem)
+    if isinstance(file, Path):
+        is_compressed(start, policy)
+    return None
+
+
+def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
+    """The files that are read, each with the columns of the schema that are read from it, and others."""
+    linked = schema.linked
+    if linked is None:
+        yield source, schema, []
         return
-    except ImportError:
-        pass  # raised below, so that no cause is attached
-    raise InputError(f"expected the library {library} for {what}, found none. {advice}")
+    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
+    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
+    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
+    if source.members is None:
+        yield source, Schema(columns=of_roots.columns + of_members.columns), more
+    else:
+        yield replace(source, members=None), of_roots, [linked.key]
+        yield source.members, of_members, more

@@ -20,12 +20,11 @@ from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.bundle import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
+from synthrelease.connections.pairs import check_members, check_pieces
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.ingest import TOGETHER
-from synthrelease.enclave.linked_pieces import check_pieces
-from synthrelease.enclave.linked_rows import check_members_named, tables_to_read
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import CalledPublic, check_not_public
@@ -40,7 +39,7 @@ from synthrelease.errors import (
 from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.ledger.years import check_year
-from synthrelease.opening import check_opens
+from synthrelease.opening import check_opens, tables_to_read
 from synthrelease.protection import protected
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
@@ -232,7 +231,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     data = Source.of(request.data)
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was spent.")
-    check_members_named(spec.schema, data)
+    check_members(data, asked=spec.schema.linked is not None)
     released = [path for name, path in spec.priors.items() if name.startswith(RELEASED)]
     for path in released:
         check_released(path)

@@ -1,13 +1,10 @@
 """The only source of entropy and of noise.
 
-Privacy rests on four kinds of draws here: integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices
-(`choose`), and the coin or the hidden number of rounds of a selection. All come from the operating system's generator. Public
+Privacy rests on integer noise (`discrete_laplace`, `one_noise`, `rounded_gaussian`), private choices (`choose`), and the coin
+or the hidden number of rounds of a selection (`hidden_numbers`). All come from the operating system's generator. Public
 randomness (drawing configurations, sampling from an already private model, the projection) comes from `generator()`, a fast
-generator seeded with 256 bits from the operating system: it must be independent of the data, which it is, but it need not be
-secret.
-
-There is no seed in a release: it cannot be repeated, which is what the guarantee requires. `SeededEntropy` and `NoNoise`
-exist for public data alone; only the rehearsal and the simulation of surrogates make them (tests/test_architecture.py).
+generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
+no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
 Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
 2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
@@ -29,7 +26,6 @@ import numpy as np
 
 from synthrelease import cube_noise
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
-from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
 from synthrelease.inversion.noise import laplace
 from synthrelease.inversion.rounded import Scale
 from synthrelease.inversion.rounded import rounded_gaussian as rounded
@@ -85,61 +81,6 @@ class SystemEntropy:
     def generator(self) -> np.random.Generator:
         """A generator for public randomness, seeded by the operating system."""
         return np.random.Generator(np.random.PCG64DXSM(secrets.randbits(256)))
-
-
-class SeededEntropy(SystemEntropy):
-    """Repeatable draws from a key of integers, for public data only: noise from it protects nobody."""
-
-    def __init__(self, *key: int):
-        self._generator = np.random.Generator(np.random.PCG64DXSM(np.random.SeedSequence(key)))
-
-    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        # the difference of two geometric variables is discrete Laplace
-        stop = -math.expm1(-1 / scale)
-        noise = self._generator.geometric(stop, (2, len(values)))
-        return np.asarray(values, dtype=np.int64) + noise[0] - noise[1]
-
-    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        noise = np.rint(self._generator.normal(0, scale, len(values)))
-        return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
-
-    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        # as `cube_noise` draws it, in floating point: what is drawn grows with 1 / rate, so that rates can be compared
-        size, stop = len(values), -math.expm1(-float(rate))
-        while True:
-            k = int((self._generator.geometric(stop, size + 1) - 1).sum())
-            if math.log(self._generator.random()) < sum(math.log((2 * k + 1) / (2 * k + 2 * j)) for j in range(1, size + 1)):
-                break
-        drawn = np.floor(self._generator.random(size) * (2 * k + 1)).astype(np.int64) - k
-        return np.asarray(values, dtype=np.int64) + drawn
-
-    def pick(self, n_choices: int) -> int:
-        if n_choices < 2**63:
-            return int(self._generator.integers(n_choices))
-        bits = n_choices.bit_length()
-        while True:
-            drawn = int.from_bytes(self._generator.bytes(-(-bits // 8)), "little") >> (-bits % 8)
-            if drawn < n_choices:
-                return drawn
-
-    def picks(self, bounds: np.ndarray) -> np.ndarray:
-        return self._generator.integers(0, bounds)
-
-    def generator(self) -> np.random.Generator:
-        return self._generator
-
-
-class NoNoise(SystemEntropy):
-    """Adds nothing: shows exact figures of public data."""
-
-    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
-
-    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
-
-    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
-        return np.asarray(values, dtype=np.int64)
 
 
 SYSTEM = SystemEntropy()
@@ -292,52 +233,6 @@ def choose(
 def secret_bytes(number: int) -> bytes:
     """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
     return secrets.token_bytes(number)
-
-
-def coin(probability: Fraction) -> bool:
-    """True with exactly this probability."""
-    return secrets.randbelow(probability.denominator) < probability.numerator
-
-
-def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
-    """A number from a law with finitely many values, exactly.
-
-    Parameters
-    ----------
-    law : (number, probability), the probabilities with the sum 1.
-
-    Raises
-    ------
-    ValueError : for probabilities that are below 0 or do not add up to 1.
-    """
-    parts = math.lcm(*(probability.denominator for _, probability in law))
-    shares = [probability * parts for _, probability in law]
-    if sum(shares) != parts or min(shares) < 0:
-        raise ValueError("expected probabilities of at least 0 with the sum 1")
-    left = secrets.randbelow(parts)
-    for (number, _), share in zip(law, shares, strict=True):
-        if left < share:
-            return number
-        left -= int(share)
-    raise AssertionError("the shares add up to all parts")
-
-
-def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
-    """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
-
-    Parameters
-    ----------
-    shape : eta > -1; 1 is the geometric law, 0 the logarithmic law.
-    stop_probability : gamma in (0, 1).
-
-    Returns
-    -------
-    K with exactly Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), by inversion of as many
-    uniform bits as decide it (theory 9.10, hidden number by inversion).
-    """
-    if not (shape > -1 and 0 < stop_probability < 1):
-        raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
-    return 1 + inverted(TruncatedNegativeBinomial(shape=shape, stop_probability=stop_probability), secrets.randbits)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:

@@ -11,18 +11,19 @@ from pathlib import Path
 from synthrelease.accounting.ledger_pieces import Split, SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
-from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
 from synthrelease.ledger.account import check_unsplit, load_ledger
 from synthrelease.ledger.entries import Statement
+from synthrelease.randomness import secret_bytes
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 
 
 def check_numbers(spec: ReleaseSpec, data: Source) -> None:
     """Raises InputError when a row of the file has no record number, or one that another row has."""
     if spec.split is not None:
-        _numbers(data, spec, spec.split, SplitKey.new(), "Nothing was spent.")
+        _numbers(data, spec, spec.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
 
 
 def _numbers(
@@ -74,7 +75,7 @@ def split_register(
     check_unsplit(ledger, opened.statement())
     if not data.is_there():
         raise InputError(f"{data}: expected a file with a header and rows, found no such file. Nothing was split.")
-    secret, place = SplitKey.new(), key or key_beside(ledger)
+    secret, place = SplitKey(secret_bytes(BYTES)), key or key_beside(ledger)
     register = _numbers(data, spec, spec.split, secret, "Nothing was split.").digest()
     write_key(place, secret)
     return opened.split(Split(pieces=spec.split.of, key=secret.digest, register=register)), place

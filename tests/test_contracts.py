@@ -18,6 +18,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import Charge, exact, mechanism
+from synthrelease.accounting.meter import Meter
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples, to_learn
 from synthrelease.candidates.candidate import sample_plausible
@@ -38,7 +39,7 @@ from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of

@@ -13,7 +13,8 @@ from scipy import stats
 
 from synthrelease import cube_noise
 from synthrelease.measurements.cube_law import cube_limit, cube_sd, cube_tail
-from synthrelease.randomness import SYSTEM, SeededEntropy, one_noise
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SYSTEM, one_noise
 
 RATES = (Fraction(1, 3), Fraction(5, 4))
 MOST = 400

@@ -18,7 +18,8 @@ from scipy import stats
 
 from synthrelease import exact_choices, randomness
 from synthrelease.exact_choices import heads, heads_of_one
-from synthrelease.randomness import SYSTEM, NoNoise, SeededEntropy, SystemEntropy, choose
+from synthrelease.public_entropy import NoNoise, SeededEntropy
+from synthrelease.randomness import SYSTEM, SystemEntropy, choose
 
 MECHANISMS = ("permute_and_flip", "exponential")
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS)

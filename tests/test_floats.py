@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
 from synthrelease.audit.worlds import World, integer_column
@@ -25,7 +26,7 @@ from synthrelease.criteria.linear_regression import PriorGuess
 from synthrelease.criteria.records.mechanism import absolute_errors, moments, real_moments, records_of_cells
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import discrete_laplace, laplace_figure, rounded_gaussian
 from tests.helpers.moments import private_least_squares

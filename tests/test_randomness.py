@@ -15,17 +15,11 @@ from scipy.special import gammaln, logsumexp
 
 from synthrelease import noise_grids, randomness
 from synthrelease.audit.sensitivity import Recording
+from synthrelease.hidden_numbers import coin, truncated_negative_binomial
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
 from synthrelease.noise_grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
-from synthrelease.randomness import (
-    SeededEntropy,
-    choose,
-    coin,
-    discrete_laplace,
-    laplace_figure,
-    rounded_gaussian,
-    truncated_negative_binomial,
-)
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import choose, discrete_laplace, laplace_figure, rounded_gaussian
 
 pytestmark = pytest.mark.slow
 
@@ -340,7 +334,7 @@ def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
     found = np.zeros(0, dtype=int)
     for i in range(points):
         read = iter([(2 * i + 1) * 2**256 // (2 * points), 1])  # the second, where the first is a bound itself
-        monkeypatch.setattr(randomness.secrets, "randbits", lambda bits, read=read: next(read))
+        monkeypatch.setattr(randomness.secrets, "randbelow", lambda below, read=read: next(read))
         found = np.append(found, truncated_negative_binomial(eta, stop))
     found = np.bincount(found)
     k = np.arange(1, len(found))
@@ -359,7 +353,7 @@ def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
 def test_a_hidden_number_that_the_bits_do_not_decide_takes_more_of_them(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pr[K > k] = 2^-k for the geometric law at 1/2: 256 bits that are all 1 leave every number above 256 possible."""
     read = iter([2**256 - 1, 2**255 + 5])
-    monkeypatch.setattr(randomness.secrets, "randbits", lambda bits: next(read))
+    monkeypatch.setattr(randomness.secrets, "randbelow", lambda below: next(read))
     assert truncated_negative_binomial(Fraction(1), Fraction(1, 2)) == 258  # 257 ones, then a zero
     assert next(read, None) is None
 
@@ -371,7 +365,7 @@ def test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows(monkeypatch:
         first = int(Decimal(2) ** 512 / (2 * Decimal(2).ln()))
     for last, expected in ((first - 1, 1), (first + 1, 2)):
         read = iter([last >> 256, last & (2**256 - 1)])
-        monkeypatch.setattr(randomness.secrets, "randbits", lambda bits, read=read: next(read))
+        monkeypatch.setattr(randomness.secrets, "randbelow", lambda below, read=read: next(read))
         assert truncated_negative_binomial(Fraction(0), Fraction(1, 2)) == expected
         assert next(read, None) is None
 

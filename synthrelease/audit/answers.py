@@ -25,7 +25,8 @@ import numpy as np
 
 from synthrelease.audit.losses import log_shares, mean_of_gaussian
 from synthrelease.exact_choices import Losses
-from synthrelease.randomness import SYSTEM, SeededEntropy, SystemEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SYSTEM, SystemEntropy
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 """(cells of the records, where it draws from) -> everything that it makes public, as arrays."""

@@ -25,9 +25,9 @@ import numpy as np
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.randomness import SystemEntropy
 
 Rows = tuple[int, ...]

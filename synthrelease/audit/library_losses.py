@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.audit.answers import Mechanism
-from synthrelease.candidates.generators.smartnoise.mechanism import ours
+from synthrelease.candidates.generators.smartnoise.library import ours
 from synthrelease.domain.counts import Counts
 from synthrelease.exact_choices import Losses
 from synthrelease.randomness import SystemEntropy

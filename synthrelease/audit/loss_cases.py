@@ -36,7 +36,8 @@ from synthrelease.candidates.generators.nested import Nested, NestedPure
 from synthrelease.candidates.generators.patectgan import PATECTGAN
 from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.candidates.generators.smartnoise.mechanism import ours, run_aim, run_mst
+from synthrelease.candidates.generators.smartnoise.library import ours
+from synthrelease.candidates.generators.smartnoise.mechanism import run_aim, run_mst
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.randomness import SystemEntropy
 

@@ -13,7 +13,8 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
-from synthrelease.randomness import SYSTEM, SystemEntropy, coin, discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.hidden_numbers import coin
+from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace, laplace_figure, rounded_gaussian
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
 ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))

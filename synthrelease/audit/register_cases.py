@@ -16,9 +16,9 @@ from synthrelease.accounting.ledger_pieces import Spent
 from synthrelease.audit.cases import Case
 from synthrelease.audit.worlds import World
 from synthrelease.enclave.record_numbers import RecordNumbers
-from synthrelease.enclave.split_key import BYTES, SplitKey
 from synthrelease.enclave.texts import Texts
 from synthrelease.randomness import discrete_laplace
+from synthrelease.split_key import BYTES, SplitKey
 
 DRAWS = 4_000
 Register = tuple[tuple[str, int], ...]

@@ -11,6 +11,7 @@ from typing import Literal
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators.privbayes import PrivBayes
@@ -19,7 +20,7 @@ from synthrelease.criteria import Criterion, Setting
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
+from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.linked import Linked
 from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
-from synthrelease.domain.member_rows import MemberRows, Seat, gaps, labelled_gaps
+from synthrelease.domain.member_rows import MemberRows, Seat, gaps, rows_transformation
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.domain.schema import Transformation
 
 
 def stacked(
@@ -69,21 +69,8 @@ class RowsOnBins:
 
     @cached_property
     def transformation(self) -> Transformation:
-        """Of the rows: a column has the bins, and the atomic ones, of its column in the first row."""
-        columns, binnings = list[Column](), list[Binning]()
-        for name in self.rows.names:
-            made = self.rows.columns(name, self.rows.seats[0])
-            column, binning = self.wide.schema[made[0]], self.wide.binning(made[0])
-            if len(made) == 2:
-                labels, values, missing = labelled_gaps(gaps(self._numbers, made)[0])
-                of_atom = tuple(range(len(labels)))
-                binning = Binning(name=binning.name, labels=labels, numbers=values, of_atom=of_atom, missing=missing)
-                column = replace(
-                    column, kind="real", ordered=True, edges=(), atoms=binning, alternatives={binning.name: binning}
-                )
-            columns.append(replace(column, name=name))
-            binnings.append(binning)
-        return Transformation(schema=Schema(columns=tuple(columns)), binnings=tuple(binnings))
+        """Of the rows."""
+        return rows_transformation(self.rows, self.wide)
 
     @cached_property
     def _numbers(self) -> dict[str, tuple[float | None, ...]]:

@@ -17,6 +17,7 @@ import numpy as np
 
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.domain.schema import Binning, Column, Schema, Transformation
 from synthrelease.linked import FIRST, OTHER, Linked, slot_name
 
 Of = Literal["members", "others", "pairs"]
@@ -127,3 +128,20 @@ def gaps(numbers: Mapping[str, Sequence[float | None]], made: Sequence[str]) -> 
 def labelled_gaps(values: Sequence[float]) -> tuple[tuple[str, ...], tuple[float | None, ...], int]:
     """The labels of gaps, what stands for each, and the place of the bin without a number."""
     return (*(f"{value:.10g}" for value in values), _MISSING), (*values, None), len(values)
+
+
+def rows_transformation(rows: MemberRows, wide: Transformation) -> Transformation:
+    """Of the rows, from that of the wide record: a column has the bins, and the atomic ones, of its column in the first row."""
+    numbers = {name: binning.numbers for name, binning in zip(wide.schema.names, wide.binnings, strict=True)}
+    columns, binnings = list[Column](), list[Binning]()
+    for name in rows.names:
+        made = rows.columns(name, rows.seats[0])
+        column, binning = wide.schema[made[0]], wide.binning(made[0])
+        if len(made) == 2:
+            labels, values, missing = labelled_gaps(gaps(numbers, made)[0])
+            of_atom = tuple(range(len(labels)))
+            binning = Binning(name=binning.name, labels=labels, numbers=values, of_atom=of_atom, missing=missing)
+            column = replace(column, kind="real", ordered=True, edges=(), atoms=binning, alternatives={binning.name: binning})
+        columns.append(replace(column, name=name))
+        binnings.append(binning)
+    return Transformation(schema=Schema(columns=tuple(columns)), binnings=tuple(binnings))

@@ -44,16 +44,6 @@ def differences(
             yield columns, whole.values(columns)
 
 
-def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
-    """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
-    largest = min(largest, len(layout.sizes))
-    if layout.n_cells <= DENSE_LIMIT:
-        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
-    if largest == len(layout.sizes):
-        return 1e-7 * 2 * rows * 2**largest
-    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest, 2 * rows)), largest)
-
-
 def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
     """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes

@@ -9,13 +9,14 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
 from synthrelease.criteria.wording import figure
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.column_draft import ColumnDraft
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.rehearsal.plan_race import TOLD

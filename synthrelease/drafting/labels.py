@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from synthrelease.enclave.statistical import Package, object_text, read_package, writer
+from synthrelease.connections.packages import Package
+from synthrelease.enclave.statistical import object_text, read_package, writer
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,10 +17,11 @@ from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.feather import FILE, STREAM
-from synthrelease.enclave.reading import GZIP, UTF_16, batches, column_names, start_of
+from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
+from synthrelease.opening import column_names
 from synthrelease.toml.columns import Encoding, InputTable
 
 _DELIMITERS = (",", ";", "\t", "|")

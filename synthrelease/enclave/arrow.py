@@ -13,56 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.connections.column_types import is_text, is_uuid
 from synthrelease.enclave.number_texts import decimal_text, float_texts
-from synthrelease.enclave.numbers import plain_numbers
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, LazyTexts, Texts, too_long
-from synthrelease.errors import InputError
 
-_TYPE_NAME = re.compile("[a-z0-9_]+")
+_PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
 """Whole numbers that are no further apart are their own codes, counted from the lowest."""
-
-
-def check_type(name: str, kind: Any, format_name: str) -> None:
-    """Raises InputError when a column of this Arrow type holds no single values that have a text."""
-    from pyarrow import types
-
-    if _is_uuid(kind):
-        return
-    values = kind.value_type if types.is_dictionary(kind) else kind
-    plain = (
-        types.is_integer, types.is_floating, types.is_decimal, types.is_boolean, types.is_string, types.is_large_string,
-        types.is_string_view, types.is_date, types.is_time, types.is_timestamp, types.is_null,
-    )  # fmt: skip
-    if not any(accepts(values) for accepts in plain):
-        shown = _TYPE_NAME.match(str(kind))  # what follows may hold names of fields
-        found = f"the {format_name} type {shown[0] if shown else 'of an extension'}"
-        raise InputError(f"column {name!r}: expected numbers, texts, booleans, dates or times, found {found}.")
-    if types.is_timestamp(values) and values.tz is not None and not _can_be_read(values):
-        raise InputError(
-            f"column {name!r}: expected dates without a time zone, or in one that this machine knows, found another one. "
-            "Write the dates as texts such as 2014-12-31."
-        )
-
-
-def _is_uuid(kind: Any) -> bool:
-    return getattr(kind, "extension_name", "") == "arrow.uuid"
-
-
-def _can_be_read(kind: Any) -> bool:
-    import pyarrow as pa
-
-    try:
-        pa.scalar(0, kind).as_py()
-    except Exception:  # whatever the libraries of time zones raise
-        return False
-    return True
-
-
-def is_text(kind: Any) -> bool:
-    from pyarrow import types
-
-    return bool(types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind))
 
 
 class StringTexts(LazyTexts):
@@ -84,10 +41,12 @@ class StringTexts(LazyTexts):
         return [text.lstrip(self._strip) for text in texts] if self._strip else texts
 
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
-        _, offsets, data = self._array.buffers()
-        places = np.frombuffer(offsets, dtype=np.int32)[self._array.offset :][: len(self._array) + 1].astype(np.int64)
-        letters = np.frombuffer(data, dtype=np.uint8) if data is not None and data.size else np.zeros(1, dtype=np.uint8)
-        return plain_numbers(letters, places[:-1], places[1:], decimal)
+        """Of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not known here."""
+        from pyarrow import compute
+
+        plain = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
+        written = compute.replace_substring(compute.if_else(plain, self._array, "0"), decimal, ".")
+        return whole_array(compute.cast(written, "float64")), whole_array(compute.cast(plain, "uint8")).astype(bool)
 
 
 class NumberTexts(LazyTexts):
@@ -147,7 +106,7 @@ def as_texts(array: Any) -> Texts:
     """A column of Arrow as texts; nulls and NaN as None."""
     from pyarrow import types
 
-    if _is_uuid(array.type):
+    if is_uuid(array.type):
         encoded = array.storage.dictionary_encode()
         names = [_as_text(value) for value in type(array).from_storage(array.type, encoded.dictionary)]
         return Texts(texts=[*names, None], codes=whole_array(encoded.indices.fill_null(len(names))), typed=True)

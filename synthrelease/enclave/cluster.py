@@ -10,14 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import PackageNotFoundError, version
 from itertools import count
 from typing import Any
 
-from synthrelease.dask_clients import dask_client
+from synthrelease.dask_clients import check_workers, dask_client
 from synthrelease.enclave.many_files import Run
-from synthrelease.errors import InputError, Unexpected
-from synthrelease.protection import set_core_limit
+from synthrelease.errors import InputError
 
 _RUNS = count()
 DIED = "expected a cluster that counts every file, found one that gave up. The cause is not shown: it may hold values."
@@ -27,43 +25,12 @@ DIED = "expected a cluster that counts every file, found one that gave up. The c
 def counting_cluster(address: str) -> Iterator[Run]:
     """Where `ingest` has the files of a table counted. Raises InputError for a cluster that cannot be used for private rows."""
     with dask_client(address) as client:
-        _check_workers(client, address)
+        check_workers(client, address)
 
         def run(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
             return _each(client, action, arguments)
 
         yield run
-
-
-def _check_workers(client: Any, address: str) -> None:
-    try:
-        told = list(client.run(_about).values())
-    except Exception:  # the package is not there, or not the same
-        told = [("none that answers", False)]
-    problem, here = None, _version()
-    if other := next((each for each, _ in told if each != here), None):
-        problem = Unexpected(f"workers with synthrelease {here}, as here", other)
-    elif any(spills for _, spills in told):
-        problem = Unexpected(
-            "workers that write no results to a disk (start them with DASK_DISTRIBUTED__WORKER__MEMORY__TARGET=False and "
-            "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL=False)",
-            "some that may",
-        )
-    if problem is not None:
-        raise InputError(f"--address {address}: expected {problem.expected}, found {problem.found}. Nothing was spent.")
-
-
-def _version() -> str:
-    try:
-        return version("synthrelease")
-    except PackageNotFoundError:  # a checkout
-        return "that is not installed"
-
-
-def _about(dask_worker: Any) -> tuple[str, bool]:
-    """In a worker: its version, and whether it may write results to a disk."""
-    set_core_limit(0)
-    return _version(), type(dask_worker.data) is not dict
 
 
 def _each(client: Any, action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:

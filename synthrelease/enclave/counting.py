@@ -55,9 +55,20 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
         digits = rule.bins(columns)
         if not rule.problems:
             cells.add(digits)
-    return CountedRows(
-        cells=cells.total(), n_rows=rule.n_rows, problems=frozenset(rule.problems), unread=frozenset(rule.unread)
-    )
+    return rule.counted(cells.total(), rule.n_rows)
+
+
+def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
+    """What the rows of all parts add up to; unmatched where every part is. Raises InputError for too many rows."""
+    cells, n_rows, problems, unread, unmatched = Tally(layout), 0, frozenset[tuple[int, int]](), frozenset[int](), True
+    for found in parts:
+        cells.add(found.cells)
+        n_rows += found.n_rows
+        check_number_of_rows(n_rows)
+        problems |= found.problems
+        unread |= found.unread
+        unmatched &= found.unmatched
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, unread=unread, unmatched=unmatched)
 
 
 class BinRule:
@@ -88,6 +99,10 @@ class BinRule:
                 self.unread.add(place)
                 digits[place] = _as_missing(found, column)
         return digits
+
+    def counted(self, cells: Counts, n_rows: int) -> CountedRows:
+        """These counts, with what was noted."""
+        return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), unread=frozenset(self.unread))
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:

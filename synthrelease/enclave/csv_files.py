@@ -18,9 +18,9 @@ from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
-from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Collected, Texts, check_header
+from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Texts, check_header
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.toml.columns import ENCODINGS, InputTable
 
 MAX_LINE = 10_000_000
 """Characters of a record, which may have line ends between quotes."""
@@ -32,14 +32,6 @@ BLOCK = 2**22
 _FIRST = 2**16
 """Bytes that are looked at together where lines are surely needed one by one: for the header."""
 _DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
-ENCODINGS = {
-    "utf-8": "UTF-8",
-    "latin-1": "Latin-1",
-    "windows-1252": "Windows-1252",
-    "utf-16": "UTF-16",
-    "mixed": "UTF-8 and Windows-1252",
-}
-"""Names for messages; Python's names are those of the settings."""
 _ZERO_BYTE = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
 _EXPECTED = "expected a file with a header and rows"
 
@@ -83,16 +75,16 @@ def csv_batches(
                     else:
                         blocks.put_back(b"".join(ahead.forget()))
                         lines.put_back(block)
-                        collected = Collected(places)
+                        collected = list[list[str]]()
                         with _longest_field():
                             for record in records:
                                 if len(record) != len(header):
                                     raise _ragged(len(header), len(record))
-                                collected.add(record)
+                                collected.append(record)
                                 row, lines.length = row + 1, 0
                                 if lines.are_used_up():
                                     break
-                        columns = collected.columns()
+                        columns = [Texts.of([record[place] for record in collected]) for place in places]
                     for start in range(0, row - first_row, most_rows):
                         part = slice(start, start + most_rows)
                         cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]

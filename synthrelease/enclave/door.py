@@ -11,6 +11,7 @@ from copy import copy
 from typing import Protocol, Self, TypeVar
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.meter import Meter
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Transformation
@@ -21,27 +22,6 @@ from synthrelease.randomness import SYSTEM, SystemEntropy
 Result = TypeVar("Result")
 _MOST_BINNED_CELLS = 2**22
 """Cells of tables on bins that are kept for further rounds, all together."""
-
-
-class Meter:
-    """Which planned charges may still be spent, each once."""
-
-    def __init__(self, planned: Sequence[Charge]):
-        self._left = {charge.name: charge for charge in planned}
-
-    def take(self, charge: Charge) -> None:
-        """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
-        planned = self._left.get(charge.name)
-        if planned is None or planned.price != charge.price:
-            raise BudgetError(
-                f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
-            )
-        del self._left[charge.name]
-
-    def take_all(self, charges: Charge | Sequence[Charge]) -> None:
-        """Strike a charge off the plan, or several that pay for one output together. Raises BudgetError as `take`."""
-        for charge in [charges] if isinstance(charges, Charge) else charges:
-            self.take(charge)
 
 
 class Door:

@@ -6,22 +6,14 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.enclave.arrow import check_type, column_texts
+from synthrelease.connections.column_types import check_type
+from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.texts import Batch, check_header
 from synthrelease.enclave.unpacked import check_feather
 from synthrelease.errors import InputError
 
 FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
 _DAMAGED = "expected a whole Feather file, found one that is cut off, damaged or unreadable."
-
-
-def feather_names(path: Path) -> list[str]:
-    """The columns of the file. Raises InputError as `feather_batches`."""
-    try:
-        return list(_opened(path).schema.names)
-    except Exception:
-        problem = _DAMAGED
-    raise InputError(problem)
 
 
 def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -36,12 +28,12 @@ def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterat
     """
     row, problem = 1, None
     try:
-        schema = _opened(path).schema
+        schema = opened_feather(path).schema
         check_header(schema.names, needed)
         for name in needed:
             check_type(name, schema.field(name).type, "Arrow")
         check_feather(path, len(FILE) if _is_file(path) else 0, needed)
-        for batch in _batches(_opened(path, sorted(map(schema.names.index, needed)))):
+        for batch in _batches(opened_feather(path, sorted(map(schema.names.index, needed)))):
             batch.validate(full=True)
             for start in range(0, batch.num_rows, most_rows):
                 part = batch.slice(start, most_rows)
@@ -57,7 +49,7 @@ def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterat
         raise InputError(problem)
 
 
-def _opened(path: Path, fields: list[int] | None = None) -> Any:
+def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
     import pyarrow as pa
     from pyarrow import ipc
 

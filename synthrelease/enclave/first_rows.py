@@ -7,32 +7,30 @@ effect, and nothing is drawn.
 
 Privacy
 -------
-A key says which rows belong together and is used for nothing else. Of its text a mark of 128 bits is held in memory, made with
-a secret that is new in every run and forgotten with it; nothing of it leaves this module. How many persons there are is public,
-the number of rows is not.
+A key says which rows belong together and is used for nothing else. Of its text a mark is held in memory (`marks`); nothing of
+it leaves this module. How many persons there are is public, the number of rows is not.
 """
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from synthrelease.connections.files import state_of
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.dates import ISO, DateFormat
+from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
-from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.many_files import unwritten
+from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.randomness import secret_bytes
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.columns import InputTable
 
@@ -55,32 +53,25 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
     """
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
-    states = [state_of(file) for file in source.files()]
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
     mark = marker(frozenset(policy.missing_values))
     orders = [order_of(date_format(schema, name), policy) for name in unit.first_by]
-    for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
-        digits = rule.bins(columns)
-        marks, has_key = mark(columns[unit.key])
-        whole = rows_with_bins(digits)
-        kept = has_key if whole is None else has_key & whole
-        bins = [each.rows() for each in digits]
-        allowed = np.flatnonzero(kept)
-        if raw.masks:
-            allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
-        order = [word[allowed] for name, words in zip(unit.first_by, orders, strict=True) for word in words(columns[name])]
-        persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
-    if [state_of(file) for file in source.files()] != states:
-        raise InputError(CHANGED)
+    with unwritten(lambda: [source.files()]):
+        for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
+            digits = rule.bins(columns)
+            marks, has_key = mark(columns[unit.key])
+            whole = rows_with_bins(digits)
+            kept = has_key if whole is None else has_key & whole
+            bins = [each.rows() for each in digits]
+            allowed = np.flatnonzero(kept)
+            if raw.masks:
+                allowed = allowed[~raw.forbidden([column[allowed] for column in bins])]
+            order = [word[allowed] for name, words in zip(unit.first_by, orders, strict=True) for word in words(columns[name])]
+            persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
         raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found rows without one alone.")
-    return CountedRows(
-        cells=persons.cells(),
-        n_rows=n_persons * unit.records,
-        problems=frozenset(rule.problems),
-        unread=frozenset(rule.unread),
-    )
+    return rule.counted(persons.cells(), n_persons * unit.records)
 
 
 class Persons:
@@ -97,7 +88,7 @@ class Persons:
 
     def __init__(self, layout: Layout, most: int, n_orders: int):
         self._layout, self._most = layout, most
-        self._marks = [np.zeros((0, 2), dtype=np.uint64)]
+        self._marks = [NO_MARKS]
         kinds = [np.dtype(np.uint64)] * (2 + WORDS * n_orders) + [np.min_scalar_type(max(n - 1, 0)) for n in layout.sizes]
         self._n_before_bins = len(kinds) - len(layout.sizes)
         self._rows = [[np.zeros(0, dtype=kind)] for kind in kinds]
@@ -135,54 +126,19 @@ class Persons:
     def _let_go(self) -> None:
         """Keep of each person the first rows alone."""
         rows = [np.concatenate(each) for each in self._rows]
-        by_mark = np.lexsort((rows[1], rows[0]))
-        same = _same_as_before([rows[0][by_mark], rows[1][by_mark]])
-        several = same.copy()
-        several[:-1] |= same[1:]
-        among = by_mark[several]  # the rows of persons with several; all others stay
+        persons = EqualRows.of(rows[:2])
+        number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
+        several = rows_of_each[number] > 1
+        among = np.flatnonzero(several)  # the rows of persons with several; all others stay
         words = self._layout.pack([column[among] for column in rows[self._n_before_bins :]])
-        keys = [*(word[among] for word in rows[: self._n_before_bins]), *words]  # the most telling one first
+        keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]  # the most telling one first
         ordered = among[np.lexsort(keys[::-1])]
-        starts = ~_same_as_before([rows[0][ordered], rows[1][ordered]])
+        starts = np.diff(number[ordered], prepend=-1) != 0
         places = np.arange(len(ordered))
         place = places - np.maximum.accumulate(np.where(starts, places, 0))
-        left = np.sort(np.concatenate([by_mark[~several], ordered[place < self._most]]))
+        left = np.sort(np.concatenate([np.flatnonzero(~several), ordered[place < self._most]]))
         self._rows = [[each[left]] for each in rows]
         self._collected[1] = self._left[1] = len(left)
-
-
-def _same_as_before(words: Sequence[np.ndarray]) -> np.ndarray:
-    """(n,) whether each row has the same words as the one before."""
-    same = np.zeros(len(words[0]), dtype=bool)
-    same[1:] = np.all([word[1:] == word[:-1] for word in words], axis=0)
-    return same
-
-
-def different(marks: np.ndarray) -> np.ndarray:
-    """(n, 2) each mark once."""
-    ordered = marks[np.lexsort((marks[:, 1], marks[:, 0]))]
-    return ordered[~_same_as_before([ordered[:, 0], ordered[:, 1]])]
-
-
-def marker(missing: frozenset[str], secret: bytes | None = None) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
-    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
-
-    Parameters
-    ----------
-    secret : of 32 bytes, where the marks of several readers are compared; a new one otherwise.
-    """
-    secret = secret or secret_bytes(32)
-
-    def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
-        made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
-        for place, text in enumerate(texts.texts):
-            plain = "" if text is None else text.strip()
-            has[place] = bool(plain) and plain not in missing
-            made += hashlib.blake2b(plain.encode("utf-8", "surrogatepass"), digest_size=16, key=secret).digest()
-        found = np.frombuffer(bytes(made), dtype=np.uint64).reshape(-1, 2)
-        return found[texts.codes], has[texts.codes]
-
-    return marks
 
 
 WORDS = 3

@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
@@ -19,7 +20,7 @@ from synthrelease.enclave.counting import count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.linked_pieces import count_linked_pieces
-from synthrelease.enclave.linked_rows import check_members_named, count_linked_rows
+from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
@@ -73,9 +74,7 @@ def ingest(
     Where the specification asks for "error", a value that does not fit stops the run: files with such values are outside the
     domain of the guarantee.
     """
-    found = _counts_or_problem(path, schema, policy, raw, run, piece, unit)
-    if isinstance(found, str):
-        raise InputError(found)
+    found = _counted(path, schema, policy, raw, run, piece, unit)
     return PrivateRows(found.kept, found.n_file)
 
 
@@ -112,9 +111,7 @@ def check_fit(
     Not covered: that a column has texts that are no number may be due to one record. A wrong decimal mark or format of dates
     would otherwise be found after the charge, by a release of rows that are all left out. A release never says it.
     """
-    found = _counts_or_problem(path, schema, policy, raw, run, unit=unit)
-    if isinstance(found, str):
-        raise InputError(found)
+    found = _counted(path, schema, policy, raw, run, None, unit)
     return Fit(n_file=found.n_file, unread=found.unread)
 
 
@@ -127,9 +124,7 @@ def read_public(
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    found = _counts_or_problem(path, schema, policy, raw, unit=unit)
-    if isinstance(found, str):
-        raise InputError(found)
+    found = _counted(path, schema, policy, raw, None, None, unit)
     if found.unread:
         raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *found.unread]) + f"\n{MEND}")
     if not found.kept.total:
@@ -144,31 +139,30 @@ MEND = (
 
 
 @dataclass(frozen=True, kw_only=True)
-class _KeptRows:
-    """The kept rows of a file, the number of all its rows, and what to say of columns with texts that are no number."""
+class _KeptRows(Fit):
+    """What fits, and the kept rows of the file."""
 
     kept: Counts
-    n_file: int
-    unread: tuple[str, ...]
 
 
-def _counts_or_problem(
+def _counted(
     path: str | Path | Source,
     schema: Schema,
     policy: InputTable,
     raw: Plausibility,
-    run: Run | None = None,
-    piece: PieceOfRegister | None = None,
-    unit: UnitTable = ROWS_ALONE,
-) -> _KeptRows | str:
-    """The counts, or what is wrong: a text, so that no error carries a frame or cause that saw values."""
-    path = Source.of(path)
+    run: Run | None,
+    piece: PieceOfRegister | None,
+    unit: UnitTable,
+) -> _KeptRows:
+    """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
+    path, problem = Source.of(path), ""
     try:
         return _read(path, schema, policy, raw, run, piece, unit)
     except InputError as error:
-        return f"{path}: {error}"
+        problem = str(error)
     except Exception:
-        return f"{path}: {UNFORESEEN}"
+        problem = UNFORESEEN
+    raise InputError(f"{path}: {problem}")
 
 
 def _read(
@@ -180,7 +174,7 @@ def _read(
     piece: PieceOfRegister | None,
     unit: UnitTable,
 ) -> _KeptRows:
-    check_members_named(schema, path)
+    check_members(path, asked=schema.linked is not None)
     if schema.linked is not None and (piece is not None or unit.key is not None):
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):

@@ -21,44 +21,17 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.connections.files import File, State, StoredFile, state_of
+from synthrelease.connections.files import File, StoredFile
+from synthrelease.connections.pairs import check_pieces
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import CountedRows, check_number_of_rows
-from synthrelease.enclave.first_rows import different
+from synthrelease.enclave.counting import CountedRows, added_up, check_number_of_rows
 from synthrelease.enclave.linked_rows import Piece, count_linked_rows, marks_of_keys
-from synthrelease.enclave.many_files import CHANGED, UNFORESEEN, Run, each_once
+from synthrelease.enclave.many_files import Run, each_once, unwritten
+from synthrelease.enclave.marks import different, repeated
 from synthrelease.errors import InputError
 from synthrelease.randomness import secret_bytes
 from synthrelease.toml.columns import InputTable
-
-Pair = tuple[File, ...]
-"""A file of roots and one of members, or one with both."""
-
-
-def check_pieces(source: Source) -> list[Pair]:
-    """The pieces of a table of many files, by their names alone.
-
-    Raises
-    ------
-    InputError : when roots or members are no files of a folder, or both have not the same names.
-    """
-    sources = [source] if source.members is None else [replace(source, members=None), source.members]
-    if not all(each.holds_files() for each in sources):
-        raise InputError(
-            "expected a folder, a pattern or an object store for roots and another for members, whose files a cluster counts "
-            "in pairs; found one table. Nothing was spent."
-        )
-    files = [each.files() for each in sources]
-    names = [[_stem(file.name) for file in own] for own in files]
-    if names[0] != names[-1]:
-        raise InputError(
-            "expected files of members with the names of the files of roots, each with the members of the roots in that one "
-            f"(they may end in another way); found {len(files[0])} of roots and {len(files[1])} of members with other names. "
-            "Nothing was spent."
-        )
-    return list(zip(*files, strict=True))
 
 
 def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:
@@ -69,70 +42,27 @@ def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run:
     InputError : as `check_pieces`; for the first piece, in order, with a file that cannot be read or was written meanwhile;
         when no row has a key.
     """
-    pairs, secret = check_pieces(source), secret_bytes(32)
-    states = [tuple(map(state_of, pair)) for pair in pairs]
-    tasks = [(pair, state, schema, policy, secret) for pair, state in zip(pairs, states, strict=True)]
-    marks = np.concatenate(list(each_once(keys_of_piece, tasks, run)))
-    keys = different(marks)
-    check_number_of_rows(len(keys))
-    if not len(keys):
-        raise InputError("expected keys, as [members] says, found rows without one alone.")
-    piece = Piece(secret=secret, left_out=_twice(marks))
-    cells, problems, unread, unmatched = Tally(schema.layout), set[tuple[int, int]](), set[int](), True
-    for found in each_once(count_piece_of_roots, [(*each[:4], piece) for each in tasks], run):
-        cells.add(found.cells)
-        problems |= found.problems
-        unread |= found.unread
-        unmatched &= found.unmatched
-    if check_pieces(source) != pairs or [tuple(map(state_of, pair)) for pair in pairs] != states:
-        raise InputError(CHANGED)
-    return CountedRows(
-        cells=cells.total(),
-        n_rows=len(keys),
-        problems=frozenset(problems),
-        unread=frozenset(unread),
-        unmatched=unmatched,
-        divided=bool(len(piece.left_out)),
-    )
+    secret = secret_bytes(32)
+    with unwritten(lambda: check_pieces(source)) as pairs:
+        tasks = [(pair, states, schema, policy, secret) for pair, states in pairs]
+        marks = np.concatenate(list(each_once(_keys_of_pair, tasks, run)))
+        keys = different(marks)
+        check_number_of_rows(len(keys))
+        if not len(keys):
+            raise InputError("expected keys, as [members] says, found rows without one alone.")
+        piece = Piece(secret=secret, left_out=repeated(marks))
+        found = added_up(schema.layout, each_once(_count_pair, [(*each[:4], piece) for each in tasks], run))
+    return replace(found, n_rows=len(keys), divided=bool(len(piece.left_out)))
 
 
-def keys_of_piece(pair: Pair, states: Sequence[State], schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray | str:
-    """The marks of the keys of one piece, each once, or what is wrong with its files: a text without values."""
-    try:
-        if [*map(state_of, pair)] != [*states]:
-            return CHANGED
-        return marks_of_keys(_source(pair), schema, policy, secret)
-    except InputError as error:
-        return str(error)
-    except Exception:
-        return UNFORESEEN
+def _keys_of_pair(pair: Sequence[File], schema: Schema, policy: InputTable, secret: bytes) -> np.ndarray:
+    return marks_of_keys(_source(pair), schema, policy, secret)
 
 
-def count_piece_of_roots(
-    pair: Pair, states: Sequence[State], schema: Schema, policy: InputTable, piece: Piece
-) -> CountedRows | str:
-    """What the roots of one piece add up to, or what is wrong with its files: a text without values."""
-    try:
-        found = count_linked_rows(_source(pair), schema, policy, piece)
-        return found if [*map(state_of, pair)] == [*states] else CHANGED
-    except InputError as error:
-        return str(error)
-    except Exception:
-        return UNFORESEEN
+def _count_pair(pair: Sequence[File], schema: Schema, policy: InputTable, piece: Piece) -> CountedRows:
+    return count_linked_rows(_source(pair), schema, policy, piece)
 
 
-def _source(pair: Pair) -> Source:
+def _source(pair: Sequence[File]) -> Source:
     roots, *members = (Source(uri=each.uri) if isinstance(each, StoredFile) else Source(path=each) for each in pair)
     return replace(roots, members=members[0]) if members else roots
-
-
-def _stem(name: str) -> str:
-    """The name of a file without what tells its format."""
-    return name.removesuffix(".gz").removesuffix(".csv").removesuffix(".parquet")
-
-
-def _twice(marks: np.ndarray) -> np.ndarray:
-    """(n, 2) the marks that several pieces have."""
-    ordered = marks[np.lexsort((marks[:, 1], marks[:, 0]))]
-    again = np.all(ordered[1:] == ordered[:-1], axis=1)
-    return different(ordered[1:][again])

@@ -14,18 +14,19 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.connections.files import state_of
+from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
-from synthrelease.enclave.first_rows import WORDS, date_format, different, marker, order_of
-from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.first_rows import WORDS, date_format, order_of
+from synthrelease.enclave.many_files import unwritten
+from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
@@ -53,13 +54,11 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     if linked is None:
         raise ValueError("a schema without members has no linked rows")
     reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
-    check_members_named(schema, source)
+    check_members(source, asked=True)
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
-    states = [[state_of(file) for file in each.files()] for each in sources]
-    roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-    members = roots if source.members is None else _of_members_file(reading, sources[1])
-    if [[state_of(file) for file in each.files()] for each in sources] != states:
-        raise InputError(CHANGED)
+    with unwritten(lambda: [each.files() for each in sources]):
+        roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
+        members = roots if source.members is None else _of_members_file(reading, sources[1])
     if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
     one_file = source.members is None
@@ -110,45 +109,12 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
     if schema.linked is None:
         raise ValueError("a schema without members has no keys")
     mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
-    found = [np.zeros((0, 2), dtype=np.uint64)]
+    found = [NO_MARKS]
     for each in [source] if source.members is None else [replace(source, members=None), source.members]:
         for _, columns in batches(each, schema, policy, [key], only=True):
             marks, has_key = mark(_plain_keys(columns[key]))
             found.append(different(marks[has_key]))
     return different(np.concatenate(found))
-
-
-def check_members_named(schema: Schema, source: Source) -> None:
-    """Raises InputError for a file of members that nothing asks for, or that is not there."""
-    if source.members is None:
-        return
-    if schema.linked is None:
-        raise InputError(
-            "expected no file of members, because the configuration has no [members]; found one. Nothing was spent."
-        )
-    if not source.members.is_there():
-        raise InputError(f"{source.members}: expected a file of members, found no such file. Nothing was spent.")
-    if (source.path, source.uri, source.table) == (source.members.path, source.members.uri, source.members.table):
-        raise InputError(
-            f"{source.members}: expected another file of members, found that of the roots once more, in which a root would "
-            "stand as often as it has members. Where one file has both, leave --members out. Nothing was spent."
-        )
-
-
-def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
-    """The files that are read, each with the columns of the schema that are read from it, and others."""
-    linked = schema.linked
-    if linked is None:
-        yield source, schema, []
-        return
-    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
-    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
-    more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
-    if source.members is None:
-        yield source, Schema(columns=of_roots.columns + of_members.columns), more
-    else:
-        yield replace(source, members=None), of_roots, [linked.key]
-        yield source.members, of_members, more
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -205,7 +171,7 @@ class _Reading:
         words = self._order() if of_members else []
         asked = Schema(columns=tuple(column for each in parts for column in each.columns))
         needed = [linked.key, *(name for name, _, _ in words)]
-        marked = [np.zeros((0, 2), dtype=np.uint64)]
+        marked = [NO_MARKS]
         bins = [[[np.zeros(0, dtype=_kind(column))] for column in part.columns] for part in parts]
         orders: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.uint64)] for _, _, n_words in words for _ in range(n_words)]
         for _, columns in batches(source, asked, policy, needed):
@@ -286,14 +252,8 @@ def _kind(column: Column) -> np.dtype:
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """How many different marks there are in both, and of each row the number of its mark."""
-    both = np.concatenate([one, other])
-    by_mark = np.lexsort((both[:, 1], both[:, 0]))
-    ordered = both[by_mark]
-    new = np.ones(len(both), dtype=bool)
-    new[1:] = np.any(ordered[1:] != ordered[:-1], axis=1)
-    numbers = np.empty(len(both), dtype=np.int64)
-    numbers[by_mark] = np.cumsum(new) - 1
-    return int(new.sum()), numbers[: len(one)], numbers[len(one) :]
+    groups = equal_marks(np.concatenate([one, other]))
+    return len(groups.starts), groups.ranks[: len(one)], groups.ranks[len(one) :]
 
 
 def _roots(keys: int, of_rows: np.ndarray, rows: _Rows, one_file: bool) -> tuple[np.ndarray, list[np.ndarray]]:

@@ -8,18 +8,20 @@ may have been counted and some not, and no neighbour of the table has such count
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 from synthrelease.connections.files import File, State, state_of
-from synthrelease.domain.counts import Tally
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import CountedRows, check_number_of_rows, count_batches
+from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches, which_file
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
 Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
 """Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""
+Listed = Callable[[], Iterable[Sequence[File]]]
+"""The files of a table as they are now, in order: those that are counted together."""
 CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
 UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
@@ -27,6 +29,19 @@ UNFORESEEN = "expected a file that can be read, found one that cannot. The cause
 def one_by_one(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
     """In this process, in order."""
     return ((place, action(*each)) for place, each in enumerate(arguments))
+
+
+@contextmanager
+def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
+    """The files and their states. Raises InputError when there are others in the end, or one was written."""
+
+    def now() -> list[tuple[Sequence[File], list[State]]]:
+        return [(files, [*map(state_of, files)]) for files in listed()]
+
+    before = now()
+    yield before
+    if now() != before:
+        raise InputError(CHANGED)
 
 
 def count_files(
@@ -42,30 +57,23 @@ def count_files(
     ------
     InputError : for the first file, in order, that cannot be read or was written meanwhile, whoever found it first.
     """
-    files = listed()
-    states = [state_of(file) for file in files]
-    tasks = [(file, state, schema, policy) for file, state in zip(files, states, strict=True)]
-    cells, n_rows, problems, unread = Tally(schema.layout), 0, set[tuple[int, int]](), set[int]()
-    for found in each_once(count_file, tasks, run):
-        cells.add(found.cells)
-        n_rows += found.n_rows
-        check_number_of_rows(n_rows)
-        problems |= found.problems
-        unread |= found.unread
-    if list(listed()) != list(files) or [state_of(file) for file in files] != states:
-        raise InputError(CHANGED)
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=frozenset(problems), unread=frozenset(unread))
+    with unwritten(lambda: [[file] for file in listed()]) as files:
+        return added_up(schema.layout, each_once(_count_file, [(*each, schema, policy) for each in files], run))
+
+
+def _count_file(files: Sequence[File], schema: Schema, policy: InputTable) -> CountedRows:
+    return count_batches(file_batches(files[0], schema, policy), schema, policy)
 
 
 def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run: Run | None = None) -> Iterator[Any]:
-    """The result of each task, once; a task has a file, and a result that is a text is what is wrong with it.
+    """What `as_they_were` makes of each task, once: files, their states, and what else the action is called with.
 
     Raises
     ------
     InputError : for the first file, in order, with something wrong, whoever found it first; for a task without a result.
     """
     left, unreadable = set(range(len(tasks))), dict[int, str]()
-    for place, found in (run or one_by_one)(action, tasks):
+    for place, found in (run or one_by_one)(as_they_were, [(action, *task) for task in tasks]):
         if place not in left:
             raise InputError("expected each file to be counted once, found one that was counted twice.")
         left.remove(place)
@@ -82,13 +90,13 @@ def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run:
         raise InputError("expected all files to be counted, found some that were not.")
 
 
-def count_file(file: File, state: State, schema: Schema, policy: InputTable) -> CountedRows | str:
-    """What the rows of one file add up to, or what is wrong with it: a text without values, so that no error holds any."""
+def as_they_were(action: Callable[..., Any], files: Sequence[File], states: Sequence[State], *more: Any) -> Any:
+    """What an action makes of files, or what is wrong with them: a text without values, so that no error holds any."""
     try:
-        if state_of(file) != state:
+        if [*map(state_of, files)] != states:
             return CHANGED
-        found = count_batches(file_batches(file, schema, policy), schema, policy)
-        return found if state_of(file) == state else CHANGED
+        found = action(files, *more)
+        return found if [*map(state_of, files)] == states else CHANGED
     except InputError as error:
         return str(error)
     except Exception:

@@ -5,28 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from synthrelease.connections.column_types import check_type, is_text
 from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
-from synthrelease.enclave.arrow import check_type, column_texts, is_text
+from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.enclave.unpacked import check_parquet
 from synthrelease.errors import InputError
 
 _DAMAGED = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."
-
-
-def parquet_names(file: File) -> list[str]:
-    """The columns of a file. Raises InputError as `parquet_batches`."""
-    import pyarrow.parquet as pq
-
-    try:
-        with file.open("rb") as opened:
-            return list(pq.read_schema(opened).names)
-    except InputError:
-        raise
-    except Exception:
-        problem = _DAMAGED
-    raise InputError(problem)
 
 
 def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:

@@ -21,7 +21,7 @@ PATIENCE = 3600.0
 _GRACE = 5.0
 """Seconds that a library gets to stop."""
 _TICK = 0.2
-_UNFORESEEN = "expected a table that can be read, found one that cannot. The cause is not shown: it may hold values."
+_TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 
 
 class Stop:
@@ -50,15 +50,19 @@ class Stop:
                 way()
 
 
-def patiently(read: Callable[[Stop], Iterator[Batch]]) -> Iterator[Batch]:
+def patiently(read: Callable[[Stop], Iterator[Batch]], unopened: str, broken: str | None = None) -> Iterator[Batch]:
     """The batches that `read` gives, which runs in another thread.
+
+    Parameters
+    ----------
+    unopened, broken : what is said when it fails before the first batch, and after it: what a library says may quote a value.
 
     Raises
     ------
     InputError : as `read`; when no batch came for `PATIENCE` seconds.
     """
     stop, parts = Stop(), Queue[Batch | str | None](maxsize=1)
-    thread = threading.Thread(target=_work, args=(read, stop, parts), daemon=True)
+    thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
     thread.start()
     try:
         while (part := _next(parts)) is not None:
@@ -79,21 +83,26 @@ def _next(parts: Queue[Batch | str | None]) -> Batch | str | None:
     return f"expected a table or view that gives rows, found one that gave none for {PATIENCE / 60:g} minutes."
 
 
-def _work(read: Callable[[Stop], Iterator[Batch]], stop: Stop, parts: Queue[Batch | str | None]) -> None:
+def _work(
+    read: Callable[[Stop], Iterator[Batch]], stop: Stop, parts: Queue[Batch | str | None], problem: str, later: str
+) -> None:
     """Hand over batches until the end, or until it is asked to stop; never an error with what it holds."""
     last: str | None = None
     try:
         batches = read(stop)
         try:
             for batch in batches:
+                problem = later
                 if not _handed_over(batch, stop, parts):
                     return
         finally:
             batches.close()  # type: ignore[attr-defined]  # in this thread, whose the connection is
     except InputError as error:
         last = str(error)
+    except MemoryError:
+        last = _TOO_LONG
     except BaseException:
-        last = _UNFORESEEN
+        last = problem
     _handed_over(last, stop, parts)
 
 

@@ -13,15 +13,15 @@ from pathlib import Path
 from synthrelease.connections.files import PARQUET, File, StoredFile
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.csv_files import ENCODINGS, csv_batches
-from synthrelease.enclave.database_files import SQLITE, duckdb_batches, duckdb_names, is_duckdb, sqlite_batches, sqlite_names
-from synthrelease.enclave.databases import database_batches, database_names
-from synthrelease.enclave.feather import FILE, STREAM, feather_batches, feather_names
-from synthrelease.enclave.parquet import parquet_batches, parquet_names
-from synthrelease.enclave.statistical import package_batches, package_names, package_of
+from synthrelease.enclave.csv_files import csv_batches
+from synthrelease.enclave.database_files import SQLITE, duckdb_batches, is_duckdb, sqlite_batches
+from synthrelease.enclave.databases import database_batches
+from synthrelease.enclave.feather import FILE, STREAM, feather_batches
+from synthrelease.enclave.parquet import parquet_batches
+from synthrelease.enclave.statistical import package_batches, package_of
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.toml.columns import ENCODINGS, InputTable
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21
@@ -97,62 +97,25 @@ def file_batches(file: File, schema: Schema, policy: InputTable) -> Iterator[Bat
 def _file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
-    if isinstance(file, StoredFile):
-        if start.startswith(PARQUET):
-            yield from parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH)
-        else:
-            compressed = _is_compressed(start, policy)
-            yield from csv_batches(file, needed, policy, compressed, most_rows, CHARACTERS_PER_BATCH)
-        return
-    path = file
     if start.startswith(PARQUET):
-        yield from parquet_batches(path, needed, most_rows, CHARACTERS_PER_BATCH)
-    elif start.startswith((FILE, STREAM)):
-        yield from feather_batches(path, needed, most_rows)
-    elif package := package_of(start):
-        yield from package_batches(package, path, needed, policy.encoding, most_rows)
-    elif start.startswith(SQLITE):
-        yield from sqlite_batches(path, table, needed, most_rows)
-    elif is_duckdb(start):
-        yield from duckdb_batches(path, table, needed, most_rows)
+        yield from parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH)
+    elif isinstance(file, Path) and start.startswith((FILE, STREAM)):
+        yield from feather_batches(file, needed, most_rows)
+    elif isinstance(file, Path) and (package := package_of(start)):
+        yield from package_batches(package, file, needed, policy.encoding, most_rows)
+    elif isinstance(file, Path) and start.startswith(SQLITE):
+        yield from sqlite_batches(file, table, needed, most_rows)
+    elif isinstance(file, Path) and is_duckdb(start):
+        yield from duckdb_batches(file, table, needed, most_rows)
     else:
-        compressed = _is_compressed(start, policy)
-        yield from csv_batches(path, needed, policy, compressed, most_rows, CHARACTERS_PER_BATCH)
+        yield from csv_batches(file, needed, policy, is_compressed(start, policy), most_rows, CHARACTERS_PER_BATCH)
 
 
 def _most_rows(needed: Sequence[str]) -> int:
     return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, len(needed))))
 
 
-def column_names(source: Source, policy: InputTable) -> list[str] | None:
-    """The columns of a file that tells them, in order; None for CSV. For public files alone: a header may be a person's row.
-
-    Raises
-    ------
-    InputError : as `batches`.
-    """
-    table = source.table or policy.table
-    if source.is_database:
-        return database_names(source.uri, table)
-    path = source.files()[0]
-    start = start_of(path)
-    if start.startswith(PARQUET):
-        return parquet_names(path)
-    if isinstance(path, StoredFile):
-        return None
-    if start.startswith((FILE, STREAM)):
-        return feather_names(path)
-    if package := package_of(start):
-        return package_names(package, path, policy.encoding)
-    if start.startswith(SQLITE):
-        return sqlite_names(path, table)
-    if is_duckdb(start):
-        return duckdb_names(path, table)
-    _is_compressed(start, policy)
-    return None
-
-
-def _is_compressed(start: bytes, policy: InputTable) -> bool:
+def is_compressed(start: bytes, policy: InputTable) -> bool:
     """Whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
         advice = 'Set encoding = "utf-16" under [input] in the configuration.'

@@ -20,15 +20,15 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.accounting.ledger_pieces import SplitRule
-from synthrelease.connections.files import state_of
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
-from synthrelease.enclave.many_files import CHANGED
+from synthrelease.enclave.many_files import unwritten
+from synthrelease.enclave.marks import NO_MARKS, repeated
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.errors import InputError
+from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256
@@ -62,7 +62,7 @@ class RecordNumbers:
 
     def __init__(self, key: SplitKey, by: str, of: int, missing: frozenset[str] = frozenset()):
         self._key, self._by, self._of, self._missing = key, by, of, missing
-        self._sum, self._marks = 0, [np.zeros((0, 2), dtype=np.uint64)]
+        self._sum, self._marks = 0, [NO_MARKS]
         self.n_rows = 0
 
     def add(self, texts: Texts) -> np.ndarray:
@@ -97,9 +97,7 @@ class RecordNumbers:
         """
         if not self.n_rows:
             raise InputError("expected rows after the header, found none.")
-        marks = np.concatenate(self._marks)
-        ordered = marks[np.lexsort((marks[:, 0], marks[:, 1]))]
-        if (ordered[1:] == ordered[:-1]).all(axis=1).any():
+        if len(repeated(np.concatenate(self._marks))):
             raise InputError(
                 f"column {self._by!r}: expected every record number once, found some more than once. The rows of one number "
                 "would be one record for the split and several for the guarantee."
@@ -139,7 +137,6 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece
     InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
         was split; for a file that was written meanwhile.
     """
-    states = [state_of(file) for file in source.files()]
     numbers = RecordNumbers(piece.key, piece.rule.by, piece.rule.of, frozenset(policy.missing_values))
 
     def own() -> Iterator[Batch]:
@@ -148,8 +145,7 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece
             others = {name: texts for name, texts in columns.items() if name != piece.rule.by}
             yield row, {name: replace(texts, codes=texts.codes[mine]) for name, texts in others.items()}
 
-    found = count_batches(own(), schema, policy)
-    piece.check(numbers)
-    if [state_of(file) for file in source.files()] != states:
-        raise InputError(CHANGED)
+    with unwritten(lambda: [source.files()]):
+        found = count_batches(own(), schema, policy)
+        piece.check(numbers)
     return replace(found, n_rows=numbers.n_rows)

@@ -15,61 +15,17 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.arrow import check_type, column_texts
+from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.number_texts import decimal_text, float_text, whole_text
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, too_long
-from synthrelease.errors import InputError, closest, listing
 
 ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""
 
 
-def quoted(*names: str) -> str:
-    """A name as standard SQL writes it, whatever characters it has: "registry"."births"."""
-    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
-
-
-def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[str, str]:
-    """(schema, name) of the table that was asked for, by `name` or `schema.name`; the only one where none was.
-
-    Parameters
-    ----------
-    tables : (schema, name) of all tables and views.
-
-    Raises
-    ------
-    InputError : when there is no such table, several, or none was asked for and there are several.
-    """
-    several = len({schema for schema, _ in tables}) > 1
-    known = [f"{schema}.{name}" if several else name for schema, name in tables]
-    advice = 'Name one by --table, or by table = "..." under [input] in the configuration.'
-    if asked is None:
-        if len(tables) == 1:
-            return tables[0]
-        raise InputError(f"expected the name of one table of the database, found the tables {listing(known)}. {advice}")
-    found = [table for table in tables if asked in (table[1], ".".join(table))]
-    if len(found) == 1:
-        return found[0]
-    if found:
-        raise InputError(f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in found)}.")
-    same = (name for name in known if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
-    guess = next(same, None) or closest(asked, known)
-    meant = f" Is it {guess!r}?" if guess else ""
-    raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(known) or 'none'}.{meant}")
-
-
 def header_batch(names: Iterable[str]) -> Batch:
     """The columns of a table as a batch without rows: what a reader that is not told which columns are needed gives."""
     return 0, {name: Texts(texts=(), codes=np.zeros(0, dtype=np.int64)) for name in names}
-
-
-def check_types(schema: Any, needed: Sequence[str]) -> None:
-    """Raises InputError when a needed column of an Arrow schema holds no single values."""
-    for name in needed:
-        kind = schema.field(name).type
-        if getattr(kind, "type_name", None) is not None:  # such as PostgreSQL's numeric, which comes as a text
-            kind = kind.storage_type
-        check_type(name, kind, "database")
 
 
 def batches_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

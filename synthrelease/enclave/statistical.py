@@ -10,69 +10,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from synthrelease.connections.libraries import FORMATS, library
+from synthrelease.connections.packages import PORTABLE, SAS, SPSS, STATA, TRANSPORT, Package
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
 
-MISSING_LIBRARY = 'pip install "synthrelease[formats]"'
 _OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}
-
-
-@dataclass(frozen=True, kw_only=True)
-class Package:
-    """A file of a statistical package: how it is read, what its dates count, and which letters mark missing values.
-
-    Attributes
-    ----------
-    name : for messages.
-    parser : of pyreadstat.
-    origin : what a date of 0 stands for.
-    dates, moments, times : patterns of the formats of dates, of dates with a time, and of times of day.
-    day, tick : in what dates are counted, and moments and times.
-    letters : of values that are missing for a reason, in columns of numbers.
-    block : bytes of which a whole file holds a whole number: it may not tell how many rows it has.
-    """
-
-    name: str
-    parser: str
-    origin: datetime = datetime(1960, 1, 1)
-    dates: str
-    moments: str
-    times: str
-    day: timedelta = timedelta(days=1)
-    tick: timedelta = timedelta(seconds=1)
-    letters: str = ""
-    block: int = 1
-
-
-STATA = Package(
-    name="Stata", parser="dta", dates="%-?t?d.*", moments="%-?t[cC](?!HH).*", times="%-?t[cC]HH.*",
-    tick=timedelta(milliseconds=1), letters="abcdefghijklmnopqrstuvwxyz",
-)  # fmt: skip
-SAS = Package(
-    name="SAS", parser="sas7bdat", letters="_ABCDEFGHIJKLMNOPQRSTUVWXYZ",
-    dates=(
-        r"(DATE|DAY|DDMMYY[BCDNPS]?|MMDDYY[BCDNPS]?|YYMMDD[BCDNPS]?|MMYY[CDNPS]?|YYMM[CDNPS]?|YYQR?[CDNPS]?|MONYY|MONNAME|MONTH|"
-        r"YEAR|QTRR?|WEEKDAY|DOWNAME|JULIAN|JULDAY|WEEKDAT[EX]|WORDDAT[EX]|NLDATE|E8601DA|B8601DA|IS8601DA|DTDATE)\d*(\.\d*)?"
-    ),
-    moments=r"(DATETIME|DATEAMPM|MDYAMPM|NLDATM|E8601D[TNZ]|B8601D[TNZ]|IS8601D[TNZ])\d*(\.\d*)?",
-    times=r"(TIME|TIMEAMPM|TOD|HHMM|E8601TM|B8601TM|IS8601TM)\d*(\.\d*)?",
-)  # fmt: skip
-TRANSPORT = replace(SAS, name="SAS transport", parser="xport", block=80)
-SPSS = Package(
-    name="SPSS", parser="sav/zsav", origin=datetime(1582, 10, 14), day=timedelta(seconds=1),
-    dates=r"(DATE|ADATE|EDATE|JDATE|SDATE|QYR|MOYR|WKYR)\d*", moments=r"(DATETIME|YMDHMS)\d*(\.\d*)?", times=r"TIME\d*(\.\d*)?",
-)  # fmt: skip
-PORTABLE = replace(SPSS, name="SPSS portable", parser="por")
 
 
 def package_of(start: bytes) -> Package | None:
@@ -87,11 +39,6 @@ def package_of(start: bytes) -> Package | None:
         return SAS
     older = len(start) > 3 and 104 <= start[0] <= 115 and start[1] in (1, 2) and start[2:4] == b"\1\0"
     return STATA if start.startswith(b"<stata_dta>") or older else None
-
-
-def package_names(package: Package, path: Path, encoding: str = "utf-8") -> list[str]:
-    """The columns of the file. Raises InputError as `package_batches`."""
-    return list(read_package(package, path, encoding, metadataonly=True)[1].column_names)
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:
@@ -122,19 +69,14 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
     """(table, what the file says of itself) by the library."""
-    try:
-        # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
-        from pyreadstat.pyreadstat import parser_entry_point
-    except ImportError:
-        parser_entry_point = None
-    if parser_entry_point is None:
-        raise InputError(f"expected the library pyreadstat for files of {package.name}, found none. {MISSING_LIBRARY}")
+    # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
+    parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", FORMATS).parser_entry_point
     damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
     if path.stat().st_size % package.block:
         raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
     try:
-        return parser_entry_point(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
+        return parse(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
     except MemoryError:
         problem = "expected rows that fit into the memory of this machine, found longer ones."
     except UnicodeDecodeError:

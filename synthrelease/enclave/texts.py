@@ -5,7 +5,7 @@ public about the file: its format, the names and declared types of its columns, 
 are the sum of the counts of its rows, each read as a table by itself, which is what theorem 1.7 asks. So
 
 - the text of a value is made before it is compared with another one: what Python, a library or a database calls equal may
-  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Collected` joins texts alone;
+  have different texts (a decimal 1.5 and 1.50, one instant with two offsets, True and 1). `Texts.of` joins texts alone;
 - whether a text was a number of the file (`Texts.typed`) belongs to the value, not to the column, where a column may hold both;
 - no type, unit, zone or encoding is guessed from rows; a library that guesses is not asked (`databases`);
 - a text that is too long ends the reading of any file; it is not cut.
@@ -14,7 +14,6 @@ are the sum of the counts of its rows, each read as a table by itself, which is 
 from __future__ import annotations
 
 from abc import abstractmethod
-from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -41,6 +40,13 @@ class Texts:
     texts: Sequence[str | None]
     codes: np.ndarray
     typed: bool | np.ndarray = False
+
+    @classmethod
+    def of(cls, rows: Sequence[str]) -> Texts:
+        """The texts of some rows. Those are joined that are equal in every letter: no row can lend its text to another."""
+        known = Numbered[str]()
+        codes = np.fromiter(map(known.__getitem__, rows), dtype=np.int64, count=len(rows))
+        return cls(texts=list(known), codes=codes)
 
 
 class LazyTexts(Sequence[str | None]):
@@ -86,44 +92,6 @@ LONGEST_TEXT = 2**17
 
 def too_long(name: str) -> InputError:
     return InputError(f"column {name!r}: expected texts of at most {LONGEST_TEXT} characters, found a longer one.")
-
-
-class Collected:
-    """Records of texts that become columns, a few at a time: as long as these stand in the processor's cache.
-
-    Only texts are joined here, which are equal when every letter is: no row can lend its text to another one.
-
-    Parameters
-    ----------
-    places : of the columns, in a record.
-    """
-
-    _AT_ONCE = 100
-
-    def __init__(self, places: Sequence[int]):
-        self._places = places
-        self._records: list[Sequence[str]] = []
-        self._known: list[Numbered[str]] = [Numbered() for _ in places]
-        self._codes = [array("q") for _ in places]
-
-    def add(self, record: Sequence[str]) -> None:
-        self._records.append(record)
-        if len(self._records) == self._AT_ONCE:
-            self._encode()
-
-    def columns(self) -> list[Texts]:
-        """For each place its distinct texts, in the order in which they came, and which of them each record holds."""
-        self._encode()
-        codes = (np.array(each, dtype=np.int64) for each in self._codes)
-        return [Texts(texts=list(known), codes=each) for known, each in zip(self._known, codes, strict=True)]
-
-    def _encode(self) -> None:
-        if not self._records:
-            return
-        columns = list(zip(*self._records, strict=True))
-        for place, known, codes in zip(self._places, self._known, self._codes, strict=True):
-            codes.extend(map(known.__getitem__, columns[place]))
-        self._records = []
 
 
 Text = TypeVar("Text")

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from synthrelease.connections.flat_tables import FlatTable
 from synthrelease.enclave.texts import LONGEST_TEXT
 from synthrelease.errors import InputError
 
@@ -55,7 +56,7 @@ def check_feather(path: Path, start: int, needed: Sequence[str]) -> None:
         columns = _columns(schema)
         reader = ipc.MessageReader.open_stream(_rest(file, start))
         for message in iter(reader):
-            table = _FlatTable.first(message.metadata)
+            table = FlatTable.first(message.metadata)
             kind, inside = table.byte(_MESSAGE_TYPE), table.table(_MESSAGE)
             if kind == _DICTIONARY_BATCH:
                 batch = inside.table(_OF_DICTIONARY)
@@ -93,58 +94,9 @@ def _n_buffers(kind: Any) -> int:
     return inside + (0 if types.is_null(kind) else kind.num_buffers)
 
 
-def _sizes(batch: _FlatTable, body: Any) -> Iterator[int]:
+def _sizes(batch: FlatTable, body: Any) -> Iterator[int]:
     """Bytes of each buffer of a batch when it is unpacked, which stand before a packed one."""
     packed = batch.has(_PACKED)
     for offset, length in batch.pairs(_BUFFERS):
         whole = int.from_bytes(body[offset : offset + 8].to_pybytes(), "little", signed=True) if packed and length else -1
         yield length if whole < 0 else whole
-
-
-class _FlatTable:
-    """A table of a FlatBuffer: numbers and tables in numbered fields, which may lack.
-
-    Parameters
-    ----------
-    data : the buffer.
-    at : where the table begins.
-    """
-
-    def __init__(self, data: bytes, at: int):
-        self._data, self._at = data, at
-        self._fields = at - self._number(at, 4)
-
-    @classmethod
-    def first(cls, buffer: Any) -> _FlatTable:
-        data = buffer.to_pybytes()
-        return cls(data, int.from_bytes(data[:4], "little"))
-
-    def _number(self, at: int, size: int) -> int:
-        return int.from_bytes(self._data[at : at + size], "little", signed=size >= 4)
-
-    def _place(self, field: int) -> int:
-        """Where the field is; 0 where it lacks."""
-        slot = 4 + 2 * field
-        offset = self._number(self._fields + slot, 2) if slot < self._number(self._fields, 2) else 0
-        return self._at + offset if offset else 0
-
-    def has(self, field: int) -> bool:
-        return bool(self._place(field))
-
-    def byte(self, field: int) -> int:
-        return self._data[place] if (place := self._place(field)) else 0
-
-    def number(self, field: int) -> int:
-        return self._number(place, 8) if (place := self._place(field)) else 0
-
-    def table(self, field: int) -> _FlatTable:
-        place = self._place(field)
-        return _FlatTable(self._data, place + self._number(place, 4))
-
-    def pairs(self, field: int) -> Iterator[tuple[int, int]]:
-        """The structures of two numbers of a vector."""
-        if place := self._place(field):
-            start = place + self._number(place, 4)
-            for number in range(self._number(start, 4)):
-                at = start + 4 + 16 * number
-                yield self._number(at, 8), self._number(at + 8, 8)

@@ -14,7 +14,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise, SeededEntropy, laplace_figure
+from synthrelease.public_entropy import NoNoise, SeededEntropy
+from synthrelease.randomness import laplace_figure
 from synthrelease.releasing.attempt import Prepared, generate, prepare
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec

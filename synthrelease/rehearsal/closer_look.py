@@ -15,7 +15,8 @@ from synthrelease.criteria import Offender
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import SeededEntropy, SystemEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SystemEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.conclusions import Conclusion, conclusions

@@ -14,9 +14,10 @@ from pathlib import Path
 from time import process_time
 
 from synthrelease.accounting.guarantee import loss_text
+from synthrelease.accounting.meter import Meter
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.rehearsal.attempts import run_attempts

@@ -21,7 +21,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 
 Columns = tuple[int, ...]
 

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender
 from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
-from synthrelease.enclave.door import Meter, PrivateCounts
-from synthrelease.randomness import NoNoise
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -11,15 +11,16 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, exact, gaussian, mechanism
 from synthrelease.accounting.gaussian import rho_within
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs, weight_of
 from synthrelease.rehearsal.yardsticks import halves

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError, OutputError

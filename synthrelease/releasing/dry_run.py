@@ -21,16 +21,17 @@ from typing import TypeVar
 import numpy as np
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.pieces import PrivatePieces, PrivateTable
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
 from synthrelease.releasing.memory import check_measured, megabytes_in_use
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -17,10 +17,10 @@ from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
 from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
 from synthrelease.linked import in_slots

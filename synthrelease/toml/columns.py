@@ -67,6 +67,14 @@ MAX_STATED_ROWS = 2**40
 
 
 Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16", "mixed"]
+ENCODINGS = {
+    "utf-8": "UTF-8",
+    "latin-1": "Latin-1",
+    "windows-1252": "Windows-1252",
+    "utf-16": "UTF-16",
+    "mixed": "UTF-8 and Windows-1252",
+}
+"""Names for messages; Python's names are those of the settings."""
 
 
 IMPUTING = {

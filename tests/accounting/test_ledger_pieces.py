@@ -18,8 +18,8 @@ import pytest
 
 from synthrelease.accounting.ledger_pieces import Spent
 from synthrelease.enclave.record_numbers import RecordNumbers
-from synthrelease.enclave.split_key import SplitKey
 from synthrelease.enclave.texts import Texts
+from synthrelease.split_key import SplitKey
 
 Register = tuple[tuple[str, int], ...]
 """Record numbers and values, 0 or 1."""

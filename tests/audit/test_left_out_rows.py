@@ -19,10 +19,10 @@ from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import mechanism as asking
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.enclave import door as private_module
 from synthrelease.enclave import resizing
 from synthrelease.enclave.door import PrivateRows
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.randomness import SystemEntropy
 from tests.enclave.test_resizing import coupled
 

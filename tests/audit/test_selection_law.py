@@ -13,7 +13,7 @@ from pathlib import Path
 import joblib
 import pytest
 
-from synthrelease import randomness
+from synthrelease import hidden_numbers
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.audit import selection_law
@@ -162,7 +162,7 @@ def test_the_coin_has_its_probability_exactly(probability: Fraction, monkeypatch
             return value
 
         monkeypatch.setattr(secrets, "randbelow", drawn)
-        heads += randomness.coin(probability)
+        heads += hidden_numbers.coin(probability)
     assert asked == {probability.denominator}
     assert Fraction(heads, probability.denominator) == probability
 
@@ -204,12 +204,12 @@ def test_the_number_of_rounds_is_drawn_with_its_law_exactly(monkeypatch: pytest.
     asked, found = set(), defaultdict(int)
     for value in range(500):
         monkeypatch.setattr(secrets, "randbelow", lambda below, value=value: asked.add(below) or value)
-        found[randomness.from_finite_law(law)] += 1
+        found[hidden_numbers.from_finite_law(law)] += 1
     assert asked == {500}
     assert [(rounds, Fraction(times, 500)) for rounds, times in sorted(found.items())] == list(law)
     for wrong in ([(1, Fraction(1, 2))], [(1, Fraction(3, 2)), (2, Fraction(-1, 2))]):
         with pytest.raises(ValueError, match="sum 1"):
-            randomness.from_finite_law(wrong)
+            hidden_numbers.from_finite_law(wrong)
 
 
 # --- The claims

@@ -16,7 +16,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.accounting.guarantee import loss_text
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.accounting.meter import Meter
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline

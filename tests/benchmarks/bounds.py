@@ -20,16 +20,17 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.public_entropy import NoNoise
 from synthrelease.published import load
-from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, one_round

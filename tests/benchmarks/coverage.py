@@ -20,19 +20,20 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.candidates.generators.base import Background
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from synthrelease.randomness import SeededEntropy
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

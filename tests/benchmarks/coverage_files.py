@@ -29,25 +29,26 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.connections.source import Source
 from synthrelease.domain.axes import added_up
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.schema import Column, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
+from synthrelease.public_entropy import NoNoise
 from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
-from synthrelease.randomness import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -28,15 +28,16 @@ import numpy as np
 
 from synthrelease.accounting.charges import GENERATION, Charge, gaussian
 from synthrelease.accounting.gaussian import rho_within
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import scores_of
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.spec import load_spec
 

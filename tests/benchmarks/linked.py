@@ -22,14 +22,16 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.linked import Linked
-from synthrelease.randomness import SYSTEM, SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SYSTEM
 from synthrelease.rehearsal.baselines.members import shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.specification.release_spec import ReleaseSpec

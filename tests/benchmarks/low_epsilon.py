@@ -26,14 +26,15 @@ import numpy as np
 from joblib import Parallel, delayed
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
-from synthrelease.enclave.door import Meter, PrivateCounts, PrivateRows
+from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round

@@ -19,16 +19,17 @@ from pathlib import Path
 
 import numpy as np
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators.base import Background
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
-from synthrelease.randomness import SeededEntropy
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.coverage import QUANTILE, ROOT, Study, ends, with_tables
 from tests.benchmarks.coverage_questions import plain

@@ -82,7 +82,8 @@ def test_the_scale_of_the_noise_is_not_underestimated_from_its_deviation(ratio: 
 
 
 def test_the_grid_is_that_of_released_figures() -> None:
-    from synthrelease.randomness import NoNoise, laplace_figure
+    from synthrelease.public_entropy import NoNoise
+    from synthrelease.randomness import laplace_figure
 
     for sensitivity in (0.3, 1.0, 1.9, 1e-6):
         step = noise_grid(sensitivity).step

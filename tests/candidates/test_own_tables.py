@@ -10,13 +10,14 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.charges import GENERATION, mechanism
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.candidates.own_tables import FAR, RISK, contradicts_its_tables
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals

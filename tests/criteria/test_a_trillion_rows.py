@@ -7,6 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
@@ -14,7 +15,7 @@ from synthrelease.candidates.generators.privbayes.mechanism import dependence_sc
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import laplace_figure
 from tests.helpers.small import World

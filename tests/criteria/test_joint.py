@@ -27,7 +27,7 @@ from synthrelease.criteria.records.mechanism import MOST_REPLACED, replaced_befo
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, PrivateFailure
-from synthrelease.randomness import NoNoise
+from synthrelease.public_entropy import NoNoise
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 

@@ -16,6 +16,7 @@ import pytest
 
 from synthrelease.accounting import charges
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.meter import Meter
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.bounds.limits import limits
@@ -24,13 +25,14 @@ from synthrelease.bundle.interval import LEVEL, one_noise_interval
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query, figures_of, fitted_before
 from synthrelease.criteria.mechanism import noisy_figures
 from synthrelease.criteria.one_noise import MECHANISM, OneNoise, shared_noise
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_tail
 from synthrelease.noise_grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps
+from synthrelease.public_entropy import NoNoise, SeededEntropy
 from synthrelease.published.document import MOST_SHARING
-from synthrelease.randomness import NoNoise, SeededEntropy, SystemEntropy, one_noise
+from synthrelease.randomness import SystemEntropy, one_noise
 from synthrelease.releasing.attempt import Attempt, generate, prepare, released_figures
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec

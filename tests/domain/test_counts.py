@@ -11,8 +11,9 @@ import pytest
 
 from synthrelease.domain import counts as table_module
 from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain.counts import RARE, Counts, rare_first
+from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
+from synthrelease.domain.rare_first import RARE, rare_first
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(3, 2, 4)

@@ -17,10 +17,11 @@ from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import layout as layout_module
 from synthrelease.domain import sub_tables as sub_tables_module
-from synthrelease.domain.counts import Counts, Tally, rare_first
+from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.lattice import difference, lattice
 from synthrelease.domain.layout import Layout
+from synthrelease.domain.rare_first import rare_first
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

@@ -11,10 +11,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.connections import tables
 from synthrelease.connections.source import PASSWORD, USER, Source
+from synthrelease.connections.tables import chosen_table, quoted
 from synthrelease.drafting.public_file import read_public_file
-from synthrelease.enclave import databases
-from synthrelease.enclave.sql import chosen_table, quoted, value_text
+from synthrelease.enclave.sql import value_text
 from synthrelease.errors import InputError
 
 pytestmark = pytest.mark.slow
@@ -163,10 +164,10 @@ def test_user_and_password_come_from_the_environment_and_an_error_of_the_library
     found = message("postgresql://server/registry", "births")
     assert seen == [("steward-7461", "SEC:RET/@7461", {"hide_parameters": True})]
     assert "7461" not in found
-    uri, options = databases._adbc_login("postgresql", "postgresql://server:5432/registry")
+    uri, options = tables.adbc_login("postgresql", "postgresql://server:5432/registry")
     assert sqlalchemy.make_url(uri).password == "SEC:RET/@7461"
     assert options == {}
-    assert databases._adbc_login("snowflake", "snowflake://x")[1]["db_kwargs"]["password"] == "SEC:RET/@7461"
+    assert tables.adbc_login("snowflake", "snowflake://x")[1]["db_kwargs"]["password"] == "SEC:RET/@7461"
 
 
 def test_a_database_that_does_not_answer_is_told_without_what_the_library_says(tmp_path):

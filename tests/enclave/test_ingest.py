@@ -462,7 +462,8 @@ def assert_silent(path: Path, capfd, recwarn) -> None:
     assert (error.__cause__, error.__context__) == (None, None)
     assert not getattr(error, "__notes__", [])
     inside = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if "synthrelease" in frame.f_globals["__name__"]]
-    assert [frame.f_code.co_name for frame in inside] == ["ingest"]
+    assert [frame.f_code.co_name for frame in inside] == ["ingest", "_counted"]
+    assert [token for token in TOKENS for frame in inside if token in repr(frame.f_locals)] == []
     assert [token for token in TOKENS if token in repr(inside[0].f_locals)] == []
     assert len(recwarn) == 0
 

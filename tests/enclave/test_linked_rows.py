@@ -15,11 +15,11 @@ import pytest
 
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave import linked_rows, reading
 from synthrelease.enclave.ingest import NO_ROOTS, check_fit, ingest
 from synthrelease.enclave.linked_rows import count_linked_rows
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.errors import InputError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

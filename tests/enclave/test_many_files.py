@@ -6,6 +6,7 @@ import gzip
 import os
 import signal
 from collections import Counter
+from functools import partial
 from pathlib import Path
 
 import pyarrow as pa
@@ -15,7 +16,7 @@ from synthrelease.connections.files import StoredFile, state_of
 from synthrelease.connections.source import Source
 from synthrelease.enclave import many_files
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.many_files import count_file, count_files
+from synthrelease.enclave.many_files import as_they_were, count_files
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
@@ -148,7 +149,8 @@ def test_a_file_that_is_written_meanwhile_is_an_error(register, when):
 def test_a_file_that_is_written_while_it_is_counted_is_an_error(register, monkeypatch):
     file = register / "part-0.csv"
     state = state_of(file)
-    assert not isinstance(count_file(file, state, schema(), POLICY), str)
+    counted = partial(as_they_were, many_files._count_file, [file], [state], schema(), POLICY)
+    assert not isinstance(counted(), str)
     batches = many_files.file_batches
 
     def writing(*arguments):
@@ -156,7 +158,7 @@ def test_a_file_that_is_written_while_it_is_counted_is_an_error(register, monkey
         file.write_text(file.read_text() + ROW)
 
     monkeypatch.setattr(many_files, "file_batches", writing)
-    assert count_file(file, state, schema(), POLICY) == many_files.CHANGED
+    assert counted() == many_files.CHANGED
 
 
 def test_files_that_nobody_counted_are_missed(register):

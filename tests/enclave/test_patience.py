@@ -115,7 +115,7 @@ def test_one_piece_is_made_ahead_and_no_more():
             made.append(number)
             yield number, {}
 
-    reader = patiently(read)
+    reader = patiently(read, "nothing was opened")
     assert next(reader)[0] == 0
     threading.Event().wait(0.5)
     assert len(made) <= 3  # the one that was taken, the one that waits, and one that was made behind it
@@ -130,8 +130,8 @@ def test_what_fails_in_the_thread_is_told_without_what_it_holds(monkeypatch):
         yield 1, {}
         raise ValueError("SECRET-7461")
 
-    with pytest.raises(InputError, match="found one that cannot. The cause is not shown") as caught:
-        list(patiently(read))
+    with pytest.raises(InputError, match="^it broke off$") as caught:
+        list(patiently(read, "nothing was opened", "it broke off"))
     assert (caught.value.__cause__, caught.value.__context__, hooked) == (None, None, [])
 
 

@@ -17,9 +17,10 @@ from synthrelease.connections.source import Source
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, count_piece, read_numbers
-from synthrelease.enclave.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError
+from synthrelease.randomness import secret_bytes
+from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.toml.columns import InputTable
 from tests.conftest import ROOT
 from tests.helpers.small import World
@@ -61,7 +62,7 @@ def test_the_piece_of_a_number_is_that_of_hmac_sha256_and_stays() -> None:
 
 def test_pieces_are_about_equal_and_another_key_gives_others() -> None:
     many = [f"{number}" for number in range(3000)]
-    one, other = (RecordNumbers(key, "number", 3).add(texts(*many)) for key in (KEY, SplitKey.new()))
+    one, other = (RecordNumbers(key, "number", 3).add(texts(*many)) for key in (KEY, SplitKey(secret_bytes(BYTES))))
     for found in (one, other):
         assert all(800 < size < 1200 for size in Counter(found.tolist()).values())  # 1000, 8 standard deviations of 26
     assert 800 < (one == other).sum() < 1200
@@ -74,7 +75,7 @@ def test_the_digest_is_of_the_set_and_of_the_key() -> None:
     halves.add(texts("3"))
     halves.add(Texts(texts=["not used", "2", "1"], codes=np.array([2, 1])))
     assert halves.digest() == whole
-    others = [numbers_of("1", "2"), numbers_of("1", "2", "4"), numbers_of("1", "2", "3", key=SplitKey.new())]
+    others = [numbers_of("1", "2"), numbers_of("1", "2", "4"), numbers_of("1", "2", "3", key=SplitKey(secret_bytes(BYTES)))]
     assert whole not in {each.digest() for each in others}
 
 
@@ -162,15 +163,15 @@ POSIX = pytest.mark.skipif(sys.platform == "win32", reason="needs POSIX")
 
 
 def test_a_key_is_written_once_and_read_back_and_shows_nothing(tmp_path: Path) -> None:
-    path, key = key_beside(tmp_path / "coins.ledger"), SplitKey.new()
+    path, key = key_beside(tmp_path / "coins.ledger"), SplitKey(secret_bytes(BYTES))
     assert path.name == "coins.ledger.key"
     write_key(path, key)
     assert read_key(path) == key
     assert len(key.secret) == BYTES
-    assert key.secret != SplitKey.new().secret
+    assert key.secret != SplitKey(secret_bytes(BYTES)).secret
     assert key.secret.hex() not in repr(key) + str(key) + key.digest
     with pytest.raises(OutputError, match="never overwritten"):
-        write_key(path, SplitKey.new())
+        write_key(path, SplitKey(secret_bytes(BYTES)))
     assert read_key(path) == key
     with pytest.raises(OutputError, match="cannot be written"):
         write_key(tmp_path / "nowhere" / "key", key)
@@ -208,4 +209,4 @@ def test_the_secret_is_used_in_two_files_alone() -> None:
     """No seed of noise, no document and no message can be made of it elsewhere; keys of roots are marked with a piece's."""
     package = ROOT / "synthrelease"
     used = {path for path in package.rglob("*.py") if re.search(r"\.secret\b", path.read_text(encoding="utf-8"))}
-    assert used == {package / "enclave" / name for name in ("split_key.py", "linked_rows.py")}
+    assert used == {package / "split_key.py", package / "enclave" / "linked_rows.py"}

@@ -13,11 +13,12 @@ import pytest
 
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave import subsets
 from synthrelease.enclave.door import PrivateRows
-from synthrelease.enclave.resizing import FillerRows, resize
+from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.subsets import uniform_subset
 from synthrelease.errors import InputError, SpecError
 from synthrelease.randomness import SystemEntropy

@@ -152,7 +152,7 @@ OF_DOORS = (
         name="patience: what fails in the thread is told",
         breaks="whatever a library says about a value",
         place="enclave.patience:_work",
-        old="last = _UNFORESEEN",
+        old="last = problem",
         new="import sys\nlast = repr(sys.exc_info()[1])",
         tests=("tests/enclave/test_patience.py::test_what_fails_in_the_thread_is_told_without_what_it_holds",),
     ),

@@ -86,22 +86,16 @@ OF_LEAKS = (
     Mutation(
         name="message: an unforeseen failure of the reading is quoted",
         breaks="whatever a library says about a value",
-        place="enclave.ingest:_counts_or_problem",
+        place="enclave.ingest:_counted",
         old="except Exception:",
         new="except Exception as error:",
-        also=(
-            (
-                "enclave.ingest:_counts_or_problem",
-                'f"{path}: {UNFORESEEN}"',
-                'f"{path}: {error}, {UNFORESEEN}"',
-            ),
-        ),
+        also=(("enclave.ingest:_counted", "problem = UNFORESEEN", "problem = f'{error}, {UNFORESEEN}'"),),
         tests=(f"{VALUES}::test_a_failure_that_nobody_foresaw_shows_no_value",),
     ),
     Mutation(
         name="message: the whole type of a Parquet column is quoted",
         breaks="names of fields in it",
-        place="enclave.arrow:check_type",
+        place="connections.column_types:check_type",
         old="f\"the {format_name} type {shown[0] if shown else 'of an extension'}\"",
         new='f"the {format_name} type {kind}"',
         tests=("tests/enclave/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),

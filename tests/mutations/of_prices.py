@@ -240,9 +240,9 @@ OF_PRICES = (
     Mutation(
         name="hidden number: the last value gets what rounding leaves",
         breaks="another law than is paid for",
-        place="randomness:from_finite_law",
-        old="secrets.randbelow(parts)",
-        new="secrets.randbelow(max(parts - 1, 1))",
+        place="hidden_numbers:from_finite_law",
+        old="SYSTEM.pick(parts)",
+        new="SYSTEM.pick(max(parts - 1, 1))",
         tests=(LAWS,),
     ),
     Mutation(

@@ -122,7 +122,7 @@ OF_THE_ROWS = (
     Mutation(
         name="filler: depends on how many are missing",
         breaks="one row that is left out changes all filler rows",
-        place="enclave.resizing:FillerRows.first",
+        place="domain.filler_rows:FillerRows.first",
         old="np.arange(size)",
         new="np.arange(size) * 0 + size",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),

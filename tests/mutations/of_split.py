@@ -101,7 +101,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the key is not used",
         breaks="anybody can tell the piece of every number",
-        place="enclave.split_key:SplitKey.mark",
+        place="split_key:SplitKey.mark",
         old="self.secret",
         new='b""',
         tests=(f"{NUMBERS}::test_pieces_are_about_equal_and_another_key_gives_others",),
@@ -126,7 +126,7 @@ OF_THE_SPLIT = (
         name="split: a number of several rows",
         breaks="one record for the split, several for the guarantee",
         place="enclave.record_numbers:RecordNumbers.digest",
-        old="(ordered[1:] == ordered[:-1]).all(axis=1).any()",
+        old="len(repeated(np.concatenate(self._marks)))",
         new="False",
         tests=(f"{NUMBERS}::test_a_number_of_two_rows_is_refused_and_not_shown",),
     ),
@@ -158,7 +158,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: others may read the key",
         breaks="a secret that is none",
-        place="enclave.split_key:write_key",
+        place="split_key:write_key",
         old="os.open(path, _NEW, 0o600)",
         new="os.open(path, _NEW, 0o644)",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
@@ -166,7 +166,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a key that others read is taken",
         breaks="a secret that is none",
-        place="enclave.split_key:read_key",
+        place="split_key:read_key",
         old="state.st_mode & _OTHERS",
         new="False",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),

@@ -185,7 +185,7 @@ OF_THE_THEORY = (
     Mutation(
         name="meter: a charge is not struck off",
         breaks="a charge that pays twice",
-        place="enclave.door:Meter.take",
+        place="accounting.meter:Meter.take",
         old="del self._left[charge.name]",
         new="pass",
         tests=("tests/enclave/test_door.py::test_a_charge_opens_the_door_once",),
@@ -194,7 +194,7 @@ OF_THE_THEORY = (
     Mutation(
         name="meter: the planned epsilon is not compared",
         breaks="a mechanism spends more than was planned",
-        place="enclave.door:Meter.take",
+        place="accounting.meter:Meter.take",
         old="planned.price != charge.price",
         new="planned.price[1:] != charge.price[1:]",
         tests=("tests/enclave/test_door.py",),
@@ -313,9 +313,9 @@ OF_THE_THEORY = (
     Mutation(
         name="coin: one side too likely",
         breaks="another stop probability",
-        place="randomness:coin",
-        old="secrets.randbelow(probability.denominator) < probability.numerator",
-        new="secrets.randbelow(probability.denominator) <= probability.numerator",
+        place="hidden_numbers:coin",
+        old="SYSTEM.pick(probability.denominator) < probability.numerator",
+        new="SYSTEM.pick(probability.denominator) <= probability.numerator",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
@@ -874,7 +874,7 @@ OF_THE_THEORY = (
     Mutation(
         name="rare bins: ties not kept apart",
         breaks="rare bins are drawn too often or too seldom",
-        place="domain.counts:rare_first",
+        place="domain.rare_first:rare_first",
         old="np.arange(len(every))",
         new="np.cumsum(np.diff(every[order], prepend=-1) != 0) - 1",
         tests=("tests/domain/test_counts.py",),

@@ -13,9 +13,9 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.connections.source import Source
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.rules import Domain, RuleError, parse_rule
 from synthrelease.enclave.linked_rows import count_linked_rows
-from synthrelease.enclave.resizing import FillerRows
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -16,11 +16,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import fisher_exact
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare

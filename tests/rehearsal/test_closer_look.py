@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.advice import Outlook, outlook
 from synthrelease.rehearsal.attempts import AttemptResult

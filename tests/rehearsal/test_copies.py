@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.rehearsal import copies

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.accounting.meter import Meter
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.rehearsal.parallel import Workers

@@ -19,6 +19,7 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates import kept_models
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
@@ -26,11 +27,11 @@ from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import CRITERIA, Fitted, JointTest
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.release_spec import ReleaseSpec

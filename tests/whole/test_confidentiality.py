@@ -321,6 +321,7 @@ def test_a_leak_is_found_by_these_checks(accounts: Enclave) -> None:
 
 AFTER = """
 import numpy as np
+import synthrelease.hidden_numbers as hidden_numbers
 import synthrelease.randomness as randomness
 import synthrelease.releasing.release as release
 from synthrelease.errors import RejectedRound
@@ -329,7 +330,7 @@ entropy.add_laplace = lambda self, values, scale: np.asarray(values, dtype=np.in
 entropy.pick = lambda self, n: n - 1
 entropy.picks = lambda self, bounds: np.arange(len(bounds)) % bounds
 entropy.generator = lambda self: np.random.Generator(np.random.PCG64(7))
-randomness.coin = lambda probability: False
+hidden_numbers.coin = lambda probability: False
 import synthrelease.releasing.selection
 synthrelease.releasing.selection.coin = lambda probability: False
 attempt, rounds = release.attempt, []

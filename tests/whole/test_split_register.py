@@ -20,14 +20,15 @@ from synthrelease.cli import app
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import PrivatePieces, divided
-from synthrelease.enclave.split_key import SplitKey, key_beside, read_key, write_key
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.randomness import secret_bytes
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
+from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register
 from synthrelease.verification.charges import charges
 from synthrelease.verification.flavour import flavour
@@ -245,7 +246,7 @@ def of_another_split(office: ReleaseRequest) -> dict[str, Any]:
 
 
 def another_key(office: ReleaseRequest) -> dict[str, Any]:
-    write_key(office.config.parent / "other.key", SplitKey.new())
+    write_key(office.config.parent / "other.key", SplitKey(secret_bytes(BYTES)))
     return {"split_key": office.config.parent / "other.key"}
 
 

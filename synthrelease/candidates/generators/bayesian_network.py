@@ -20,9 +20,10 @@ import numpy as np
 
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
 from synthrelease.candidates.generators.even_rows import even_bins
-from synthrelease.domain.counts import DENSE_LIMIT, Counts, rare_first
+from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.rare_first import rare_first
 from synthrelease.errors import RejectedRound
 
 _DYKSTRA_STEPS = 30

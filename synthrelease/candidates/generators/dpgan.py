@@ -14,7 +14,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Game, modelled
+from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Game, gradient_cells, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.domain.layout import Layout
@@ -32,7 +32,6 @@ class GradientGenerator(AdversarialGenerator):
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
 
     def private_cells(self, layout: Layout) -> int:
-        from synthrelease.candidates.generators.adversarial.mechanism import gradient_cells
 
         return gradient_cells(layout, self.critic_width)
 

@@ -9,7 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.candidates.projections.base import Projection
-from synthrelease.domain.counts import Counts, rare_first
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.rare_first import rare_first
 from synthrelease.errors import RejectedRound
 
 _KEPT = {

@@ -23,7 +23,7 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
-from synthrelease.domain.sub_tables import differences, seconds_of_differences
+from synthrelease.domain.sub_tables import column_groups, differences
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MANY = 20
@@ -298,3 +298,13 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
         return np.minimum(np.maximum(r / s, s / r), clip)
 
     return float(np.abs(g(r + 1) - g(r)).max())
+
+
+def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
+    """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
+    largest = min(largest, len(layout.sizes))
+    if layout.n_cells <= DENSE_LIMIT:
+        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
+    if largest == len(layout.sizes):
+        return 1e-7 * 2 * rows * 2**largest
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest, 2 * rows)), largest)

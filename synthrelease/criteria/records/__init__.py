@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Annotated
+from typing import Annotated, Protocol
 
 import numpy as np
 from pydantic import Field
@@ -139,3 +139,69 @@ class StandardUnits:
         """Of each feature, by the same steps."""
         pairs = zip(features, self.centres.tolist(), self.deviations.tolist(), strict=True)
         return [Interval((part.low - centre) / spread, (part.high - centre) / spread) for part, centre, spread in pairs]
+
+
+class PublicLine(Protocol):
+    """target = intercept + features @ coefficients: public."""
+
+    @property
+    def intercept(self) -> float: ...
+
+    @property
+    def coefficients(self) -> np.ndarray: ...
+
+
+class Guess(PublicLine, Protocol):
+    """A public guess of the line, and typical values of the features."""
+
+    @property
+    def centres(self) -> np.ndarray: ...
+
+    @property
+    def spreads(self) -> np.ndarray: ...
+
+
+class MomentsOfRecords(Protocol):
+    """What is public about moments: `functional_mechanism.Design` says it, and proves the sensitivity."""
+
+    @property
+    def prior(self) -> Guess: ...
+
+    @property
+    def scales(self) -> np.ndarray: ...
+
+    @property
+    def counted(self) -> bool: ...
+
+    @property
+    def sensitivity(self) -> int: ...
+
+
+class StepOfRecords(Protocol):
+    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity."""
+
+    @property
+    def units(self) -> StandardUnits: ...
+
+    @property
+    def inverse(self) -> np.ndarray: ...
+
+    @property
+    def rows(self) -> int: ...
+
+
+class LinearStep(StepOfRecords, Protocol):
+    """With the candidate's line, and what its predictions are clipped to."""
+
+    @property
+    def line(self) -> PublicLine: ...
+
+    @property
+    def allowed(self) -> tuple[float, float]: ...
+
+
+class LogisticStep(StepOfRecords, Protocol):
+    """With the candidate's coefficients, the intercept first."""
+
+    @property
+    def coefficients(self) -> np.ndarray: ...

@@ -14,11 +14,19 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.criteria.records import Records, RegressionColumns, StandardUnits
+from synthrelease.criteria.records import (
+    LinearStep,
+    LogisticStep,
+    MomentsOfRecords,
+    PublicLine,
+    Records,
+    RegressionColumns,
+    StandardUnits,
+)
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
@@ -35,72 +43,6 @@ _BATCH = 2**16
 """Records whose moments are computed at a time, for the memory."""
 MOST_REPLACED = 2**12
 """Records that must be replaced are counted up to so many."""
-
-
-class PublicLine(Protocol):
-    """target = intercept + features @ coefficients: public."""
-
-    @property
-    def intercept(self) -> float: ...
-
-    @property
-    def coefficients(self) -> np.ndarray: ...
-
-
-class Guess(PublicLine, Protocol):
-    """A public guess of the line, and typical values of the features."""
-
-    @property
-    def centres(self) -> np.ndarray: ...
-
-    @property
-    def spreads(self) -> np.ndarray: ...
-
-
-class MomentsOfRecords(Protocol):
-    """What is public about moments: `functional_mechanism.Design` says it, and proves the sensitivity."""
-
-    @property
-    def prior(self) -> Guess: ...
-
-    @property
-    def scales(self) -> np.ndarray: ...
-
-    @property
-    def counted(self) -> bool: ...
-
-    @property
-    def sensitivity(self) -> int: ...
-
-
-class StepOfRecords(Protocol):
-    """What is public about a Newton step from a candidate's line; the class of the criterion proves the sensitivity."""
-
-    @property
-    def units(self) -> StandardUnits: ...
-
-    @property
-    def inverse(self) -> np.ndarray: ...
-
-    @property
-    def rows(self) -> int: ...
-
-
-class LinearStep(StepOfRecords, Protocol):
-    """With the candidate's line, and what its predictions are clipped to."""
-
-    @property
-    def line(self) -> PublicLine: ...
-
-    @property
-    def allowed(self) -> tuple[float, float]: ...
-
-
-class LogisticStep(StepOfRecords, Protocol):
-    """With the candidate's coefficients, the intercept first."""
-
-    @property
-    def coefficients(self) -> np.ndarray: ...
 
 
 def released_records(table: Counts, columns: RegressionColumns, transformation: Transformation) -> Records:

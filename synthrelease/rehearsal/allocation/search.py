@@ -22,7 +22,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from synthrelease.randomness import SeededEntropy
+from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations

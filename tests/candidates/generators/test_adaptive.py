@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
+from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
 from synthrelease.candidates.generators.adaptive.mechanism import Asked, ExactlyGaussian, Gaussian, Laplace, PrivateTables
@@ -31,9 +32,10 @@ from synthrelease.candidates.generators.proportional_fitting import Proportional
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
-from synthrelease.randomness import SeededEntropy, SystemEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.accounting.charges import zero_concentrated
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
@@ -23,7 +24,7 @@ from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import layout_of

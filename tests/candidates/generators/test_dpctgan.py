@@ -8,6 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
@@ -18,7 +19,7 @@ from synthrelease.candidates.generators.conditions import Frequencies, on_one
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.noise_grids import noise_grid
 from tests.helpers.small import layout_of
 

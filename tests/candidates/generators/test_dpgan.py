@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, adversarial
@@ -27,10 +28,11 @@ from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import NoNoise, SystemEntropy
+from synthrelease.public_entropy import NoNoise
+from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})
@@ -209,7 +211,7 @@ def test_a_gradient_is_on_its_grid_whatever_the_sum() -> None:
 def test_chunks_do_not_change_a_gradient(monkeypatch: pytest.MonkeyPatch) -> None:
     critic, counts = network(4, 4), WORLD.counts([0, 0, 1, 2, 3, 4, 5, 5, 5])
     whole = flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise()))
-    monkeypatch.setattr(clipped_gradients, "_CHUNK", 2)
+    monkeypatch.setattr(clipped_gradients, "CHUNK", 2)
     np.testing.assert_allclose(flat(noisy_gradient(critic, counts, 1.0, Fraction(1), NoNoise())), whole, atol=1e-3)
 
 

@@ -13,16 +13,18 @@ from typing import Any
 import numpy as np
 import pytest
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import GENERATORS, Background, Model
 from synthrelease.candidates.generators.aim import AIM
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.mst import MST
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator
-from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset, decompressed, library_budget, ours
+from synthrelease.candidates.generators.smartnoise.library import decompressed, library_budget, ours
+from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.randomness import SYSTEM, SystemEntropy

@@ -9,6 +9,7 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
+from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
@@ -19,7 +20,7 @@ from synthrelease.candidates.generators.patectgan import mechanism as dealing
 from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.enclave.door import Meter, PrivateCounts
+from synthrelease.enclave.door import PrivateCounts
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

@@ -33,7 +33,8 @@ from synthrelease.criteria import mechanism as criteria
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
-from synthrelease.randomness import SeededEntropy, SystemEntropy
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.randomness import SystemEntropy
 from synthrelease.releasing import release, selection
 from synthrelease.releasing.attempt import Attempt, Prepared
 from tests.whole.fuzz.pairs import Leak, coupled_pieces, coupled_subset, rows_of, table_of

@@ -30,6 +30,8 @@ from synthrelease.toml.fields import Mistake
 DRAWS = 4096
 """Draws of the generator's noise that its law is the mean of."""
 
+CHUNK = 2**13
+"""Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
 _LAW_CHUNK = 2**21
 """Cells of the products of columns that are held at once."""
 
@@ -230,3 +232,8 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
     for column in columns:
         whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
     return whole
+
+
+def gradient_cells(layout: Layout, critic_width: int) -> int:
+    """Numbers that `noisy_gradient` holds at once."""
+    return CHUNK * (4 * critic_width + len(layout.sizes))

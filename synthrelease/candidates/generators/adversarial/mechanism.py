@@ -22,16 +22,12 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
-from synthrelease.candidates.generators.adversarial import Conditions, Game
+from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
 from synthrelease.noise_grids import noise_grid
 from synthrelease.randomness import SystemEntropy, rounded_gaussian
-
-_CHUNK = 2**13
-"""Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
 
 
 def trained(counts: Counts, game: Game, steps: int, clip: float, part: Fraction, entropy: SystemEntropy) -> None:
@@ -121,8 +117,8 @@ def noisy_gradient(
     rows have equal gradients in both tables, up to such errors, is the work of `clipped_sum_of_cells`.
     """
     step, exact = noise_grid(clip).step, np.zeros(sum(layer.size for layer in critic.weights))
-    for start in range(0, len(counts), _CHUNK):
-        chunk = slice(start, start + _CHUNK)
+    for start in range(0, len(counts), CHUNK):
+        chunk = slice(start, start + CHUNK)
         weights = None if wanted is None else wanted.weights[counts.bins[wanted.column][chunk]]
         sums = clipped_sum_of_cells(critic, places(counts, chunk), counts.counts[chunk], clip, weights)
         exact += np.concatenate([one.ravel() for one in sums])
@@ -190,8 +186,3 @@ def places(counts: Counts, chunk: slice) -> np.ndarray:
     """(cells of the chunk, columns) where each cell's bins are among those of all columns, one after the other."""
     starts = np.cumsum([0, *counts.layout.sizes])[:-1]
     return np.stack([start + digits[chunk] for start, digits in zip(starts, counts.bins, strict=True)], axis=1)
-
-
-def gradient_cells(layout: Layout, critic_width: int) -> int:
-    """Numbers that `noisy_gradient` holds at once."""
-    return _CHUNK * (4 * critic_width + len(layout.sizes))

@@ -35,7 +35,7 @@ from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.toml.fields import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.candidates.generators.smartnoise.mechanism import LearnedField
+    from synthrelease.candidates.generators.smartnoise.library import LearnedField
 
 _FLOOR = 1e-12
 """Added to the share of every possible cell, so that rules can leave any of them."""
@@ -130,7 +130,7 @@ def tables_of(learned: LearnedField, layout: Layout) -> FittedTables:
     ------
     RejectedRound : when a clique has too many cells.
     """
-    from synthrelease.candidates.generators.smartnoise.mechanism import column_names
+    from synthrelease.candidates.generators.smartnoise.library import column_names
 
     model = learned.field
     names = column_names(layout)

@@ -11,38 +11,19 @@ all of a fit runs here.
 
 from __future__ import annotations
 
-import contextlib
-import io
-import warnings
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from fractions import Fraction
-from types import ModuleType
 from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import Columns
+from synthrelease.candidates.generators.smartnoise.library import LearnedField, column_names, decompressed, library_budget, ours
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.randomness import SystemEntropy, choose
 
 _STEPS = 2**10
 """Scores are rounded down to this part of their sensitivity."""
-
-
-@dataclass(frozen=True)
-class LearnedField:
-    """A Markov random field that a library has fitted.
-
-    Attributes
-    ----------
-    expand : a table of these columns over the field's domain -> the same over the layout.
-    """
-
-    field: Any
-    expand: Callable[[Columns, np.ndarray], np.ndarray]
 
 
 def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedField:
@@ -123,10 +104,6 @@ def dataset(counts: Counts) -> Any:
     return Dataset(pd.DataFrame(rows, columns=names), Domain(names, sizes))
 
 
-def column_names(layout: Layout) -> list[str]:
-    return [f"col{i}" for i in range(len(layout.sizes))]
-
-
 class Randomness:
     """Noise and choices for a library, drawn as all other generators draw them, and added up as they are drawn.
 
@@ -164,35 +141,3 @@ class Randomness:
         self.left -= rho
         if self.left < 0:
             raise BudgetError("the library wants to spend more than it was given")
-
-
-@contextlib.contextmanager
-def ours(module: ModuleType, **replaced: Any) -> Iterator[None]:
-    """While it lasts, these functions of a module of the library are ours, and it prints nothing."""
-    theirs = {name: getattr(module, name) for name in replaced}
-    try:
-        for name, function in replaced.items():
-            setattr(module, name, function)
-        with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            yield
-    finally:
-        for name, function in theirs.items():
-            setattr(module, name, function)
-
-
-def library_budget(rho: Fraction) -> float:
-    """A rho for the library, with room for the rounding of its sums."""
-    return float(rho) * (1 - 1e-9)
-
-
-def decompressed(values: np.ndarray, columns: Columns, supports: dict[int, np.ndarray]) -> np.ndarray:
-    """Undo MST's merging of the bins with little noisy support: its last bin's share is spread evenly over them."""
-    for axis, column in enumerate(columns):
-        kept = supports[column]
-        if not kept.all():
-            into = np.where(kept, np.cumsum(kept) - 1, kept.sum())
-            shared = np.where(kept, 1.0, (~kept).sum())
-            shape = [-1 if other == axis else 1 for other in range(values.ndim)]
-            values = values.take(into, axis=axis) / shared.reshape(shape)
-    return values

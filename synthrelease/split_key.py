@@ -15,7 +15,6 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from synthrelease.errors import InputError, OutputError
-from synthrelease.randomness import secret_bytes
 
 BYTES = 32
 _CONTENT = re.compile(r"synthrelease split key 1\n([0-9a-f]{64})\n")
@@ -26,14 +25,9 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits. Its representation shows nothing of it."""
+    """A secret of 256 bits: `randomness.secret_bytes` of `BYTES`. Its representation shows nothing of it."""
 
     secret: bytes = field(repr=False)
-
-    @classmethod
-    def new(cls) -> SplitKey:
-        """A new one, from the operating system."""
-        return cls(secret_bytes(BYTES))
 
     @property
     def digest(self) -> str:

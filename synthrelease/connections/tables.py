@@ -1,0 +1,105 @@
+"""Databases, without a look at a row: how one is opened, which tables it has, and how their names are written.
+
+The names of a database's tables are shown when the one that was asked for is not among them. They are no rows: whoever set up
+the database chose them, they are there when every table is empty, and whoever runs the command may list them. Nothing that a
+library says is shown, because it may hold the URI with its password.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from synthrelease.connections.libraries import DATABASE, library
+from synthrelease.connections.source import PASSWORD, USER
+from synthrelease.errors import InputError, closest, listing
+
+
+def quoted(*names: str) -> str:
+    """A name as standard SQL writes it, whatever characters it has: "registry"."births"."""
+    return ".".join('"' + name.replace('"', '""') + '"' for name in names)
+
+
+def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[str, str]:
+    """(schema, name) of the table that was asked for, by `name` or `schema.name`; the only one where none was.
+
+    Parameters
+    ----------
+    tables : (schema, name) of all tables and views.
+
+    Raises
+    ------
+    InputError : when there is no such table, several, or none was asked for and there are several.
+    """
+    several = len({schema for schema, _ in tables}) > 1
+    known = [f"{schema}.{name}" if several else name for schema, name in tables]
+    advice = 'Name one by --table, or by table = "..." under [input] in the configuration.'
+    if asked is None:
+        if len(tables) == 1:
+            return tables[0]
+        raise InputError(f"expected the name of one table of the database, found the tables {listing(known)}. {advice}")
+    found = [table for table in tables if asked in (table[1], ".".join(table))]
+    if len(found) == 1:
+        return found[0]
+    if found:
+        raise InputError(f"expected one table {asked!r}, found one in several schemas: {listing('.'.join(t) for t in found)}.")
+    same = (name for name in known if asked.casefold() in (name.casefold(), name.rpartition(".")[2].casefold()))
+    guess = next(same, None) or closest(asked, known)
+    meant = f" Is it {guess!r}?" if guess else ""
+    raise InputError(f"expected the table {asked!r} in the database, found the tables {listing(known) or 'none'}.{meant}")
+
+
+def _with_login(uri: str, user: str | None, password: str | None) -> Any:
+    url = library("sqlalchemy", "sqlalchemy", "this database", DATABASE).make_url(uri)
+    return url if user is None and password is None else url.set(username=user, password=password)
+
+
+def engine_of(uri: str) -> Any:
+    sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", DATABASE), False
+    try:
+        return sqlalchemy.create_engine(_with_login(uri, *_credentials()), hide_parameters=True)
+    except (ImportError, sqlalchemy.exc.NoSuchModuleError):  # of the dialect, or of its driver
+        lacks = True
+    except Exception:
+        lacks = False
+    kind = re.split(r"[^A-Za-z0-9_+]", uri)[0]
+    if lacks:
+        raise InputError(f"expected the libraries of SQLAlchemy for {kind!r}, found none. Install its dialect and driver.")
+    raise InputError("expected the URI of a database such as postgresql://server/registry, found something else.")
+
+
+def sql_tables(inspector: Any, asked: str | None) -> list[tuple[str, str]]:
+    """(schema, name) of the tables and views of the default schema, and the one that was asked for in another."""
+    schema, _, name = (asked or "").rpartition(".")
+    if schema and (inspector.has_table(name, schema=schema) or name in inspector.get_view_names(schema)):
+        return [(schema, name)]
+    names = [*inspector.get_table_names(), *inspector.get_view_names()]
+    return [("", each) for each in sorted(names)]
+
+
+def adbc_login(driver: str, uri: str) -> tuple[str, dict[str, Any]]:
+    """(URI, further arguments) with user and password where the driver takes them: PostgreSQL in the URI, others as options."""
+    user, password = _credentials()
+    if driver == "postgresql" and (user or password):
+        return _with_login(uri, user, password).render_as_string(hide_password=False), {}
+    given: Mapping[str, str | None] = {"username": user, "password": password}
+    return uri, {"db_kwargs": {name: value for name, value in given.items() if value is not None}}
+
+
+def adbc_tables(connection: Any) -> list[tuple[str, str]]:
+    catalogs = connection.adbc_get_objects(depth="tables").read_all().to_pylist()
+    here = connection.adbc_current_catalog if len(catalogs) > 1 else None
+    return sorted(
+        (schema["db_schema_name"] or "", table["table_name"])
+        for catalog in catalogs
+        if here is None or catalog["catalog_name"] == here
+        for schema in catalog["catalog_db_schemas"] or ()
+        if schema["db_schema_name"] not in ("information_schema", "pg_catalog")
+        for table in schema["db_schema_tables"] or ()
+    )
+
+
+def _credentials() -> tuple[str | None, str | None]:
+    return os.environ.get(USER), os.environ.get(PASSWORD)

@@ -1,0 +1,58 @@
+"""The coin and the hidden number of rounds of a selection, drawn exactly from the operating system; no count is looked at."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from fractions import Fraction
+
+from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
+from synthrelease.randomness import SYSTEM
+
+
+def coin(probability: Fraction) -> bool:
+    """True with exactly this probability."""
+    return SYSTEM.pick(probability.denominator) < probability.numerator
+
+
+def from_finite_law(law: Sequence[tuple[int, Fraction]]) -> int:
+    """A number from a law with finitely many values, exactly.
+
+    Parameters
+    ----------
+    law : (number, probability), the probabilities with the sum 1.
+
+    Raises
+    ------
+    ValueError : for probabilities that are below 0 or do not add up to 1.
+    """
+    parts = math.lcm(*(probability.denominator for _, probability in law))
+    shares = [probability * parts for _, probability in law]
+    if sum(shares) != parts or min(shares) < 0:
+        raise ValueError("expected probabilities of at least 0 with the sum 1")
+    left = SYSTEM.pick(parts)
+    for (number, _), share in zip(law, shares, strict=True):
+        if left < share:
+            return number
+        left -= int(share)
+    raise AssertionError("the shares add up to all parts")
+
+
+def truncated_negative_binomial(shape: Fraction, stop_probability: Fraction) -> int:
+    """The hidden number of rounds K >= 1 of a selection (Papernot & Steinke 2022, Definition 1).
+
+    Parameters
+    ----------
+    shape : eta > -1; 1 is the geometric law, 0 the logarithmic law.
+    stop_probability : gamma in (0, 1).
+
+    Returns
+    -------
+    K with exactly Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1), by inversion of as many
+    uniform bits as decide it (theory 9.10, hidden number by inversion).
+    """
+    if not (shape > -1 and 0 < stop_probability < 1):
+        raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
+    return 1 + inverted(
+        TruncatedNegativeBinomial(shape=shape, stop_probability=stop_probability), lambda bits: SYSTEM.pick(1 << bits)
+    )
