@@ -20,7 +20,6 @@ import numpy as np
 
 from synthrelease import randomness
 from synthrelease.accounting.charges import Charge
-from synthrelease.candidates import configuration
 from synthrelease.candidates.generators.adaptive import mechanism as adaptive
 from synthrelease.candidates.generators.adversarial import mechanism as adversarial
 from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
