@@ -713,12 +713,13 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
 
 @pytest.mark.parametrize(("command", "most"), [("plan", 159), ("verify", 310)])
 def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command: str, most: int, tmp_path: Path) -> None:
-    """What a release costs is planned from classes alone, and what it published is computed once more from what it published."""
+    """What a release costs is planned from classes alone, and what it published is computed once more from itself."""
     from tests.helpers.cards import rich_bundle, write_files
 
     given = ROOT / "configs" / "births.toml" if command == "plan" else write_files(rich_bundle(), tmp_path / "bundle")
     loaded = loaded_by(f"from synthrelease.cli import app; app([{command!r}, {str(given)!r}], standalone_mode=False)")
-    assert {name.split(".")[1] for name in loaded - {"synthrelease"}}.isdisjoint({"enclave", "randomness", "inversion", "publish"})
+    rooms = {name.split(".")[1] for name in loaded - {"synthrelease"}}
+    assert rooms.isdisjoint({"enclave", "randomness", "inversion", "publish"})
     rounds = {f"synthrelease.releasing.{name}" for name in ("release", "attempt", "selection")}
     assert rounds | {"synthrelease.candidates.candidate"} <= {name for name in MODULES if name not in loaded}
     assert len(loaded - {f"synthrelease.parts.{name}" for name in PARTS}) <= most

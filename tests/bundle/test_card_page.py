@@ -205,7 +205,8 @@ def test_of_very_many_bins_those_with_the_most_rows_are_listed_and_the_others_ar
         (told,) = [
             line for line in page.decode().splitlines() if "Listed are the 2 bins with the most rows of 4, with " in line
         ]
-        assert float(re.findall(r"with ([\d.]+)% of the rows", told)[0]) == pytest.approx(100 * sum(most) / sum(counts), abs=0.01)
+        stated = float(re.findall(r"with ([\d.]+)% of the rows", told)[0])
+        assert stated == pytest.approx(100 * sum(most) / sum(counts), abs=0.01)
     found = [row for row in Page(page_bytes(read, table, "en")).rows() if len(row) == 5 and row[0] in labels]
     assert len(found) == 2
     assert sorted((int(row[3]) for row in found), reverse=True) == most
