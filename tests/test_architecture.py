@@ -692,10 +692,10 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
     ("code", "most"),
     [
         ("import synthrelease; synthrelease.load({folder!r})", 58),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 115),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 114),
         (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 80),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 136),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 104),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 121),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 90),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )
@@ -714,3 +714,26 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
     words = {f"synthrelease.parts.{name}" for name in PARTS}  # a docstring each
     assert len(loaded - words) <= most
     assert {name.split(".")[1] for name in loaded - {"synthrelease"} - protected}.isdisjoint(BEHIND_THE_DOOR)
+
+
+@pytest.mark.parametrize(("command", "most"), [("plan", 159), ("verify", 310)])
+def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command: str, most: int, tmp_path: Path) -> None:
+    """What a release costs is planned from classes alone, and what it published is computed once more from itself."""
+    from tests.helpers.cards import rich_bundle, write_files
+
+    given = ROOT / "configs" / "births.toml" if command == "plan" else write_files(rich_bundle(), tmp_path / "bundle")
+    loaded = loaded_by(f"from synthrelease.cli import app; app([{command!r}, {str(given)!r}], standalone_mode=False)")
+    rooms = {name.split(".")[1] for name in loaded - {"synthrelease"}}
+    assert rooms.isdisjoint({"enclave", "randomness", "inversion", "publish"})
+    rounds = {f"synthrelease.releasing.{name}" for name in ("release", "attempt", "selection")}
+    assert rounds | {"synthrelease.candidates.candidate"} <= {name for name in MODULES if name not in loaded}
+    assert len(loaded - {f"synthrelease.parts.{name}" for name in PARTS}) <= most
+
+
+def test_help_loads_no_library_but_the_one_that_reads_arguments() -> None:
+    """What a help shows is the first line of each command."""
+    shown = "import sys; sys.argv = ['synthrelease', '--help']; from synthrelease.cli import main"
+    shown += "; import atexit; atexit.register(lambda: print(*{name.split('.')[0] for name in sys.modules})); main()"
+    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=ROOT)
+    libraries = {"numpy", "pydantic", "rich", "pyarrow", "jinja2", "yaml", "scipy", "tomllib"}
+    assert set(done.stdout.splitlines()[-1].split()).isdisjoint(libraries)

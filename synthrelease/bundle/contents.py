@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
@@ -25,9 +26,11 @@ from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, memb
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.table import ReleasedTable
-from synthrelease.releasing.release import Release
 from synthrelease.specification import canonical
 from synthrelease.toml.bundle import BundleTable
+
+if TYPE_CHECKING:
+    from synthrelease.releasing.release import Release
 
 
 def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:

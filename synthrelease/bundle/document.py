@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
+from typing import TYPE_CHECKING
 
 from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval, one_noise_interval
 from synthrelease.bundle.options import packages, with_parts
@@ -22,9 +23,11 @@ from synthrelease.published.document import (
 )
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.parts import Part, number
-from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
+
+if TYPE_CHECKING:
+    from synthrelease.releasing.release import Release
 
 _PACKAGES = ("synthrelease", "numpy", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
 

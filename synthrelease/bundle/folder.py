@@ -15,10 +15,11 @@ from synthrelease.bundle.taking import CONTENT, check_free, give_back, taking
 from synthrelease.errors import OutputError
 from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.published.files import Files, OnDisk
-from synthrelease.releasing.release import Release
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from synthrelease.releasing.release import Release
 
 NO_TIME = 315_532_800
 """1 January 1980, the earliest that a zip archive can hold."""

@@ -21,7 +21,8 @@ from synthrelease.criteria import Criterion, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.releasing.release import Release, stated_guarantee
+from synthrelease.releasing.release import Release
+from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

@@ -11,7 +11,6 @@ from itertools import product
 from synthrelease.candidates.generators import Generator
 from synthrelease.candidates.projections import Projection
 from synthrelease.domain.schema import Binning, Column, Schema, Transformation
-from synthrelease.randomness import SYSTEM
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -104,4 +103,6 @@ class ConfigurationSpace:
 
     def draw(self) -> Configuration:
         """A uniform draw with operating-system entropy."""
+        from synthrelease.randomness import SYSTEM  # which who plans has no use of
+
         return self[SYSTEM.pick(len(self))]

@@ -16,21 +16,8 @@ from typing import Annotated
 import typer
 
 from synthrelease import __version__
-from synthrelease.cli import accounting
-from synthrelease.cli.auditing import audit
-from synthrelease.cli.bounding import bound
-from synthrelease.cli.bundles import card, keygen, verify
-from synthrelease.cli.committing import commit
-from synthrelease.cli.comparing import compare
-from synthrelease.cli.demonstrating import demo
-from synthrelease.cli.describing import schema
-from synthrelease.cli.desking import desk
-from synthrelease.cli.drafting import init, leave_out
-from synthrelease.cli.estimating import estimate
-from synthrelease.cli.planning import check, plan
-from synthrelease.cli.quiet import QuietCommand, QuietGroup, be_quiet
-from synthrelease.cli.rehearsing import allocate, rehearse, simulate
-from synthrelease.cli.releasing import release
+from synthrelease.cli.late import LateCommands
+from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.terminal import STOPPED, err, out
 from synthrelease.connections import without_secrets
 from synthrelease.errors import SynthreleaseError, failure_of
@@ -44,7 +31,7 @@ def _print_version(asked: bool) -> None:
 
 
 app = typer.Typer(
-    cls=QuietGroup,
+    cls=LateCommands,
     add_completion=False,
     no_args_is_help=True,
     pretty_exceptions_enable=False,
@@ -62,31 +49,6 @@ def _options(
     ] = False,
 ) -> None:
     """Release differentially private synthetic microdata. Start with `synthrelease demo --out DIR`."""
-
-
-for command in (
-    init,
-    leave_out,
-    schema,
-    plan,
-    check,
-    simulate,
-    rehearse,
-    compare,
-    allocate,
-    commit,
-    release,
-    demo,
-    bound,
-    estimate,
-    verify,
-    card,
-    keygen,
-    audit,
-    desk,
-):
-    app.command(cls=QuietCommand)(command)
-app.add_typer(accounting.app, name="ledger")
 
 
 _READING = {"check", "release", "ledger"}

@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.quiet import QuietCommand
@@ -19,7 +18,13 @@ if TYPE_CHECKING:
     from synthrelease.accounting.years import Horizon
     from synthrelease.ledger.entries import Statement
 
-app = typer.Typer(no_args_is_help=True, rich_markup_mode=None, help="The privacy budget of a dataset across releases.")
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="The privacy budget of a dataset across releases.",
+)
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
 Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
 
@@ -96,6 +101,8 @@ def plan_years(
 @app.command(cls=QuietCommand)
 def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
+    from rich.table import Table
+
     from synthrelease.ledger.account import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()

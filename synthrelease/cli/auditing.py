@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from synthrelease.cli.terminal import Jobs, err, progress_bars
 from synthrelease.cli.terminal import out as terminal
@@ -113,6 +112,8 @@ def audit(
 
 def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
     """Draws of both libraries against the exact laws."""
+    from rich.table import Table
+
     from synthrelease.audit.against import DRAWS, compare_laws
 
     with progress_bars() as progress:
@@ -133,6 +134,8 @@ def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
 
 
 def _print_result(result: AuditResult) -> None:
+    from rich.table import Table
+
     if result.sensitivities:
         _print_sensitivities(result)
     if result.laws:
@@ -154,6 +157,8 @@ def _print_result(result: AuditResult) -> None:
 
 
 def _print_sensitivities(result: AuditResult) -> None:
+    from rich.table import Table
+
     table = Table(
         "figure", "triples", "of files", "violations", "disagreements", "largest share of the bound", title="Sensitivities"
     )
@@ -179,6 +184,8 @@ def _print_sensitivities(result: AuditResult) -> None:
 
 def _print_losses(losses: Sequence[LossFinding]) -> None:
     """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
+    from rich.table import Table
+
     from synthrelease.audit.library_losses import installed
 
     honest = [loss for loss in losses if not loss.case.faulty]
@@ -210,6 +217,8 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
 
 
 def _print_findings(result: AuditResult) -> None:
+    from rich.table import Table
+
     table = Table("mechanism", "cases", "claims", "largest proven / claimed", "above the claim", title="Cases")
     by_family = defaultdict(list)
     for finding in result.findings:

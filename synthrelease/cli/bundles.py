@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.table import Table
 
 from synthrelease.cli.terminal import Config, err, out
 from synthrelease.errors import VerificationFailed
@@ -119,6 +118,8 @@ def print_outcomes(folder: Path) -> None:
 
 def print_report(report: Report) -> None:
     """The checks. Texts of the files are shown with their control characters written out: they could hide what is said."""
+    from rich.table import Table
+
     table = Table("check", "", "found", title="Verification")
     for check in report.checks:
         mark = "ok" if check.passed else "not made" if not check.made else "PROBLEM"

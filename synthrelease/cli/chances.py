@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
-
-from rich.table import Table
+from typing import TYPE_CHECKING, Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import PASSING, nothing_where
 from synthrelease.errors import percent
 
+if TYPE_CHECKING:
+    from rich.table import Table
+
 
 def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table]:
     """How likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
+    from rich.table import Table
+
     from synthrelease.specification.shortlist import known_chances
 
     law, found = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)

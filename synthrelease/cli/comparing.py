@@ -7,8 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
-from rich.text import Text
 
 from synthrelease.cli.terminal import (
     Config,
@@ -23,6 +21,8 @@ from synthrelease.cli.terminal import (
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
+    from rich.text import Text
+
     from synthrelease.rehearsal.comparing import MethodComparison
 
 NONE = "NONE"
@@ -97,6 +97,8 @@ def compare(
 
 
 def _print_comparison(found: MethodComparison) -> None:
+    from rich.table import Table
+
     from synthrelease.rehearsal.comparison_report import (
         answer_rows,
         comparison_rows,
@@ -108,7 +110,7 @@ def _print_comparison(found: MethodComparison) -> None:
     terminal.print(f"{configuration_words(found)}. Public data: nothing here protects anybody.", highlight=False)
     headings = ("method", "epsilon", "met", "CPU", "match risk", *map(str, range(1, len(found.spec.criteria) + 1)))
     rows = comparison_rows(found)
-    for places in _blocks(headings, rows, terminal.width):
+    for places in _blocks(headings, rows, terminal.console.width):
         table = Table(*(headings[place] for place in places), box=None, padding=(0, 2, 0, 0))
         for row in rows:
             cells = [row[place] for place in places]
@@ -155,4 +157,6 @@ def _missed(cell: str) -> bool:
 
 
 def _shown(cell: str, bad: bool) -> Text:
+    from rich.text import Text
+
     return Text(cell, style="bold red" if bad or cell == NONE else "")

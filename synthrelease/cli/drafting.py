@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.table import Table
 
 from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import Config, TableName, progress_bars
@@ -62,6 +61,8 @@ def init(
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
     """
+    from rich.table import Table
+
     from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
 

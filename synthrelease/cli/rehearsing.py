@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
-from rich.table import Table
 
 from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import (
@@ -226,6 +225,8 @@ def _fits(spec: Any, out: Path) -> str:
 
 
 def _print_rehearsal(found: Any, out: Path) -> None:
+    from rich.table import Table
+
     from synthrelease.rehearsal.report import describe
     from synthrelease.rehearsal.words import outlook_words
 

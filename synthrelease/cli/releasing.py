@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
-from rich.table import Table
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_outcomes, warn_of_gaps
@@ -152,6 +151,8 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
 
 
 def _report(published: Published) -> None:
+    from rich.table import Table
+
     from synthrelease.criteria.scores import ANSWERED
 
     result, out = published.release, published.folder

@@ -6,20 +6,21 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
-from rich.table import Table
-from rich.text import Text
-from rich.tree import Tree
 
 from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.tree import Tree
 
 NOTHING_RELEASED = 3
 STOPPED = 1
@@ -39,8 +40,28 @@ QuasiIdentifiers = Annotated[str | None, typer.Option(metavar="A,B,...", help="C
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
 Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
 Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
-out, err = (Console(stderr=stderr, markup=False, emoji=False) for stderr in (False, True))
-"""Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them."""
+
+
+class _Terminal:
+    """A console of rich, which is loaded when the first line is printed: help and numbers need none.
+
+    Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them.
+    """
+
+    def __init__(self, stderr: bool) -> None:
+        self._stderr = stderr
+
+    @cached_property
+    def console(self) -> Console:
+        from rich.console import Console
+
+        return Console(stderr=self._stderr, markup=False, emoji=False)
+
+    def print(self, *texts: Any, **how: Any) -> None:
+        self.console.print(*texts, **how)
+
+
+out, err = _Terminal(stderr=False), _Terminal(stderr=True)
 
 
 def given_names(given: str | None) -> list[str] | None:
@@ -65,13 +86,13 @@ def cluster_address(backend: str, address: str | None) -> str | None:
 def progress_line() -> Iterator[Any]:
     """A line with the phase and the elapsed time, on a terminal only. It never shows how many rounds were run."""
     try:
-        if not err.is_terminal:
+        if not err.console.is_terminal:
             yield lambda phase: None
             return
         from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
         columns = SpinnerColumn(), TextColumn("{task.description}", markup=False), TimeElapsedColumn()
-        with Progress(*columns, console=err, transient=True) as bar:
+        with Progress(*columns, console=err.console, transient=True) as bar:
             task = bar.add_task("starting", total=None)
             yield lambda phase: bar.update(task, description=phase)
     except KeyboardInterrupt:
@@ -81,7 +102,7 @@ def progress_line() -> Iterator[Any]:
 @contextmanager
 def progress_bars() -> Iterator[Any]:
     """Progress bars with rates and time left; without a terminal a line now and then. For what reads public data alone."""
-    if not err.is_terminal:
+    if not err.console.is_terminal:
         yield _LogLines().tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
@@ -93,7 +114,7 @@ def progress_bars() -> Iterator[Any]:
         MofNCompleteColumn(),
         TextColumn("{task.fields[rate]}", markup=False),
     )
-    with Progress(*columns, TimeElapsedColumn(), *left, console=err) as bars:
+    with Progress(*columns, TimeElapsedColumn(), *left, console=err.console) as bars:
         tasks: dict[str, Any] = {}
 
         def progress(phase: str, done: int, total: int) -> None:
@@ -139,6 +160,9 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
+    from rich.text import Text
+    from rich.tree import Tree
+
     from synthrelease.specification.options import rows_texts
     from synthrelease.specification.persons import guarantee_in_words
 
@@ -219,6 +243,10 @@ def rounds_in_words(law: StoppingLaw | None) -> str:
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:
     """Several charge trees side by side, without their reasons."""
+    from rich.table import Table
+    from rich.text import Text
+    from rich.tree import Tree
+
     table = Table(*(name for name, _ in plans), title="epsilon of each part", expand=True)
     trees = [Tree(Text.assemble((stated(total), "bold"), " in all")) for _, total in plans]
     for tree, (_, total) in zip(trees, plans, strict=True):
@@ -236,6 +264,8 @@ def stated(charge: Charge) -> str:
 
 
 def _grow(tree: Tree, charge: Charge, reasons: bool = True) -> None:
+    from rich.text import Text
+
     because = f" ({charge.because})" if reasons else ""
     reason = f" Reason: {charge.reason}" if reasons and charge.reason else ""
     branch = tree.add(Text.assemble(f"{stated(charge)}  {charge.name}", (because, "dim"), reason))

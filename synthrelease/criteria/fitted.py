@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.criteria.measured_line import measured_line
-from synthrelease.criteria.measured_sums import Limits, Sums, all_limits
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Transformation
 
 if TYPE_CHECKING:
     from synthrelease.criteria.functional_mechanism import Design, LinearModel
+    from synthrelease.criteria.measured_sums import Limits, Sums
     from synthrelease.measurements.noisy_tables import NoisyMarginals
 
 
@@ -68,6 +67,8 @@ class MeasuredAnswers:
         ----------
         raw : the rules for private rows, over atomic cells.
         """
+        from synthrelease.criteria.measured_sums import all_limits
+
         key = tuple(binning.name for binning in transformation.binnings)
         if key not in self._kept:
             pairs = zip(self.common.binnings, transformation.binnings, strict=True)
@@ -109,6 +110,8 @@ class Fitted:
 
         Raises LookupError where nothing was measured.
         """
+        from synthrelease.criteria.measured_line import measured_line
+
         found = self
         for name, taken in columns.items():
             if self.answers is None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 from synthrelease.accounting.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
-from synthrelease.enclave.door import PrivateCounts
 from synthrelease.noise_grids import laplace_tail
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
 
 
 @dataclass(frozen=True, kw_only=True)

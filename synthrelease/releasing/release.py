@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
-from synthrelease.accounting.rows import LeftOut, invariants
+from synthrelease.accounting.rows import LeftOut
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
@@ -25,6 +25,7 @@ from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
+from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.released_prior import RELEASED
 
@@ -174,18 +175,6 @@ def _whole_is_public(spec: ReleaseSpec, data: str | Path | Source, public: Colle
         return ingest(data, spec.schema, spec.input, spec.raw).is_public(public)
     except InputError:
         return False
-
-
-def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
-    """The guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
-    return Guarantee(
-        epsilon=spec.plan.total.epsilon,
-        delta=spec.plan.total.delta,
-        invariants=invariants(spec.rows.way, n_file, n, spec.persons(n_file)),
-        unit_name=spec.unit.name,
-        records_per_person=spec.unit.records,
-        why=spec.unit.why,
-    )
 
 
 def one_round(spec: ReleaseSpec, private: PrivateTable, prepared: Prepared) -> Attempt | None:

@@ -9,10 +9,7 @@ import numpy as np
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.criteria import Criterion, Setting
-from synthrelease.criteria.fitted import possible_cells
-from synthrelease.criteria.measured_sums import covered, half_widths
 from synthrelease.errors import listing
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.budget import SelectionTable
 from synthrelease.toml.problems import Problems
@@ -44,6 +41,8 @@ def check_answered(
     if answered and not selection.publish_measurements:
         expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
         problems.add("selection.publish_measurements", expected, "false")
+    from synthrelease.criteria.measured_sums import covered
+
     layout = space.common.layout
     measured = [tuple(layout.columns[column] for column in columns) for columns in generator.fixed_tables(layout)]
     facts = setting.facts(space.transformations[0])
@@ -63,6 +62,10 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
         return {}
+    from synthrelease.criteria.fitted import possible_cells
+    from synthrelease.criteria.measured_sums import half_widths
+    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+
     common, found = spec.space.common, dict[str, float]()
     part = generator.part(spec.generation_charge)
     costs = generator.measured_tables(common.layout, part)

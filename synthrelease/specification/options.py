@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
-from synthrelease.accounting.ledger_pieces import SplitRule
-from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts import each
 from synthrelease.specification.part import Building
 from synthrelease.toml.tables import ReleaseFile
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.ledger_pieces import SplitRule
+    from synthrelease.accounting.pieces import PartitionRule
 
 
 def buildings() -> dict[str, Building]:

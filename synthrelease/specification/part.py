@@ -6,12 +6,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.ledger_pieces import SplitRule
-from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.accounting.years import YearOfSeries
 from synthrelease.criteria import Criterion
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
@@ -19,6 +16,11 @@ from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.ledger_pieces import SplitRule
+    from synthrelease.accounting.pieces import PartitionRule
+    from synthrelease.accounting.years import YearOfSeries
 
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")

@@ -8,25 +8,20 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.ledger_pieces import SplitRule
-from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.accounting.plan import Plan, pure_epsilon
 from synthrelease.accounting.rows import RowsRule
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.accounting.years import YearOfSeries
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
-from synthrelease.criteria.one_noise import OneNoise, shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
-from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
@@ -39,6 +34,13 @@ from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import ConfigurationFile
+
+if TYPE_CHECKING:
+    from synthrelease.accounting.ledger_pieces import SplitRule
+    from synthrelease.accounting.pieces import PartitionRule
+    from synthrelease.accounting.years import YearOfSeries
+    from synthrelease.criteria.one_noise import OneNoise
+    from synthrelease.measurements.noisy_tables import NoisyMarginals
 
 Value = TypeVar("Value")
 
@@ -150,6 +152,8 @@ class ReleaseSpec:
         """
         if self.joint_test is None or not self.shares_noise or self.shape is not None:
             return {}
+        from synthrelease.criteria.one_noise import shared_noise
+
         return shared_noise({each.name: each.epsilon for each in self.criteria if each.own_noise})
 
     @cached_property

@@ -17,14 +17,11 @@ from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections import checked_path
 from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
-from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema
-from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
 from synthrelease.linked import in_slots
-from synthrelease.measurements.scored_sums import own_values_of
 from synthrelease.resources import file_digest
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle, check_lists
@@ -133,7 +130,17 @@ def _labels_of(table: ColumnTable) -> tuple[str, ...]:
 
 def _digest_of(name: str, path: Path) -> str:
     """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
-    return file_digest(path / DOCUMENT) if name.startswith(RELEASED) else digest_of(Source.of(path))
+    if name.startswith(RELEASED):
+        return file_digest(path / DOCUMENT)
+    from synthrelease.enclave.same_file import digest_of
+
+    return digest_of(Source.of(path))
+
+
+def _own_values_of(sums: object) -> set[str]:
+    from synthrelease.measurements.scored_sums import own_values_of
+
+    return own_values_of(str(sums))
 
 
 def _texts_of(column: Column) -> list[tuple[str, str]]:
@@ -172,7 +179,7 @@ class _SpecBuilder:
         self._check_not_promised()
         parsed, of_criteria = self._criteria()  # before the schema, whose atoms follow from what criteria compute with
         own_values = {name for one in parsed if one is not None for name in one.own_values_of}
-        own_values |= {name for table in self.release.generators for name in own_values_of(str(table.get("sums", "")))}
+        own_values |= {name for table in self.release.generators if "sums" in table for name in _own_values_of(table["sums"])}
         schema, groups = self._schema(rules, own_values)
         self.problems.stop()
         raw, synthetic = (self._plausibility(schema, rules, kind) for kind in ("raw", "synthetic"))
@@ -396,6 +403,8 @@ class _SpecBuilder:
             masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
             masks = masks if kind == "synthetic" else replace(masks, linked=self.linked)
             if kind == "raw" and masks.records:
+                from synthrelease.enclave.resizing import FillerRows
+
                 FillerRows(masks)  # public, and found before a file is read
             present = [np.arange(column.atoms.present) for column in schema.columns]
             if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):

@@ -134,7 +134,7 @@ class CardTable(CardTexts):
     access: Text = ""
     signed_by: Annotated[tuple[Annotated[Line, Field(min_length=1, max_length=200)], ...], Field(max_length=2)] = ()
     registry_authors: tuple[Text, ...] = ()
-    catalogue: CatalogueTable = CatalogueTable()
+    catalogue: CatalogueTable = Field(default_factory=CatalogueTable.model_construct)
     en: CardTexts | None = None
     he: CardTexts | None = None
 

@@ -30,15 +30,15 @@ class _ReleaseCore(SpecTable):
     title: Line = Field(min_length=1, max_length=300)
     description: str = ""
     acceptance: str
-    input: InputTable = InputTable()
+    input: InputTable = Field(default_factory=InputTable.model_construct)
     columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
     rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
     generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     budget: BudgetTable
-    selection: SelectionTable = SelectionTable()
-    unit: UnitTable = UnitTable()
+    selection: SelectionTable = Field(default_factory=SelectionTable.model_construct)
+    unit: UnitTable = Field(default_factory=UnitTable.model_construct)
 
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class ReleaseFile(_ReleaseWithOptions):
     card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
     """
 
-    bundle: BundleTable = BundleTable()
+    bundle: BundleTable = Field(default_factory=BundleTable.model_construct)
     card: CardTable = Field(default_factory=CardTable)
 
     @property
@@ -156,7 +156,7 @@ class AcceptanceFile(SpecTable):
     description: str = ""
     groups: dict[str, Groups] = Field(default_factory=dict)
     criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
-    not_promised: NotPromisedTable = NotPromisedTable()
+    not_promised: NotPromisedTable = Field(default_factory=NotPromisedTable.model_construct)
 
 
 def list_of_questions() -> str | None:

@@ -17,7 +17,7 @@ from synthrelease.published.document import CriterionPart, OneNoisePart, Release
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable
-from synthrelease.releasing.release import stated_guarantee
+from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.specification.canonical import NAME
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import configuration_of

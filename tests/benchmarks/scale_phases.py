@@ -31,6 +31,7 @@ import numpy as np
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.generators import Background, Model
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.reading import file_batches
@@ -134,7 +135,7 @@ def phases(spec: ReleaseSpec, place: int, private: PrivateCounts, prepared: Any)
         return lambda: one_bincount(rows, max(rows, 1), weighted=True)
 
     every = private.with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)  # made-up rows: nobody's
-    distinct = every.on(transformation)
+    distinct = BinnedCounts.of_atoms(every, transformation)
     model: Model = measure("fit", lambda: generator.fit(counts, spec.generation_charge, background), rows_of(distinct))
     measure("noise of the fit", noting.redrawn, lambda: spent(lambda: secrets.token_bytes(noting.bytes())))
     public = SYSTEM.generator()
@@ -218,7 +219,7 @@ def bins(folder: Path, spec: ReleaseSpec) -> list[Line]:
     """The rows as bins of the first configuration, for other programs' fits."""
     transformation = spec.space[0].transformation
     every = read_private(spec, folder / "data.parquet").with_plan([WHOLE]).spend(WHOLE, lambda counts: counts)
-    merged = every.on(transformation)
+    merged = BinnedCounts.of_atoms(every, transformation)
     np.savez(folder / "rows.npz", rows=merged.expand(), sizes=np.array(merged.layout.sizes))
     return []
 

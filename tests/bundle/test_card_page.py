@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.card import context, markdown_bytes, page_bytes
 from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
@@ -191,6 +191,29 @@ def test_every_bin_stands_in_the_table_with_its_rows() -> None:
     assert [int(row[3]) for row in found] == counts
     assert [float(row[4].rstrip("%")) for row in found] == [pytest.approx(count / 4, abs=0.005) for count in counts]
     assert [row[1] for row in found[2:]] == ["1 to 2", "3 to 4", "5 to 6", "7 to 8"]
+
+
+def test_of_very_many_bins_those_with_the_most_rows_are_listed_and_the_others_are_said_to_be_elsewhere(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(context, "MOST_BARS", 3)
+    monkeypatch.setattr(context, "FEW_BARS", 2)
+    table = ReleasedTable.of(rich_release().candidate)
+    read = ReleaseDocument.model_validate_json(rich_bundle()["release.json"])
+    counts, labels = table.one_way(1).tolist(), table.labels[1]
+    most = sorted(counts, reverse=True)[:2]
+    for page in (page_bytes(read, table, "en"), markdown_bytes(read, table)):
+        (told,) = [
+            line for line in page.decode().splitlines() if "Listed are the 2 bins with the most rows of 4, with " in line
+        ]
+        stated = float(re.findall(r"with ([\d.]+)% of the rows", told)[0])
+        assert stated == pytest.approx(100 * sum(most) / sum(counts), abs=0.01)
+    found = [row for row in Page(page_bytes(read, table, "en")).rows() if len(row) == 5 and row[0] in labels]
+    assert len(found) == 2
+    assert sorted((int(row[3]) for row in found), reverse=True) == most
+    assert [labels.index(row[0]) for row in found] == sorted(
+        labels.index(row[0]) for row in found
+    )  # in the order of the column
 
 
 @pytest.mark.parametrize(("codes", "end"), [(40, "I39"), (41, "I19 and 21 more, all of them in release.json")])

@@ -16,7 +16,7 @@ from synthrelease.bundle.folder import _sealed
 from synthrelease.published.costs import ChargePart, GuaranteePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.flavour import FlavourPart
-from synthrelease.releasing.release import stated_guarantee
+from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.specification.canonical import NAME
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import read_specification

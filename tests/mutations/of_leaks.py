@@ -230,9 +230,10 @@ OF_LEAKS = (
         new="Progress = Callable[[str], None]\n_ROUNDS: list[int] = []",
         also=(
             (
-                "releasing.release:stated_guarantee",
-                "invariants(spec.rows.way, n_file, n, spec.persons(n_file))",
-                "(*invariants(spec.rows.way, n_file, n, spec.persons(n_file)), f'{len(_ROUNDS)} rounds')",
+                "releasing.release:release",
+                "guarantee=stated_guarantee(spec, private.n_file, private.n)",
+                "guarantee=(lambda stated: __import__('dataclasses').replace(stated, invariants=(*stated.invariants, "
+                "f'{len(_ROUNDS)} rounds')))(stated_guarantee(spec, private.n_file, private.n))",
             ),
             (
                 "releasing.release:one_round",

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
 from synthrelease.bundle.card import (
     duplicates,
     estimates,
@@ -12,7 +14,7 @@ from synthrelease.bundle.card import (
     protection,
     questions,
 )
-from synthrelease.bundle.card.pictures import band_columns, error_band, of_every_cell
+from synthrelease.bundle.card.pictures import FEW_BARS, MOST_BARS, band_columns, error_band, of_every_cell
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
@@ -43,7 +45,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
             for pair in document.not_promised.pairs
         ),
         "columns": [
-            (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members)
+            (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(place)))
             for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
             for place, column in enumerate(file.columns)
         ],
@@ -64,3 +66,10 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "rules": listed_rules(document),
         "n": numbers,
     }
+
+
+def listed_bins(counts: np.ndarray) -> list[int]:
+    """The bins that the card lists: all, or of very many, such as areas, those with the most rows, as in the pictures."""
+    if len(counts) <= MOST_BARS:
+        return list(range(len(counts)))
+    return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.bundle.card.numbers import probability, rounded_down, rounded_up
+from synthrelease.bundle.card.numbers import probability, rounded_down, rounded_up, share
 from synthrelease.bundle.public import public_facts
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import published_projection
@@ -94,6 +94,15 @@ def rule_scope(applies_to: Sequence[str]) -> str:
 def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
     """Names and values of parameters as words."""
     return [(words(name), _tables(value) if name == "tables" else shown(value)) for name, value in parameters.items()]
+
+
+def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
+    """That a column has more bins than the card lists, how many rows those have that it does, and where the others are."""
+    rows = share(sum(counts[place] for place in listed) / total)
+    return (
+        f"Listed are the {len(listed)} bins with the most rows of {len(counts):,}, with {rows} of the rows. All are in "
+        "release.json, and how many rows each has is told by the table."
+    )
 
 
 def bin_text(column: ColumnPart, index: int) -> str:

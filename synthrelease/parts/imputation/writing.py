@@ -27,7 +27,6 @@ from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.lines import MARK, ROWS_PER_BATCH
 from synthrelease.published.table import ReleasedTable
-from synthrelease.randomness import SYSTEM
 from synthrelease.toml.bundle import SYNTHETIC, BundleTable
 
 
@@ -55,6 +54,8 @@ class ImputationWriting(Writing[ImputationTable, ImputationPart]):
             failed="",
         )
         try:
+            from synthrelease.randomness import SYSTEM  # which who verifies has no use of
+
             copies = completed(counts, gaps_of(part, rows.columns), rows.rules, SYSTEM.generator())
             return Made(part=part, files={part.file(rows.bundle): imputed_bytes(rows.table, copies, open_)})
         except NotImputed as error:

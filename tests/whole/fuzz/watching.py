@@ -20,7 +20,6 @@ import numpy as np
 
 from synthrelease import randomness
 from synthrelease.accounting.charges import Charge
-from synthrelease.candidates import configuration
 from synthrelease.candidates.generators.adaptive import mechanism as adaptive
 from synthrelease.candidates.generators.adversarial import mechanism as adversarial
 from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
@@ -58,7 +57,7 @@ def _stand_ins(world: World) -> Iterator[tuple[Any, str, Any]]:
     yield release, "ingest", partial(_ingested, world, release.ingest)
     yield release, "prepare", partial(_prepared, world, release.prepare)
     yield release, "attempt", partial(_attempted, world, release.attempt)
-    yield configuration, "SYSTEM", world
+    yield randomness, "SYSTEM", world
     yield selection, "coin", lambda probability: world.stopping("coin", probability) == 0
     yield selection, "from_finite_law", lambda law: 1 + world.stopping("hidden number", law)
     yield selection, "truncated_negative_binomial", lambda *law: 1 + world.stopping("hidden number", law)

@@ -26,10 +26,10 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork,
 from synthrelease.candidates.generators.parent_sets import competing_sets
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.layout import Layout
-from synthrelease.enclave.door import PrivateCounts
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.privbayes.mechanism import ParentSets
+    from synthrelease.enclave.door import PrivateCounts
 
 MOST_PAIRS = 2048
 """About how many (parents, column) pairs compete in a choice of the structure: each column gets an equal share of them."""
