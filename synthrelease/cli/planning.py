@@ -139,6 +139,11 @@ UNREAD = (
     "values of a column are written so, decimal, delimiter or the format of its dates are others: correct them."
 )
 
+MANY = (
+    "A release leaves such rows out, or counts a number as the nearest bound, as the column says; it is then about the others. "
+    "If the file writes codes, categories or units otherwise than the public one, correct how they are read."
+)
+
 
 def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
@@ -239,8 +244,9 @@ def check(
 ) -> None:
     """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value, row or count but its rows.
 
-    What does not fit is told per column. That is an exact fact about private data: bounds, bins and categories that are then
-    changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
+    It names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. These
+    are exact facts about private data: bounds, bins and categories that are then changed to fit depend on the data. Use outside
+    = "clip" or "drop", missing = "drop", or a category for missing values.
     """
     from synthrelease.accounting.rows import check_stated
     from synthrelease.specification.spec import load_spec
@@ -267,11 +273,13 @@ def check(
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:
             counted = f"{rows.n_file} roots (different values of {linked.key!r}), each with its members,"
-        out.print(f"{source}: fits the specification; {counted} in the file. {TOLD}")
-        for text in rows.unread:
-            out.print(text, style="yellow")
-        if rows.unread:
-            out.print(UNREAD)
+        fits = "could be released, but does not fit" if rows.unread or rows.many else "fits"
+        out.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
+        for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):
+            for text in texts:
+                out.print(text, style="yellow", markup=False)
+            if texts:
+                out.print(advice)
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:

@@ -6,8 +6,9 @@ once for each cell that occurs, at the end.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -22,6 +23,9 @@ from synthrelease.toml.columns import InputTable
 MAX_ROWS = 2**40
 """Sums over so many rows fit 64 bits, and figures are rounded within their grids (theory 9.2, figure on a grid)."""
 
+READ = 0
+"""In the place of a kind of misfit: rows, whatever they hold."""
+
 DENSE = 2**24
 """Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""
 
@@ -35,7 +39,7 @@ class CountedRows:
     cells : the rows with a bin in every column.
     n_rows : the number of all rows; where a key tells persons, the most records that so many persons can have.
     problems : (column, kind) of values that must not occur; the cells are then of no use.
-    unread : columns with texts that are no number, or no date, and count as missing values.
+    misfits : (column, kind) of values without a bin, with how many rows have one; (column, READ) with how many were read.
     unmatched : whether there are members, and none of them has a root.
     divided : whether rows of one key lie in several files of which each is read by itself.
     """
@@ -43,7 +47,7 @@ class CountedRows:
     cells: Counts
     n_rows: int
     problems: frozenset[tuple[int, int]]
-    unread: frozenset[int] = frozenset()
+    misfits: Mapping[tuple[int, int], int] = field(default_factory=Counter)
     unmatched: bool = False
     divided: bool = False
 
@@ -60,15 +64,21 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
     """What the rows of all parts add up to; unmatched where every part is. Raises InputError for too many rows."""
-    cells, n_rows, problems, unread, unmatched = Tally(layout), 0, frozenset[tuple[int, int]](), frozenset[int](), True
+    cells, n_rows, problems, misfits, unmatched = (
+        Tally(layout),
+        0,
+        frozenset[tuple[int, int]](),
+        Counter[tuple[int, int]](),
+        True,
+    )
     for found in parts:
         cells.add(found.cells)
         n_rows += found.n_rows
         check_number_of_rows(n_rows)
         problems |= found.problems
-        unread |= found.unread
+        misfits.update(found.misfits)
         unmatched &= found.unmatched
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, unread=unread, unmatched=unmatched)
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, misfits=misfits, unmatched=unmatched)
 
 
 class BinRule:
@@ -76,13 +86,13 @@ class BinRule:
 
     Attributes
     ----------
-    n_rows, problems, unread : of all batches so far, as in `CountedRows`.
+    n_rows, problems, misfits : of all batches so far, as in `CountedRows`.
     """
 
     def __init__(self, schema: Schema, policy: InputTable):
         self._schema, self._policy = schema, policy
         self._known: list[dict[str, Known]] = [{} for _ in schema.columns]
-        self.n_rows, self.problems, self.unread = 0, set[tuple[int, int]](), set[int]()
+        self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
         """The bins of each column of the schema. Raises InputError for too many rows."""
@@ -94,15 +104,15 @@ class BinRule:
         check_number_of_rows(self.n_rows)
         for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):
             kinds = found.kinds()
-            self.problems |= {(place, kind) for kind in kinds.intersection(_forbidden_kinds(column))}
+            self.problems |= {(place, kind) for kind in kinds.keys() & set(_forbidden_kinds(column))}
+            self.misfits.update({(place, kind): many for kind, many in {READ: len(found.codes), **kinds}.items()})
             if WRONG in kinds:
-                self.unread.add(place)
                 digits[place] = _as_missing(found, column)
         return digits
 
     def counted(self, cells: Counts, n_rows: int) -> CountedRows:
         """These counts, with what was noted."""
-        return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), unread=frozenset(self.unread))
+        return CountedRows(cells=cells, n_rows=n_rows, problems=frozenset(self.problems), misfits=self.misfits)
 
 
 def _as_missing(digits: Digits, column: Column) -> Digits:

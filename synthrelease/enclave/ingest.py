@@ -8,7 +8,7 @@ that do not fit, never with a value, a row or a number of rows. Bins and layout 
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synthrelease.connections.pairs import check_members
@@ -16,7 +16,7 @@ from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
-from synthrelease.enclave.counting import count_batches
+from synthrelease.enclave.counting import READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.linked_pieces import count_linked_pieces
@@ -85,11 +85,13 @@ class Fit:
     Attributes
     ----------
     n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
-    unread : what to say of each column with texts that are no number, or no date: exact facts about the file, for its steward.
+    unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
+        in ten has no value that fits: exact facts about the file, for its steward.
     """
 
     n_file: int
     unread: tuple[str, ...]
+    many: tuple[str, ...]
 
 
 def check_fit(
@@ -108,11 +110,13 @@ def check_fit(
 
     Privacy
     -------
-    Not covered: that a column has texts that are no number may be due to one record. A wrong decimal mark or format of dates
-    would otherwise be found after the charge, by a release of rows that are all left out. A release never says it.
+    Not covered: that a column has texts that are no number may be due to one record, and so may that more than a tenth of the
+    rows do not fit. A wrong decimal mark, format of dates, unit or spelling of a category would otherwise be found after the
+    charge, by a release of the few rows that are left. A release never says it.
     """
-    found = _counted(path, schema, policy, raw, run, None, unit)
-    return Fit(n_file=found.n_file, unread=found.unread)
+    noticed = tuple(replace(one, outside="drop") if one.outside == "clip" else one for one in schema.columns)
+    found = _counted(path, replace(schema, columns=noticed), policy, raw, run, None, unit)
+    return Fit(n_file=found.n_file, unread=found.unread, many=found.many)
 
 
 def read_public(
@@ -131,6 +135,9 @@ def read_public(
         raise InputError(f"{path}: expected at least one row that follows the plausibility rules, found none.")
     return found.kept
 
+
+MANY = 10
+"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward."""
 
 MEND = (
     "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
@@ -196,9 +203,15 @@ def _read(
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
-    unread = tuple(dict.fromkeys(_problem(schema.columns[place], WRONG, policy.decimal) for place in sorted(found.unread)))
-    unread += ((NO_ROOTS,) if found.unmatched else ()) + ((IN_PIECES,) if found.divided else ())
-    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=unread)
+    unread, many = list[str](), list[str]()
+    for (place, kind), rows in sorted(found.misfits.items()):
+        if kind == WRONG:
+            unread.append(_problem(schema.columns[place], kind, policy.decimal))
+        elif kind != READ and MANY * rows > found.misfits[place, READ]:
+            many.append(f"{_problem(schema.columns[place], kind, policy.decimal)} That is so in more than one row in {MANY}.")
+    unread += ([NO_ROOTS] if found.unmatched else []) + ([IN_PIECES] if found.divided else [])
+    told, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
+    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=told, many=of_many)
 
 
 def _problem(column: Column, kind: int, decimal: str) -> str:

@@ -14,6 +14,7 @@ out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_
 from __future__ import annotations
 
 import re
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
@@ -75,7 +76,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
         cells=Counts.of(layout, [wide[name][kept] for name in layout.columns]),
         n_rows=keys,
         problems=frozenset(reading.problems),
-        unread=frozenset(reading.unread),
+        misfits=reading.misfits,
         unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
     )
 
@@ -142,7 +143,7 @@ class _Reading:
     ----------
     root_names : of the columns of roots, without the number of members.
     places : for each slot, where each of its columns stands among those that are read.
-    problems, unread : of all rows so far, as in `CountedRows`.
+    problems, misfits : of all rows so far, as in `CountedRows`.
     """
 
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
@@ -161,7 +162,7 @@ class _Reading:
         self._of_members = Schema(columns=tuple(columns))
         self._of_roots = Schema(columns=tuple(schema[name] for name in self.root_names))
         self._mark = marker(frozenset(policy.missing_values), secret)
-        self.problems, self.unread = set[tuple[int, int]](), set[int]()
+        self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
         """The rows of a file that have a key."""
@@ -186,7 +187,7 @@ class _Reading:
         for rule, part in zip(rules, parts, strict=True):
             places = [self.schema.names.index(column.name) for column in part.columns]
             self.problems |= {(places[place], kind) for place, kind in rule.problems}
-            self.unread |= {places[place] for place in rule.unread}
+            self.misfits.update({(places[place], kind): many for (place, kind), many in rule.misfits.items()})
         whole = [[np.concatenate(each) for each in so_far] for so_far in bins]
         return _Rows(
             marks=np.concatenate(marked),

@@ -49,12 +49,13 @@ class Digits:
         """(n_rows,) the bin of each row."""
         return self.of_text[self.codes]
 
-    def kinds(self) -> set[int]:
-        """Which of MISSING, OUTSIDE and WRONG rows have."""
+    def kinds(self) -> dict[int, int]:
+        """Which of MISSING, OUTSIDE and WRONG rows have, and how many."""
         if self.of_text.min(initial=0) >= 0:
-            return set()
+            return {}
         rows = self.rows()
-        return {kind for kind in (MISSING, OUTSIDE, WRONG) if (rows == kind).any()}
+        found = {kind: int(np.count_nonzero(rows == kind)) for kind in (MISSING, OUTSIDE, WRONG)}
+        return {kind: many for kind, many in found.items() if many}
 
 
 class Known(dict[str | None, int]):

@@ -13,9 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.connections.source import Source
+from synthrelease.enclave.counting import READ
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import count_files
+from synthrelease.enclave.values import WRONG
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.command_line import said_by
@@ -108,11 +110,38 @@ def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_doe
     assert not hasattr(private, "unread")
 
 
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("age", "121", "column 'age': expected values within the public bounds 0 to 120, found other values."),
+        ("age", "", "column 'age': expected a value in every row, found missing values."),
+        ("sex", "W", "column 'sex': expected one of the categories 'M', '0', 'False', 'F', '1', 'True', found something else."),
+    ],
+)
+@pytest.mark.parametrize("outside", ["clip", "drop"])
+def test_check_names_columns_in_which_more_than_one_row_in_ten_does_not_fit(tmp_path, name, text, said, outside):
+    """In one file and in several, in any order, whatever a release does with such texts."""
+    policy = InputTable(outside=outside)
+    schema = schema_of(policy=policy)
+    wrong = tuple(text if each == name else good for each, good in zip(NAMES, GOOD, strict=True))
+    for n_wrong, rows in ((2, 20), (3, 20), (2, 19), (0, 5)):
+        listed = [wrong] * n_wrong + [GOOD] * (rows - n_wrong)
+        folder = tmp_path / f"{n_wrong}-{rows}"
+        folder.mkdir()
+        write(folder / "a.csv", listed[:2])
+        write(folder / "b.csv", listed[2:])
+        for source in (write(tmp_path / "people.csv", listed[::-1]), folder):
+            expected = (f"{said} That is so in more than one row in 10.",) if 10 * n_wrong > rows else ()
+            found = check_fit(source, schema, policy, anything(schema))
+            assert (found.many, found.n_file, found.unread) == (expected, rows, ())
+
+
 def test_so_it_is_in_a_table_of_several_files(tmp_path):
     write(tmp_path / "a.csv", [GOOD])
     write(tmp_path / "b.csv", [("old", "F", "1990-04-01", "1.64")])
     found = count_files(Source.of(tmp_path).files, schema_of(policy=DEFAULT), DEFAULT)
-    assert (found.n_rows, found.problems, found.unread) == (2, frozenset(), frozenset({0}))
+    assert (found.n_rows, found.problems) == (2, frozenset())
+    assert found.misfits == {**{(place, READ): 2 for place in range(4)}, (0, WRONG): 1}
     assert found.cells.total == 1
 
 

@@ -38,7 +38,7 @@ def test_cells_are_counted_like_rows(sizes, dense, monkeypatch):
 
 def test_a_piece_without_a_text_in_any_row_has_no_problem_with_it():
     digits = Digits(of_text=np.array([1, -3, -2]), codes=np.array([0, 0, 2]))
-    assert digits.kinds() == {-2}
+    assert digits.kinds() == {-2: 1}
 
 
 class Parts:

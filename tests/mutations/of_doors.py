@@ -79,9 +79,9 @@ OF_DOORS = (
     Mutation(
         name="check: columns with texts that are no number are not told",
         breaks="a wrong decimal mark is found after the charge, by a release of no rows",
-        place="enclave.counting:BinRule.bins",
-        old="self.unread.add(place)",
-        new="pass",
+        place="enclave.ingest:_read",
+        old="if kind == WRONG:",
+        new="if kind == READ:",
         tests=(VALUES,),
     ),
     Mutation(
