@@ -96,7 +96,7 @@ def init(
     terminal.print(found.plan, style="bold", markup=False, highlight=False)
     for because, times in together.items():
         if times > ONE_BY_ONE:
-            names = [left.source for left in found.left_out if left.because == because]
+            names = list(dict.fromkeys(left.source for left in found.left_out if left.because == because))
             terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
     if found.unit is None:
         keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]

@@ -74,11 +74,15 @@ def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, li
     The column with the fewest gaps, of these the earliest, stands for the time of the record. Of every other one it is how many
     days later it is that people ask for.
     """
+    constant = [column for column in dates if len(np.unique(column.days)) == 1]
+    found: dict[str, list[ColumnDraft] | LeftOut] = {
+        column.name: LeftOut(source=column.name, because="it has one value only") for column in constant
+    }
+    dates = [column for column in dates if column.name not in found]
     if not dates:
-        return {}
+        return found
     first = min(dates, key=lambda column: (column.answers.missing_rows, float(np.median(column.days[column.days >= 0]))))
     used = list(taken)
-    found: dict[str, list[ColumnDraft] | LeftOut] = {}
     for column in [first, *(column for column in dates if column is not first)]:
         drafted = [] if column is first else _later(column, first, used)
         drafted = drafted or _parts(column, used)

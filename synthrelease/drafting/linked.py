@@ -120,6 +120,7 @@ def read_members(
     order = _order(file, key, [name for name in of_members if name != key])
     part = replace(file, columns={name: file.columns[name] for name in of_members})
     columns, left_out, _ = drafted_columns(part, book, key)
+    left_out = [each for each in left_out if each.source != key]
     columns = [column for column in columns if column.source not in order]
     weights = [column for column in columns if column.weight]
     gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in weights]

@@ -148,8 +148,8 @@ def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[s
     return [
         *_comment(
             f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. Rows "
-            "beyond those that are released, and rows without a key, are left out; so they are in the figures of this draft. "
-            + answer.doubt
+            "beyond those that are released, and rows without a key, are left out. The fits of this draft leave them out, too; "
+            "numbers of rows beside a column are of all rows. " + answer.doubt
         ),
         "[unit]",
         f"key = {_text(answer.key)}",

@@ -30,7 +30,6 @@ INLINE_CODES = 40
 ONE_BY_ONE = 3
 """Columns that are left out for one reason and told one by one; more are told together."""
 _WIDTH = 120
-_FAINT_NAMED = 5
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,7 +149,7 @@ def configuration_text(
         "[selection]",
         *(_PUBLISHED if choices.measures else []),
         'mode = "hidden_number"',
-        "rounds = { 1 = 1 }              # one round: more of them cost more, and all fits to the public file were accepted",
+        "rounds = { 1 = 1 }              # one round: more of them cost more, and all fits that were tried were accepted",
         'test = "joint"                  # one noisy test decides; the figures follow, if it accepts',
         f"test_epsilon = {toml(TEST)}",
     ]
@@ -317,45 +316,47 @@ def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns
         ]
     for text in draft.left_out:
         lines += _comment(f"Not drafted: {text}.")
-    lines += [*_lost(draft), *_faint(draft)]
+    lines += _not_promised(draft)
     return "\n".join(lines).rstrip("\n") + "\n"
 
 
-def _lost(draft: AcceptanceDraft) -> list[str]:
-    """The pairs that fits lose, as lines that name them: in comments, because it is the publisher who must know it."""
-    if not draft.lost:
+def _not_promised(draft: AcceptanceDraft) -> list[str]:
+    """The pairs that fits lose, for the card to name: neither a threshold nor what is kept of all pairs need show it."""
+    if not draft.lost and not draft.faint:
         return []
+    lines = [""]
+    if draft.lost:
+        lines += _comment(
+            f"LOST: {_pairs(draft.lost)}. These pairs hang together in the public file, but a model cannot hold their tables "
+            "beside those that are measured, or the noise of one more table would hide them. A rehearsal shows what becomes of "
+            "them, and of others."
+        )
+    if draft.faint:
+        named = "; ".join(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint)
+        lines += _comment(
+            f"NOT KEPT, among few rows: {named}. By Cramer's V, in brackets, these pairs hang together in the public file, but "
+            "fewer than one row in a hundred shows it, so no table of them is measured and no figure above tells of it: what "
+            "comes together with a rare value is not to be read from this release. One column of several rare marks, such as "
+            "whether any of them is there, keeps more."
+        )
     return [
-        "",
+        *lines,
         *_comment(
-            "LOST: these pairs hang together in the public file, but a model cannot hold their tables beside those that are "
-            "measured, or the noise of one more table would hide them. A rehearsal shows what becomes of them, and of others. "
-            "Where one matters, measure it in place of other tables (in `tables` of [[generators]]), or release coarser bins "
-            "or fewer columns; where none does, take out the comment marks and say why: a shortlist that lost what is not "
-            "named here is refused, and the card names what is."
+            "The card names them as not kept. Where one matters, measure it in place of other tables (in `tables` of "
+            "[[generators]]), or release coarser bins or fewer columns, and take it out here. A shortlist that lost others is "
+            "refused."
         ),
-        "# [not_promised]",
-        f"# pairs = {toml([':'.join(pair) for pair in draft.lost])}",
-        '# why = ""',
+        "[not_promised]",
+        f"pairs = {toml([':'.join(pair) for pair in dict.fromkeys([*draft.lost, *(each.columns for each in draft.faint)])])}",
+        f"why = {toml(_NOT_MEASURED)}",
     ]
 
 
-def _faint(draft: AcceptanceDraft) -> list[str]:
-    """What is lost of rare values that come together: neither a threshold nor what is kept of all pairs shows it."""
-    if not draft.faint:
-        return []
-    named = "; ".join(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint[:_FAINT_NAMED])
-    others = f"; and {len(draft.faint) - _FAINT_NAMED} more" if len(draft.faint) > _FAINT_NAMED else ""
-    return [
-        "",
-        *_comment(
-            f"NOT KEPT, among few rows: {named}{others}. By Cramer's V, in brackets, these pairs hang together in the public "
-            "file, but fewer than one row in a hundred shows it, so no table of them is measured and no figure above tells of "
-            "it: what comes together with a rare value is not to be read from this release. Where it matters, measure the "
-            "pair (in `tables` of [[generators]]), or make one column of several rare marks, such as whether any of them is "
-            "there, before the release."
-        ),
-    ]
+_NOT_MEASURED = "No table of these pairs was measured, so that more was left for others"
+
+
+def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
+    return "; ".join(" and ".join(pair) for pair in pairs)
 
 
 def toml(value: object) -> str:

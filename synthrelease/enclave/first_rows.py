@@ -70,7 +70,7 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
             persons.add(marks[has_key], marks[allowed], order, [column[allowed] for column in bins])
     n_persons = persons.number()
     if not n_persons:
-        raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found rows without one alone.")
+        raise InputError(f"column {unit.key!r}: expected the key of a person, as [unit] says, found no row that has one.")
     return rule.counted(persons.cells(), n_persons * unit.records)
 
 

@@ -49,7 +49,7 @@ def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run:
         keys = different(marks)
         check_number_of_rows(len(keys))
         if not len(keys):
-            raise InputError("expected keys, as [members] says, found rows without one alone.")
+            raise InputError("expected keys, as [members] says, found no row that has one.")
         piece = Piece(secret=secret, left_out=repeated(marks))
         found = added_up(schema.layout, each_once(_count_pair, [(*each[:4], piece) for each in tasks], run))
     return replace(found, n_rows=len(keys), divided=bool(len(piece.left_out)))

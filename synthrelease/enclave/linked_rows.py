@@ -61,7 +61,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
         roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
         members = roots if source.members is None else _of_members_file(reading, sources[1])
     if not len(roots.marks) and not len(members.marks) and piece is None:
-        raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found rows without one alone.")
+        raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found no row that has one.")
     one_file = source.members is None
     keys, of_roots, of_members = _numbered(roots.marks, roots.marks[:0] if one_file else members.marks)
     check_number_of_rows(keys)

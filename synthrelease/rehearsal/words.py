@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import loss_text
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
@@ -170,6 +171,13 @@ def verdict_words(rehearsal: Rehearsal) -> list[str]:
         told.append(
             f"In a typical candidate {percent(found.pairs_off)} of the rows are in a wrong cell of a table of two columns that "
             f"hang together, on average; independent columns have {percent(found.pairs_off_if_independent)}."
+        )
+    chosen = None if rehearsal.proposal is None else rehearsal.proposal.chosen
+    if chosen is not None and chosen.generation < rehearsal.spec.generation_budget:
+        told.append(
+            f"These are candidates at the configuration's generation {rehearsal.spec.generation_unit} of "
+            f"{decimal_text(rehearsal.spec.generation_budget)}. At {decimal_text(chosen.generation)}, which is proposed, more "
+            "noise hides more of how columns hang together, as far as criteria allow it: rehearse what you adopt."
         )
     refused = found.mistakes(rehearsal.spec.not_promised, "the acceptance file")
     return told + [f"`release` refuses this shortlist: expected {expected}; found {what}." for expected, what in refused]

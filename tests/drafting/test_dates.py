@@ -55,6 +55,15 @@ def test_the_format_in_which_all_texts_are_dates(texts: list[str], form: str | N
     assert date_format(texts) == form
 
 
+def test_a_date_that_is_the_same_in_every_row_says_nothing_and_is_no_start_of_another() -> None:
+    days: list[date | None] = [date(2020, 1, 1) + timedelta(int(day)) for day in RANDOM.integers(0, 700, 500)]
+    found = draft_dates([dates("written", [date(2022, 4, 30)] * 500), dates("came", days)], [])
+    assert found["written"] == LeftOut(source="written", because="it has one value only")
+    drafted = found["came"]
+    assert not isinstance(drafted, LeftOut)
+    assert [column.name for column in drafted] == ["came_year", "came_month"]
+
+
 def test_months_without_days_have_years_and_months_and_no_distance() -> None:
     start = [date(2019 + int(month) // 12, int(month) % 12 + 1, 1) for month in RANDOM.integers(0, 36, 2000)]
     found = draft_dates([dates("opened", [*start], "%m/%Y"), dates("closed", [*start], "%m/%Y")], [])

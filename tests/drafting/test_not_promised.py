@@ -1,0 +1,39 @@
+"""What a draft loses stands in its acceptance file, as a table that the card reads out: all of it, and nothing else."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from synthrelease.drafting.draft import _FIRST
+from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.text import acceptance_text
+from synthrelease.rehearsal.dependence import Pair
+from synthrelease.toml.not_promised import NotPromisedTable
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> PublicFile:
+    (tmp_path / "public.csv").write_text("a,b\n1,2\n2,1\n", encoding="utf-8")
+    return read_public_file(tmp_path / "public.csv")
+
+
+def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile) -> None:
+    faint = tuple(
+        Pair(columns=("mark", f"sign {number}"), distance=0, largest_cell=0.01, cramers_v=0.5, beyond_chance=0)
+        for number in range(40)
+    )
+    draft = replace(_FIRST, lost=(("age", "ward"), ("mark", "sign 3")), faint=faint)
+    text = acceptance_text("x", file, draft, [])
+    table = NotPromisedTable.model_validate(tomllib.loads(text)["not_promised"])
+    assert sorted(table.pairs) == sorted({"age:ward", *(f"mark:sign {number}" for number in range(40))})
+    assert table.why
+    for pair in faint:
+        assert f"{pair.columns[1]} (0.50)" in " ".join(text.replace("#", "").split())
+
+
+def test_a_draft_that_loses_nothing_says_nothing(file: PublicFile) -> None:
+    assert "not_promised" not in acceptance_text("x", file, _FIRST, [])
