@@ -102,8 +102,8 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     Privacy
     -------
     epsilon-DP for neighbours whose vectors differ by at most `sensitivity` in l1 norm: the density ratio of two shifted
-    discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale
-    is a float rounded up, so the claim holds for the scale that is used. Whichever sampler draws the noise, its law is exact.
+    discrete Laplace vectors is at most exp(|shift|_1 / scale) (Ghosh, Roughgarden & Sundararajan 2009). The scale is rounded
+    up, so the claim holds for the one that is used. The law is exact.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
@@ -129,8 +129,7 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
     Privacy
     -------
     epsilon-DP for neighbours none of whose entries differ by more than `sensitivity`: |max|z_i - d_i| - max|z_i|| <= max|d_i|
-    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). Drawn by whole numbers and exact coins: the law is the
-    stated one, at a rate that is an exact fraction.
+    (theory 9.18, one noise for many numbers; Hardt & Talwar 2010). The law is exact.
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("a noise for many numbers needs sensitivity >= 1 and epsilon > 0")
@@ -220,8 +219,7 @@ def choose(
     Privacy
     -------
     epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms take a proposed candidate
-    with probability exp(-epsilon (best score - score) / (2 sensitivity)). The exponent is an exact fraction, and so is the law
-    (`exact_choices`): no float is involved, no probability is rounded, and none is 0.
+    with probability exp(-epsilon (best score - score) / (2 sensitivity)), exactly (`exact_choices`).
     """
     if sensitivity < 1 or epsilon <= 0 or not len(scores):
         raise ValueError("a private choice needs a candidate, sensitivity >= 1 and epsilon > 0")

@@ -1,7 +1,7 @@
 """Work on the next parts of a file in threads, with results in the order of the parts, whoever is done first.
 
-pyarrow and numpy let other threads run while they work, so that two processors read one file. Nothing depends on the number of
-threads: results and errors are taken in order, an error of a later part only when its turn comes, or never.
+Nothing depends on the number of threads: results and errors are taken in order, an error of a later part only when its turn
+comes, or never.
 """
 
 from __future__ import annotations

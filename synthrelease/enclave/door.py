@@ -1,7 +1,7 @@
 """The only door to the original: a function whose signature has no PrivateCounts cannot see private data.
 
-`spend` checks the charge against the plan before it hands the counts to a mechanism, and turns every failure inside into
-one opaque error (theory 2.7, failures: one inside private code is not covered by the selection theorem, so it ends the run).
+`spend` checks the charge against the plan before it hands the counts to a mechanism. A failure inside is not covered by the
+selection theorem (theory 2.7, failures): it ends the run, by one opaque error.
 """
 
 from __future__ import annotations

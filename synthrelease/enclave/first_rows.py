@@ -1,9 +1,8 @@
 """The first rows of each person: of the rows that one key has, the first k that the rules keep, in a public order.
 
-Which rows of a person are kept is a function of that person's rows alone, so replacing all rows of one person changes at most k
-kept records (theory 1.9, first rows of a person). The order is that of the stated columns, and of rows that agree in them that
-of their bins in all released columns; rows that agree in these too add the same to every count. The order of the file has no
-effect, and nothing is drawn.
+Which they are is a function of that person's rows alone, so replacing all rows of one person changes at most k kept records
+(theory 1.9, first rows of a person). The order is that of the stated columns, then that of the bins in all released columns;
+rows that agree in these too add the same to every count. The order of the file has no effect, and nothing is drawn.
 
 Privacy
 -------

@@ -1,9 +1,8 @@
 """From a private file or database table to atomic counts: the one place where rows exist.
 
-The file is read in batches, so that it may be larger than memory. Every value meets a public rule of the specification
-(missing, outside the bounds, plausible or not). By default no value stops the reading: a text that is no number counts as a
-missing value, too. Where the specification asks for an error, a file with such values is refused, by the names of all columns
-that do not fit, never with a value, a row or a number of rows. Bins and layout come from the specification alone.
+Every value meets a public rule of the specification (missing, outside the bounds, plausible or not). By default no value stops
+the reading: a text that is no number counts as a missing value. Where the specification asks for an error, a file with such
+values is refused, by the names of all columns that do not fit, never with a value, a row or a number of rows.
 """
 
 from __future__ import annotations
@@ -65,14 +64,11 @@ def ingest(
 
     Privacy
     -------
-    The result may be any table of kept rows: rows with a missing value, a value outside or against a raw rule are left out
-    where the specification says so, and their number stays behind the door with the counts. `resizing.resize` makes of it the
-    table that a release works with. Whether a row is in the piece is a rule for that row alone, too, once the key is there
-    (theory 11.12, pieces for ever). The number of rows of the file is public. With a key the number of persons is, in its
-    place, and which rows of a person are kept is a function of these alone (theory 1.9, first rows of a person). With members
-    the number of roots is, and what becomes of a root with its members is one record (theory 1.10, roots with their members).
-    Where the specification asks for "error", a value that does not fit stops the run: files with such values are outside the
-    domain of the guarantee.
+    The number of rows of the file is public. Which rows are kept, by rules for each alone, is not: their number stays behind
+    the door with the counts, and `resizing.resize` makes of them the table that a release works with. Whether a row is in the
+    piece is such a rule (theory 11.12, pieces for ever). With a key the number of persons is public instead (theory 1.9, first
+    rows of a person), with members that of roots (theory 1.10, roots with their members). Where the specification asks for
+    "error", a value that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
     found = _counted(path, schema, policy, raw, run, piece, unit)
     return PrivateRows(found.kept, found.n_file)

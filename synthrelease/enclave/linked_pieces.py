@@ -1,17 +1,15 @@
 """Roots with their members in many files, each read by itself, here or by the workers of a cluster: the counts are a sum.
 
-A piece is a file of roots with the file of members of the same name, or one file that has both. Roots lie whole in a piece if
-whoever wrote the files divided both by the key. That cannot be seen without reading, so there is an answer where it is not so:
-a key in several pieces is left out whole, and counted once. Which piece a row is in belongs to the row, so what becomes of a
-key is a function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for
-its keys, and then to be counted.
+A piece is a file of roots with the file of members of the same name, or one file that has both. Where a key is in several
+pieces, it is left out whole, and counted once. Which piece a row is in belongs to the row, so what becomes of a key is a
+function of its rows alone (theory 1.10, roots with their members). Every file is read twice, whatever is in it: for its keys,
+and then to be counted.
 
 Privacy
 -------
-Beside counts, marks of keys come back from the workers, made with a secret of this reading. It makes marks and nothing else, no
-noise; scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read anyway. Who
-has marks alone learns how many keys a file has. Secret and marks stay in the processes of the cluster, which is in the enclave:
-neither is in counts, errors or files.
+Beside counts, marks of keys come back from the workers, made with a secret of this reading, which makes marks and nothing else.
+Scheduler and workers get it, who could tell by it whether a key that they guess is in a file that they read anyway. Secret and
+marks stay in the processes of the cluster, which is in the enclave: neither is in counts, errors or files.
 """
 
 from __future__ import annotations

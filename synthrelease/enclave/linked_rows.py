@@ -1,14 +1,12 @@
 """Roots with their members, from two files with a key or from one, as wide records: a root with all its members is one row.
 
-What becomes of the rows of one key is a function of these rows alone, so replacing a root with all its members, in any number,
-replaces one record (theory 1.10, roots with their members). The order of neither file has an effect, and nothing is drawn.
-
 Privacy
 -------
-Goes in: both files. Comes out: counts of wide records, one for each key at most, and the number of different keys of both
-files, which is public as the number of rows is elsewhere. The number of members is not. A key is kept exactly when it has one
-root, or in one file the same root in all its rows, and each member within the cap has a bin in every column; what else is left
-out, the rules say. Of a key a mark of 128 bits is held in memory, as in `first_rows`.
+What becomes of the rows of one key is a function of these rows alone, so replacing a root with all its members, in any number,
+replaces one record (theory 1.10, roots with their members). The order of neither file has an effect, and nothing is drawn. Out:
+counts of wide records, one for each key at most, and the number of different keys of both files, which is public; that of
+members is not. A key is kept exactly when it has one root, or in one file the same root in all its rows, and each member within
+the cap has a bin in every column. Of a key a mark is held in memory (`marks`).
 """
 
 from __future__ import annotations

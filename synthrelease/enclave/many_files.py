@@ -1,8 +1,7 @@
 """Counting the files of one table, each by itself, here or by the workers of a cluster: the counts are a sum.
 
-A file is counted as it was when the files were listed: whoever counts it compares its state before and after, and all states
-are compared once more when all files have been counted. A file that was written meanwhile is an error, because some of its rows
-may have been counted and some not, and no neighbour of the table has such counts.
+A file that was written meanwhile is an error: some of its rows may have been counted and some not, and no neighbour of the
+table has such counts. Whoever counts it compares its state before and after, and all states are compared once more in the end.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Reading a database in a thread of its own, so that it can be stopped: by hand, by a signal, or because it gives no row.
 
-A library of a database computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here
-the main thread waits in Python, and tells the library to stop by the library's own means. One batch is made ahead; what the
-batches are, and in which order they come, is as without.
+A library computes in C, where Python cannot run the handler of a signal, and a view may compute for ever. Here the main thread
+waits in Python, and tells the library to stop by the library's own means. One batch is made ahead.
 """
 
 from __future__ import annotations

@@ -19,9 +19,6 @@ from synthrelease.enclave.texts import Texts
 _DELIMITERS = ",;\t|"
 _NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
 _MARK = "\ufeff".encode()
-_MOST_KNOWN = 20_000
-_MOST_BYTES = 2**20
-"""Of the texts of a column that are recognised: beyond these it takes longer than to tell them apart anew."""
 
 
 class PlainReader:
@@ -30,9 +27,6 @@ class PlainReader:
     Lines are plain when `csv` in strict mode, with spaces after a delimiter left out, must read each as one row of `width`
     fields: no zero byte, no blank line, no line end but LF and CR LF, every quote right at the beginning or the end of a field
     of one line that does not begin with a space, and at least two columns. No value is made of a text.
-
-    Texts that came before are recognised, which is faster than to tell all texts of each block apart. Which of them are
-    recognised depends on the order in which threads are done; the texts of the rows do not.
 
     Parameters
     ----------
@@ -43,7 +37,6 @@ class PlainReader:
     def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
         self._delimiter, self._longest = delimiter, longest
         self._names = [str(place) for place in range(width)]
-        self._known: dict[str, Any] = dict.fromkeys(self._names[place] for place in places)
         self._places = [self._names[place] for place in places]
 
     def columns(self, data: bytes) -> list[Texts] | None:
@@ -57,7 +50,7 @@ class PlainReader:
         table = self._table(data)
         if table is None or table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):  # blank lines are left out
             return None
-        return [self._texts(name, table.column(name).chunk(0)) for name in self._places]  # one block, one chunk
+        return [_texts(table.column(name).chunk(0)) for name in self._places]  # one block, one chunk
 
     def _table(self, data: bytes) -> Any:
         import pyarrow as pa
@@ -69,33 +62,16 @@ class PlainReader:
                 read_options=csv.ReadOptions(column_names=self._names, block_size=len(data) + 1, use_threads=False),
                 parse_options=csv.ParseOptions(delimiter=self._delimiter, quote_char='"' if b'"' in data else False),
                 convert_options=csv.ConvertOptions(
-                    include_columns=list(self._known), column_types=dict.fromkeys(self._known, pa.string()), check_utf8=False
+                    include_columns=self._places, column_types=dict.fromkeys(self._places, pa.string()), check_utf8=False
                 ),
             )
         except pa.ArrowException:  # a row of another length, for example: `csv` says which
             return None
 
-    def _texts(self, name: str, array: Any) -> Texts:
-        from pyarrow import compute
 
-        known = self._known[name]
-        if known is not None:
-            codes = compute.index_in(array, value_set=known)
-            if not codes.null_count:
-                return Texts(texts=StringTexts(known, strip=" "), codes=whole_array(codes))
-        encoded = array.dictionary_encode()
-        found = encoded.dictionary
-        if len(found) <= _MOST_KNOWN and found.nbytes <= _MOST_BYTES:
-            self._known[name] = found if known is None else _with(known, found)
-        return Texts(texts=StringTexts(found, strip=" "), codes=whole_array(encoded.indices))
-
-
-def _with(known: Any, found: Any) -> Any:
-    """Both together; the last ones alone where that is too many."""
-    import pyarrow as pa
-
-    both = pa.concat_arrays([known, found]).unique()
-    return both if len(both) <= _MOST_KNOWN and both.nbytes <= _MOST_BYTES else found
+def _texts(array: Any) -> Texts:
+    encoded = array.dictionary_encode()
+    return Texts(texts=StringTexts(encoded.dictionary, strip=" "), codes=whole_array(encoded.indices))
 
 
 def _lines_are_short(data: bytes, longest: int) -> bool:

@@ -1,13 +1,12 @@
 """Record numbers: which piece of a register a row belongs to, and whether the register still has the numbers that it had.
 
-A record number is public and stays with its record: it is no value that the guarantee speaks of. The piece of a number is a
-function of the number and of the secret key (`split_key`), of nothing else. Where every row has a number of its own, each row
-is in one piece, the same in every year. The column is read as text; spaces around it do not count.
+The piece of a number is a function of the number and of the secret key (`split_key`) alone, the same in every year. The column
+is read as text; spaces around it do not count.
 
 Privacy
 -------
-What is found here, also what is refused, depends on record numbers alone, which are public: missing ones, one that occurs
-twice, another set of numbers. No message holds one.
+A record number is public and stays with its record: it is no value that the guarantee speaks of. What is found here, also what
+is refused, depends on record numbers alone. No message holds one.
 """
 
 from __future__ import annotations

@@ -1,15 +1,9 @@
 """Resizing: a release works with a public number of rows, so that whether a record is kept is protected like all else in it.
 
-A file has N rows. Public rules leave some of them out (missing values, values outside, implausible rows); K are kept. N is
-public; K is not. A release works with a public number m of rows: a uniformly random subset of m kept rows, or, where fewer
-are kept, all of them and rows of a fixed public sequence.
-
-The resizing theorem (theory 1.7, resizing): whatever is differentially private for replacing one of m rows is so, at the same
-price, for replacing one row of the file, kept or not. In short: let two files differ in one row. Where both keep K rows, one
-kept row is replaced, or none. Where one keeps K and the other K - 1, take a uniform m-subset of the K - 1 and put the extra
-row in the place of a random one with probability m / K: that is a uniform m-subset of the K, and it differs in one row. Where
-K <= m the extra row stands in the place of one row of the public sequence. So the two tables can be drawn together such that
-they always differ in at most one replaced row, and a mixture of pairs that are close is close (joint convexity).
+Of the N rows of a file, which are public, rules keep K, which is not. A release works with a public number m of rows: a
+uniformly random subset of m kept rows, or, where fewer are kept, all of them and rows of a fixed public sequence. Whatever is
+differentially private for replacing one of m rows is so, at the same price, for replacing one row of the file, kept or not
+(theory 1.7, resizing): the tables of two such files can be drawn together so that they differ in at most one row.
 """
 
 from __future__ import annotations

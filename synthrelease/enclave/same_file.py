@@ -5,13 +5,11 @@ Privacy
 A generator that starts from the private table, or a shortlist that was drawn up on it, publishes what no noise covers. So such
 a run is refused, twice:
 
-- before the charge, by name and by content. The private file (of a folder, all its files) is opened for this only where it has
-  the size, to the byte, of a file that was called public; and only equality has a consequence. So the one thing that can be
-  learned without a charge, and by the operator alone, is that the private file is, byte for byte, a file that is said to be
-  public already. Whoever could use this to try out files would have to guess all of it.
+- before the charge, by name and by content. The private file is opened for this only where it has the size, to the byte, of a
+  file that was called public. So the one thing that can be learned without a charge, and by the operator alone, is that the
+  private file is, byte for byte, a file that is said to be public already.
 - after reading, by the counts: the same rows in another order or format, or from a database. The refusal is an output beside
-  the guarantee, as that of a file that does not fit is: nothing is published, the budget is spent, and it says that the private
-  table is one that is said to be public. The guarantee speaks of private tables other than those.
+  the guarantee, as that of a file that does not fit is: the budget is spent. The guarantee speaks of other private tables.
 """
 
 from __future__ import annotations

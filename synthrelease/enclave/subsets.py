@@ -1,8 +1,7 @@
 """Uniformly random subsets of the rows behind counts, drawn exactly.
 
-The counts of a uniform subset of fixed size follow the multivariate hypergeometric law. It is drawn here through the rows
-themselves, with whole numbers alone: number the rows 0 to K - 1, cell by cell, draw distinct numbers, count the cells they
-fall into. No probability is computed, so nothing is rounded.
+Number the rows 0 to K - 1, cell by cell, draw distinct numbers, count the cells they fall into: no probability is computed, so
+nothing is rounded.
 """
 
 from __future__ import annotations
@@ -34,10 +33,9 @@ def uniform_subset(table: Counts, size: int, entropy: SystemEntropy = SYSTEM) ->
 
     Notes
     -----
-    The smaller of the subset and its complement is drawn (the complement of a uniform subset is one), so time grows with
-    min(size, rows - size), and memory is at most a byte for each row. Numbers are drawn independently and uniformly, and the
-    first `size` different ones are kept: given those before, the next different one is uniform over the rest, so every set of
-    that size is equally likely.
+    The smaller of the subset and its complement is drawn: the complement of a uniform subset is one. Numbers are drawn
+    independently and uniformly, and the first `size` different ones are kept: given those before, the next different one is
+    uniform over the rest, so every set of that size is equally likely. Memory is at most a byte for each row.
     """
     rows = table.total
     if not 0 <= size <= rows:
@@ -58,8 +56,8 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
     Notes
     -----
-    The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on. Their counts
-    follow the multivariate hypergeometric law (theory 11.11, counts of random pieces). The last piece is what is left.
+    The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on (theory 11.11,
+    counts of random pieces). The last piece is what is left.
     """
     if min(sizes, default=0) < 1 or sum(sizes) != table.total:
         raise ValueError("pieces have at least one row each, and all rows together")

@@ -1,7 +1,7 @@
 """How much memory a part of an Arrow or Parquet file will take, told from what the file says of it, before it is unpacked.
 
-A text of 1.5 GB takes 46 KB of a packed file, and several times its length in memory. Columns of a register hold codes,
-numbers, dates and names: a part in which one takes more than `MOST_BYTES`, and more than `BYTES_PER_ROW` a row, is refused.
+A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes more than `MOST_BYTES`, and more than
+`BYTES_PER_ROW` a row, is refused.
 """
 
 from __future__ import annotations

@@ -141,10 +141,9 @@ def rounded(moments: np.ndarray, scales: np.ndarray) -> np.ndarray:
 def real_moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
     """(n, k): features, their products (upper triangle), residual, residual times each feature; 1 before, if `counted`.
 
-    A record's numbers are a function of the record alone, whatever records are looked at with it: single numbers are added
-    and multiplied, feature by feature in the order of the features. A matrix product adds in an order that depends on how
-    many rows it has, so that the last bit of a record's moments, and with it where they are rounded to, would depend on the
-    other records.
+    A record's numbers are a function of the record alone: single numbers are added and multiplied, feature by feature. A matrix
+    product adds in an order that depends on how many rows it has, so that the last bit of a record's moments, and with it where
+    they are rounded to, would depend on the other records.
 
     Parameters
     ----------

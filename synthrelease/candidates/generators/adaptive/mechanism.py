@@ -65,9 +65,8 @@ class PrivateTables:
     Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`) or
     sqrt(2 rho)-Gaussian (`ExactlyGaussian`), with epsilon it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps
     its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
-    budget, which is fixed (theory 12.10, a budget that answers share out; Rogers, Roth, Ullman & Vadhan 2016; Feldman & Zrnic
-    2021; theory 9.16, a Gaussian budget that answers share out). The number of answers is a function of the answers. Between
-    them nothing of the table is looked at.
+    budget, which is fixed (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget
+    that answers share out).
     """
 
     def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):

@@ -7,11 +7,9 @@ Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of
 one record. That moves two counts of a column by 1, and replaces one clipped gradient: 2 clip in l2 norm, and what rounding adds
 (`noisy_gradient`). Adaptive composition (theory 12.5, clipped gradient).
 
-Some things differ from Xie, Lin, Wang, Wang & Zhou (2018) and from DPCTGAN:
-
-- every step takes the gradient over all rows, not over a random batch. Rows that are equal have the same gradient, so a step
-  costs one pass over the distinct rows; and no accounting of random batches is needed;
-- the noise is Gaussian, rounded to a public grid and exact; the accounting is zero-concentrated, or Gaussian.
+Unlike in Xie, Lin, Wang, Wang & Zhou (2018) and in DPCTGAN, every step takes the gradient over all rows, not over a random
+batch: equal rows have the same gradient, so a step costs one pass over the distinct rows, and no accounting of batches is
+needed.
 """
 
 from __future__ import annotations
@@ -136,10 +134,9 @@ def clipped_sum_of_cells(
     """`clipped_sum` for rows that are cells of a table.
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
-    an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier, and with
-    it the gradient of all rows of a cell, would depend on the other rows of the table. What follows has no such edge: the norm
-    is a sum along the row, the shares are elementwise, and how a matrix product adds up the rows moves the result by the error
-    that `noisy_gradient` pays for.
+    an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would
+    depend on the other rows of the table. What follows has no such edge: how a matrix product adds up the rows moves the result
+    by the error that `noisy_gradient` pays for.
 
     Parameters
     ----------

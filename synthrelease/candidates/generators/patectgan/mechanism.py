@@ -7,12 +7,10 @@ votes, noisy frequencies, and the networks that learned from them, public.
 Guarantee: rho zero-concentrated, rho_1 for the frequencies and an equal part of the rest for the votes of each step; neighbours
 replace one record. That moves the votes of one teacher, so each of k counts of votes by 1: squared l2 sensitivity k.
 
-Each row of the table belongs to one teacher, drawn for it uniformly and independently of everything else, exactly, from the
-source of all private randomness. So replacing a row replaces one row of one teacher (theory 12.8, votes of teachers).
-
-A teacher is not a network: it counts the bins of its rows, and the pairs of bins beyond what independent columns would have. It
-votes that a row is real when those of the row are more frequent among its own rows than among generated ones. A teacher of
-PATE may be any function of its own part and of what is public.
+Each row of the table belongs to one teacher, drawn for it uniformly, exactly and independently of everything else. So replacing
+a row replaces one row of one teacher (theory 12.8, votes of teachers). A teacher is not a network: it counts the bins of its
+rows, and the pairs of bins beyond what independent columns would have, and votes that a row is real when those of the row are
+more frequent among its own rows than among generated ones.
 """
 
 from __future__ import annotations

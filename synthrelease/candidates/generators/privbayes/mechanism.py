@@ -92,10 +92,9 @@ def _choose_structure(
     Privacy
     -------
     eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
-    sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices, whether
-    all maximal sets compete or a part of them (`parent_sets` gets nothing else): so, whatever was chosen before, two neighbours
-    choose among the same pairs, each choice is eps / (d - 1)-DP for every value of the earlier ones, and adaptive composition
-    adds them up. The scores that are kept from earlier choices are the exact ones and are looked at by further choices alone.
+    sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices
+    (`parent_sets` gets nothing else), so two neighbours choose among the same pairs, whatever was chosen before, and adaptive
+    composition adds the choices up. The exact scores that are kept are looked at by further choices alone.
     """
     sizes = marginals.layout.sizes
     first = entropy.pick(len(sizes))

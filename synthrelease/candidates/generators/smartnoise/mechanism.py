@@ -32,12 +32,11 @@ def run_mst(counts: Counts, rho: Fraction, entropy: SystemEntropy) -> LearnedFie
     Privacy
     -------
     rho-zero-concentrated for adding or removing a record; the number of rows that the model adds up to is given. A third:
-    rounded Gaussian noise of variance 3 d / (2 rho) on the counts of each of the d columns, l2 sensitivity 1 each, so
-    rho / (3 d) each. A third: d - 1 exponential mechanisms, one for each edge of the tree, on the l1 errors of the pairs
-    that could still join two parts of it, sensitivity 1, each epsilon^2 / 8 = rho / (3 (d - 1)). A third: rounded Gaussian
-    noise of variance 3 (d - 1) / (2 rho) on the counts of each of the d - 1 pairs. Bins whose noisy count is below three
-    deviations are merged after the first third, by noisy counts alone. The library's conversion from (epsilon, delta) is
-    replaced by the rho itself, and what it draws is added up as it is drawn (`Randomness`).
+    rounded Gaussian noise on the counts of each of the d columns, l2 sensitivity 1, rho / (3 d) each. A third: d - 1
+    exponential mechanisms, one for each edge of the tree, on the l1 errors of the pairs that could still join two parts of it,
+    sensitivity 1, each epsilon^2 / 8 = rho / (3 (d - 1)). A third: rounded Gaussian noise on the counts of the d - 1 pairs.
+    Bins are merged after the first third, by noisy counts alone. The library's conversion from (epsilon, delta) is replaced by
+    the rho itself, and what it draws is added up as it is drawn (`Randomness`).
     """
     from snsynth.mst import mst as library
 
