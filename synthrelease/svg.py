@@ -44,9 +44,9 @@ class Picture:
         self._parts.append(Markup(f'<rect {frame} fill="{escape(fill)}"{rounded}{lined}/>'))  # pictures have thousands
 
     def line(self, x1: float, y1: float, x2: float, y2: float, stroke: str, *, width: float = 1, dashed: bool = False) -> None:
-        shape = Markup('<line x1="{}" y1="{}" x2="{}" y2="{}" stroke="{}" stroke-width="{}"{}/>')
-        dashes = Markup(' stroke-dasharray="4 3"') if dashed else ""
-        self._parts.append(shape.format(_n(x1), _n(y1), _n(x2), _n(y2), stroke, _n(width), dashes))
+        dashes = ' stroke-dasharray="4 3"' if dashed else ""
+        ends = f'x1="{_n(x1)}" y1="{_n(y1)}" x2="{_n(x2)}" y2="{_n(y2)}"'
+        self._parts.append(Markup(f'<line {ends} stroke="{escape(stroke)}" stroke-width="{_n(width)}"{dashes}/>'))
 
     def dot(self, x: float, y: float, radius: float, fill: str) -> None:
         self._parts.append(Markup('<circle cx="{}" cy="{}" r="{}" fill="{}"/>').format(_n(x), _n(y), _n(radius), fill))
@@ -58,9 +58,9 @@ class Picture:
     def text(
         self, x: float, y: float, text: str, *, anchor: str = "start", size: float = 12, fill: str = INK, bold: bool = False
     ) -> None:
-        weight = Markup(' font-weight="600"') if bold else ""
-        shape = Markup('<text x="{}" y="{}" text-anchor="{}" font-size="{}" fill="{}"{}>{}</text>')
-        self._parts.append(shape.format(_n(x), _n(y), anchor, _n(size), fill, weight, text))
+        weight = ' font-weight="600"' if bold else ""
+        look = f'text-anchor="{escape(anchor)}" font-size="{_n(size)}" fill="{escape(fill)}"{weight}'
+        self._parts.append(Markup(f'<text x="{_n(x)}" y="{_n(y)}" {look}>{escape(text)}</text>'))
 
     def lines(
         self, x: float, y: float, text: str, characters: int, *, leading: float = 15, size: float = 12, fill: str = INK

@@ -83,8 +83,13 @@ class Layout:
 
     def word(self, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
         """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
-        codes = np.zeros(len(digits[0]), dtype=np.int64)
         parts = [(part, math.prod(self.sizes[column] for column in part)) for part in self._few_columns(columns)]
+        if len(parts) == 1:
+            codes = np.empty(len(digits[0]), dtype=np.int64)
+            for rows in _few_rows(len(codes)):
+                codes[rows] = self._few_cells(digits, *parts[0], rows)
+            return codes
+        codes = np.zeros(len(digits[0]), dtype=np.int64)
         for rows in _few_rows(len(codes)):
             some = codes[rows]
             for part, cells in parts:

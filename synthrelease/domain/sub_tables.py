@@ -139,9 +139,10 @@ def _ordered(
 
 
 def _codes(layout: Layout, words: Sequence[Sequence[np.ndarray]], groups: Sequence[tuple[int, ...]]) -> Iterator[np.ndarray]:
-    """For every part, the codes over all these groups of its cells, from those over each."""
+    """For every part, the codes over all these groups of its cells, from those over each, in the smallest type."""
+    kind = np.min_scalar_type(math.prod(layout.subset(group).n_cells for group in groups))
     for of_part in zip(*words, strict=True):
-        codes = of_part[0].astype(np.int64)
+        codes = of_part[0].astype(kind)
         for word, group in zip(of_part[1:], groups[1:], strict=True):
             codes *= layout.subset(group).n_cells
             codes += word

@@ -218,17 +218,20 @@ def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, ge
     halvings = (shares.shape[1] - 1).bit_length()
     inner = np.full((len(shares), 2**halvings), np.inf)
     inner[:, : shares.shape[1] - 1] = ends[:, :-1]
+    inner, totals = inner.ravel(), ends[:, -1].copy()
     drawn, bins = generator.random(n), np.empty(n, dtype=np.min_scalar_type(shares.shape[1] - 1))
     for start in range(0, n, _DRAWN_TOGETHER):
         some = slice(start, start + _DRAWN_TOGETHER)
         rows = np.zeros(len(bins[some]), dtype=np.int64)
-        if parents:
-            rows = np.ravel_multi_index(tuple(parent[some] for parent in parents), conditional.shape[:-1])
-        aims, first = drawn[some] * ends[rows, -1], rows << halvings
+        for parent, size in zip(parents, conditional.shape, strict=False):
+            rows *= size
+            rows += parent[some]
+        aims, first = drawn[some] * totals.take(rows), rows << halvings
         places = first.copy()
-        for halving in reversed(range(halvings)):  # how many ends lie at or below the aim, by halves
-            places += (aims >= inner.ravel()[places + (2**halving - 1)]) << np.int64(halving)
-        bins[some] = np.minimum(places - first, last[rows])  # a product rounded up to the end must not lead to a bin of 0
+        for step in (1 << halving for halving in reversed(range(halvings))):
+            # how many ends lie at or below the aim, by halves
+            places += np.multiply(aims >= inner.take(places + (step - 1)), step, dtype=np.int64)
+        bins[some] = np.minimum(places - first, last.take(rows))  # a product rounded up to the end leads to no bin of 0
     return bins
 
 
