@@ -222,11 +222,13 @@ BUDGET = exact("1.5")
 
 @pytest.fixture(autouse=True)
 def few_steps_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract."""
+    """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract. The length of the first is
+    compiled for a while: one that is too long is halved until it is none."""
     if of_a_library(request.node.callspec.params.get("name", "") if hasattr(request.node, "callspec") else ""):
         pytest.importorskip("snsynth", reason="needs the extra smartnoise")
         estimation = pytest.importorskip("mbi.estimation", reason="needs the extra smartnoise")
         fit = estimation.mirror_descent
+        monkeypatch.setattr("mbi.marginal_loss.calculate_l2_lipschitz", lambda *given: 0.01)
         monkeypatch.setattr(
             estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more)
         )
@@ -326,7 +328,7 @@ DEGENERATE = {"one record": [5], "first cell": [0] * 40, "last cell": [23] * 3, 
 @generators_with(
     "rows epsilon",
     {f"{word}-{epsilon}": (rows, epsilon) for word, rows in DEGENERATE.items() for epsilon in ("0.01", "1", "50")},
-    of_library=("one record-0.01", "first cell-1", "last cell-50", "two corners-0.01"),
+    of_library=("one record-0.01", "last cell-50"),
 )
 def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], epsilon: str) -> None:
     """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak."""
@@ -361,7 +363,7 @@ def only(cell: tuple[int, ...], columns: tuple[int, ...]) -> Mask:
 @generators_with(
     "cell epsilon",
     {f"{cell}-{epsilon}": (cell, epsilon) for cell in ((0, 0, 0), (1, 0, 1), (1, 2, 3)) for epsilon in ("0.05", "20")},
-    of_library=("(0, 0, 0)-0.05", "(1, 0, 1)-20", "(1, 2, 3)-0.05"),
+    of_library=("(0, 0, 0)-0.05", "(1, 2, 3)-20"),
 )
 def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: tuple[int, ...], epsilon: str) -> None:
     """The rules on single columns leave one cell, and are structural zeros of every table; the private rows are anywhere."""
