@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import lru_cache
 from typing import NamedTuple
 
 
@@ -38,6 +39,7 @@ def grid_bits(rows: int) -> int:
     return 12 - max(0, (rows - 1).bit_length() - 35)
 
 
+@lru_cache
 def noise_grid(sensitivity: float, rows: int = 1) -> NoiseGrid:
     """The grid on which a figure of this sensitivity (finite, > 0), of a table of `rows` rows, is released: a public one."""
     step = 2.0 ** (math.floor(math.log2(sensitivity)) - grid_bits(rows))

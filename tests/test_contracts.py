@@ -9,6 +9,7 @@ import inspect
 import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -70,14 +71,14 @@ def numbered(registry: Mapping[str, object], family: str) -> list[Any]:
 
 
 def generators_with(names: str, cases: Mapping[str, tuple[object, ...]], of_library: Sequence[str]) -> pytest.MarkDecorator:
-    """Every example of a generator with every case; one of a library, each of whose fits compiles for a second, with some."""
+    """Every example of a generator with every case; the first one of a library, whose fits compile for a second, with some."""
     return pytest.mark.parametrize(
         ("name", "number", *names.split()),
         [
             pytest.param(*each.values, *case, id=f"{word}-{each.id}", marks=each.marks)
             for each in numbered(GENERATORS, "generators")
             for word, case in cases.items()
-            if word in of_library or not of_a_library(str(each.values[0]))
+            if (word in of_library and each.values[1] <= 0) or not of_a_library(str(each.values[0]))
         ],
     )
 
@@ -222,11 +223,13 @@ BUDGET = exact("1.5")
 
 @pytest.fixture(autouse=True)
 def few_steps_of_the_library(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract."""
+    """mbi fits in thousands of steps, some seconds each time; a hundred are enough for the contract. The length of the first is
+    compiled for a while: one that is too long is halved until it is none."""
     if of_a_library(request.node.callspec.params.get("name", "") if hasattr(request.node, "callspec") else ""):
         pytest.importorskip("snsynth", reason="needs the extra smartnoise")
         estimation = pytest.importorskip("mbi.estimation", reason="needs the extra smartnoise")
         fit = estimation.mirror_descent
+        monkeypatch.setattr("mbi.marginal_loss.calculate_l2_lipschitz", lambda *given: 0.01)
         monkeypatch.setattr(
             estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 100), **more)
         )
@@ -248,8 +251,7 @@ def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> N
     assert generator.guarantee in ("pure", "zCDP", "approximate")
 
 
-@each_generator
-@pytest.mark.parametrize("epsilon", ["0.25", pytest.param("4")])
+@generators_with("epsilon", {"0.25": ("0.25",), "4": ("4",)}, of_library=("0.25",))
 def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
     generator = make_generator(name, number)
     charge = generator.charge(exact(epsilon))
@@ -281,12 +283,17 @@ def test_a_fit_that_was_not_planned_raises_before_reading(name: str, number: int
         assert guard.looked_at == []
 
 
+@cache
+def fitted_once(name: str, number: int) -> tuple[Model, Witness]:
+    """A model that several tests look at, and what was spent on it."""
+    generator, witness = make_generator(name, number), Witness([make_generator(name, number).charge(BUDGET)])
+    private = PrivateCounts(WORLD.counts(ROWS), witness)
+    return generator.fit(private, generator.charge(BUDGET), Background(plausibility=RULES_FREE)), witness
+
+
 @each_generator
 def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout(name: str, number: int) -> None:
-    generator, witness = make_generator(name, number), Witness([make_generator(name, number).charge(BUDGET)])
-    model = generator.fit(
-        PrivateCounts(WORLD.counts(ROWS), witness), generator.charge(BUDGET), Background(plausibility=RULES_FREE)
-    )
+    model, witness = fitted_once(name, number)
     for n in (1, 2, 7, len(ROWS), 5000):
         table = model.sample(n, np.random.default_rng(n))
         assert table.total == n
@@ -298,7 +305,7 @@ def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout
 
 @each_generator
 def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, number: int) -> None:
-    model = fitted(make_generator(name, number), WORLD, ROWS, RULES_FREE, BUDGET)
+    model, _ = fitted_once(name, number)
     tables = [model.sample(100, np.random.default_rng(seed)).dense() for seed in (0, 1, 2, 3, 0)]
     assert {table.shape for table in tables} == {(24,)}
     assert np.array_equal(tables[0], tables[4])
@@ -309,10 +316,11 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
     """There is noise: at a small budget no two fits give the same sample."""
     generator = make_generator(name, number)
-    samples = [
+    samples = (
         fitted(generator, WORLD, ROWS, RULES_FREE, exact("0.1")).sample(300, np.random.default_rng(0)).dense() for _ in range(4)
-    ]
-    assert any(not np.array_equal(samples[0], sample) for sample in samples[1:])
+    )
+    first = next(samples)
+    assert any(not np.array_equal(first, sample) for sample in samples)  # fits until one differs
 
 
 DEGENERATE = {"one record": [5], "first cell": [0] * 40, "last cell": [23] * 3, "two corners": [0, 23]}
@@ -321,7 +329,7 @@ DEGENERATE = {"one record": [5], "first cell": [0] * 40, "last cell": [23] * 3, 
 @generators_with(
     "rows epsilon",
     {f"{word}-{epsilon}": (rows, epsilon) for word, rows in DEGENERATE.items() for epsilon in ("0.01", "1", "50")},
-    of_library=("one record-0.01", "first cell-1", "last cell-50", "two corners-0.01"),
+    of_library=("one record-0.01", "last cell-50"),
 )
 def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], epsilon: str) -> None:
     """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak."""
@@ -356,7 +364,7 @@ def only(cell: tuple[int, ...], columns: tuple[int, ...]) -> Mask:
 @generators_with(
     "cell epsilon",
     {f"{cell}-{epsilon}": (cell, epsilon) for cell in ((0, 0, 0), (1, 0, 1), (1, 2, 3)) for epsilon in ("0.05", "20")},
-    of_library=("(0, 0, 0)-0.05", "(1, 0, 1)-20", "(1, 2, 3)-0.05"),
+    of_library=("(0, 0, 0)-0.05", "(1, 2, 3)-20"),
 )
 def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: tuple[int, ...], epsilon: str) -> None:
     """The rules on single columns leave one cell, and are structural zeros of every table; the private rows are anywhere."""
@@ -366,8 +374,7 @@ def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: 
     assert table.expand().tolist() == [list(cell)] * 50
 
 
-@each_generator
-@pytest.mark.parametrize("epsilon", ["0.05", "20"])
+@generators_with("epsilon", {"0.05": ("0.05",), "20": ("20",)}, of_library=("0.05", "20"))
 def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name: str, number: int, epsilon: str) -> None:
     """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens."""
     cell = (0, 1, 1)

@@ -187,22 +187,6 @@ def test_private_choices_follow_their_law() -> None:
         assert stats.chisquare(observed, draws * doubled).pvalue < LEVEL
 
 
-def choice_p_value(chosen: np.ndarray, mechanism: str, epsilon: float) -> float:
-    """Chi-square test of choices between scores 0 and -20 of sensitivity 10 against their law at this epsilon."""
-    worse = math.exp(-epsilon)  # exp(-20 epsilon / (2 * 10))
-    law = {"permute_and_flip": worse / 2, "exponential": worse / (1 + worse)}[mechanism]
-    observed = [np.sum(chosen == 0), np.sum(chosen == 1)]
-    return float(stats.chisquare(observed, len(chosen) * np.array([1 - law, law])).pvalue)
-
-
-@pytest.mark.parametrize("mechanism", ["permute_and_flip", "exponential"])
-def test_private_choices_have_their_epsilon_to_within_a_tenth(mechanism: str) -> None:
-    draws = [choose([0, -20], sensitivity=10, epsilon=Fraction(2), mechanism=mechanism) for _ in range(30_000)]
-    assert choice_p_value(np.array(draws), mechanism, 2.0) > LEVEL
-    for wrong in (2 / 1.1, 2 / 0.9):
-        assert choice_p_value(np.array(draws), mechanism, wrong) < LEVEL
-
-
 def figure_p_value(figures: np.ndarray, scale: float) -> float:
     """Test of the mean size of Laplace noise, which has mean `scale` and deviation `scale`."""
     deviations = math.sqrt(len(figures)) * (np.abs(figures).mean() / scale - 1)
@@ -330,7 +314,7 @@ def test_the_hidden_number_of_rounds_is_truncated_negative_binomial(
     shape: str, gamma: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Inverted at evenly spaced numbers: the share of each K is its mass, up to two of them."""
-    points, eta, stop = 100 if shape == "300" else 500, Fraction(shape), Fraction(gamma)
+    points, eta, stop = 40 if shape == "300" else 150, Fraction(shape), Fraction(gamma)
     found = np.zeros(0, dtype=int)
     for i in range(points):
         read = iter([(2 * i + 1) * 2**256 // (2 * points), 1])  # the second, where the first is a bound itself

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from synthrelease.audit import audit as audit_module
+from synthrelease.audit import library_losses
 from synthrelease.audit.audit import PARTS, USUAL, run_audit
 from synthrelease.audit.faults import small_scale_case
+from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.noise_cases import laplace_case
 from synthrelease.audit.running import Effort, audit_cases
 from synthrelease.audit.scope import Scope
@@ -26,9 +29,6 @@ from tests.helpers.tiny import write_config, write_data
 pytestmark = pytest.mark.slow
 
 FAST = ("--part", "cases", "--draws", "400", "--only", "probability 1/3")
-ONLY_VIOLATIONS = (
-    "import synthrelease.audit.audit as a; from tests.audit.test_command import violating; a.all_cases = violating"
-)
 
 
 def violating() -> list:
@@ -57,9 +57,10 @@ def test_a_sound_audit_ends_with_0_and_writes_every_figure(tmp_path: Path) -> No
     assert all(0 <= hits <= 400 for event in case["events"] for hits in event["hits"])
 
 
-def test_a_violation_ends_with_5_and_is_named(tmp_path: Path) -> None:
+def test_a_violation_ends_with_5_and_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "all_cases", violating)
     out = tmp_path / "audit.json"
-    result = run("audit", "--part", "cases", "--draws", "2000", "--out", out, before=ONLY_VIOLATIONS)
+    result = run("audit", "--part", "cases", "--draws", "2000", "--out", out)
     assert result.returncode == 5
     assert "Above its claim: too much, epsilon 0.5." in words(result.stderr)
     assert "Nothing contradicts" not in result.stdout
@@ -81,14 +82,12 @@ def test_losses_stand_beside_their_claims(tmp_path: Path) -> None:
     assert wrong["exceeded"]
 
 
-def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said() -> None:
+def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     """The faults of generators in place of the generators, and no library."""
-    before = (
-        "import synthrelease.audit.audit as a, synthrelease.audit.library_losses as l, synthrelease.audit.loss_faults as f\n"
-        "from dataclasses import replace\nl.installed = lambda: False\n"
-        "a.loss_cases = lambda: (replace(case, faulty=False) for case in f.faulty_losses())"
-    )
-    result = run("audit", "--part", "losses", "--only", "adaptive, the last look", before=before)
+    faults = [replace(case, faulty=False) for case in faulty_losses() if str(case).startswith("adaptive, the last look")]
+    monkeypatch.setattr(library_losses, "installed", lambda: False)
+    monkeypatch.setattr(audit_module, "loss_cases", lambda: faults)
+    result = run("audit", "--part", "losses", "--only", "adaptive, the last look")
     assert result.returncode == 5
     assert "Above its claim: adaptive, the last look at the columns without noise: what is made of the same" in words(
         result.stderr
@@ -96,9 +95,9 @@ def test_losses_above_a_claim_end_with_5_and_a_library_that_is_missing_is_said()
     assert "MST and AIM were not looked at: their library is not installed" in words(result.stdout)
 
 
-def test_a_fault_that_is_not_found_ends_with_5() -> None:
-    before = ONLY_VIOLATIONS.replace("violating", "missing")
-    result = run("audit", "--part", "cases", "--draws", "60", before=before)
+def test_a_fault_that_is_not_found_ends_with_5(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(audit_module, "all_cases", missing)
+    result = run("audit", "--part", "cases", "--draws", "60")
     assert result.returncode == 5
     assert "A known fault that was not found (more draws are needed): scale a tenth too small" in words(result.stderr)
 

@@ -110,7 +110,7 @@ FAULTS: dict[str, tuple[str, object, str, Any]] = {
 def test_the_enumeration_notices(fault: str, monkeypatch: pytest.MonkeyPatch) -> None:
     name, module, function, wrong = FAULTS[fault]
     monkeypatch.setattr(module, function, wrong)
-    assert not enumerate_sweep(SWEEPS[name], 3).sound
+    assert not all(enumerate_sweep(SWEEPS[name], records).sound for records in (2, 3))  # three where two do not show it
 
 
 def test_violations_are_counted_in_the_codes_integers_and_in_exact_fractions(monkeypatch: pytest.MonkeyPatch) -> None:

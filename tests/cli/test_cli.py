@@ -1,4 +1,7 @@
-"""The command line as a steward meets it: through a process of its own, by exit code and what is printed."""
+"""The command line as a steward meets it: by exit code and what is printed.
+
+One of each kind is run in a process of its own: what is loaded, a release, one on two processes, failures, a stop by hand.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +14,7 @@ import pytest
 
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
+from tests.helpers.command_line import called
 from tests.helpers.tiny import SPENT, write_config, write_data
 
 SECRET = "SECRET-7461"
@@ -18,8 +22,10 @@ EXTRAS = {"torch", "jax", "snsynth", "mbi"}
 HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "networkx", "pyarrow", "joblib", "jinja2", "yaml"}
 
 
-def run(*arguments: object, before: str = "") -> subprocess.CompletedProcess[str]:
-    """Run the command line; `before` is code that breaks something in that process first."""
+def run(*arguments: object, before: str = "", alone: bool = False) -> subprocess.CompletedProcess[str]:
+    """Run the command line: in this process, or `alone` in one of its own, in which `before` is code that breaks something."""
+    if not (before or alone):
+        return called(ROOT, *arguments)
     start = f"{before}\nfrom synthrelease.cli import main\nmain()"
     result = subprocess.run(
         [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
@@ -33,10 +39,12 @@ def words(text: str) -> str:
     return " ".join(text.split())
 
 
-def released(folder: Path, *options: object, changes: dict[str, str] | None = None, before: str = ""):
+def released(
+    folder: Path, *options: object, changes: dict[str, str] | None = None, before: str = "", alone: bool = False
+) -> subprocess.CompletedProcess[str]:
     """A release of the tiny data into folder/out."""
     config, data = write_config(folder, changes), write_data(folder)
-    return run("release", config, "--data", data, "--out", folder / "out", *options, before=before)
+    return run("release", config, "--data", data, "--out", folder / "out", *options, before=before, alone=alone)
 
 
 def loaded(*arguments: object, among: set[str]) -> set[str]:
@@ -115,7 +123,7 @@ def test_help_loads_nothing_that_a_command_works_with() -> None:
 
 @pytest.mark.slow
 def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
-    result = released(tmp_path)
+    result = released(tmp_path, alone=True)
     assert result.returncode == 0
     assert f"with epsilon = {SPENT}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
@@ -127,7 +135,7 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
-    result = released(tmp_path, "--jobs", 2)
+    result = released(tmp_path, "--jobs", 2, alone=True)
     assert (result.returncode, result.stderr) == (0, "")
 
 
@@ -165,7 +173,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     assert released(tmp_path, "--ledger", ledger).returncode == 0
 
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
-    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger)
+    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, alone=True)
     assert second.returncode == 4
     assert f"30 in all, {SPENT} are spent, and this run costs {SPENT}" in words(second.stderr)
     assert not (tmp_path / "again").exists()
@@ -298,7 +306,7 @@ def test_check_reads_a_file_and_shows_the_number_of_its_rows_alone(tmp_path: Pat
 @pytest.mark.slow
 @pytest.mark.parametrize("command", [[], ["plan"], ["check"], ["release"], ["demo"]], ids=lambda command: " ".join(command))
 def test_help_explains_every_command(command: list[str]) -> None:
-    result = run(*command, "--help")
+    result = run(*command, "--help", alone=not command)
     assert result.returncode == 0
     assert len(words(result.stdout)) > 100
 
@@ -306,7 +314,7 @@ def test_help_explains_every_command(command: list[str]) -> None:
 @pytest.mark.slow
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
-    assert run("rehears").returncode == 2
+    assert run("rehears", alone=True).returncode == 2
 
 
 @pytest.mark.slow

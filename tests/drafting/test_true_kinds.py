@@ -50,7 +50,7 @@ def table(name: str) -> pd.DataFrame:
             pytest.skip("the shared tables are not here")
         frame = pd.read_csv(SHARED / name, dtype=str, encoding="latin-1", skipinitialspace=True)
     frame = frame.fillna("")
-    return frame if len(frame) <= 40_000 else frame.sample(40_000, random_state=1)
+    return frame if len(frame) <= 15_000 else frame.sample(15_000, random_state=1)
 
 
 @pytest.mark.parametrize("zeros", ["as they are", "lost"])

@@ -66,7 +66,7 @@ def test_a_signal_ends_a_check_of_a_view_that_never_gives_a_row(tmp_path, way, k
     heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from synthrelease.cli import main; main()"
     run = subprocess.Popen([sys.executable, "-c", heed, *words], stdout=pipe, stderr=pipe, text=True)
     deadline = time.monotonic() + 60
-    while cpu_seconds(run.pid) < 2 and time.monotonic() < deadline:  # it is in the middle of the view by then
+    while cpu_seconds(run.pid) < 1.5 and time.monotonic() < deadline:  # it is in the middle of the view by then
         threading.Event().wait(0.1)
     run.send_signal(kind)
     _, said = run.communicate(timeout=20)

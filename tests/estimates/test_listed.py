@@ -94,6 +94,17 @@ def test_the_shares_of_all_bins_are_those_of_one_question_each(rules: tuple[str,
             assert count_error(tables, share) == pytest.approx(count_error(tables, slow), rel=1e-9)
 
 
+def test_the_standard_error_of_a_count_is_the_spread_of_its_numbers() -> None:
+    """Of 80 draws of the noise the spread is 8% off or so."""
+    random, numbers, errors = np.random.default_rng(9), [], []
+    for _ in range(80):
+        tables = NoisyTables(release(TABLE, ("ab",), random=random))
+        share = next(iter(shares_of_bins(tables.over(["a"]), "a")))
+        numbers.append(share.file.numerator)
+        errors.append(count_error(tables, share))
+    assert np.std(numbers) == pytest.approx(np.mean(errors), rel=0.25)
+
+
 def test_tables_added_up_to_the_columns_of_a_question_answer_it_alike() -> None:
     found = release(TABLE, ("ac", "ab", "abg"), random=np.random.default_rng(5))
     tables, asked = NoisyTables(found), module._question("mean", column="b", by="a")

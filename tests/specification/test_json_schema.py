@@ -6,6 +6,7 @@ import datetime
 import json
 import tomllib
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -88,6 +89,9 @@ def as_json(value: Any) -> Any:
     if isinstance(value, list):
         return [as_json(inner) for inner in value]
     return value.isoformat() if isinstance(value, datetime.date) else value
+
+
+configuration_schema, acceptance_schema = cache(configuration_schema), cache(acceptance_schema)
 
 
 def mistakes(schema: dict[str, Any], text: str) -> list[str]:

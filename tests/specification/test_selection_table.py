@@ -259,10 +259,17 @@ def test_a_gaussian_release_is_verified_and_what_is_understated_is_found(rounds:
     "family",
     ['family = "pep"\nqueries = 10\niterations = 8', pytest.param('family = "mst"')],
 )
-def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(family: str, tmp_path: Path) -> None:
+def test_a_zero_concentrated_release_states_its_curves_and_verify_adds_them_up(
+    family: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """From the two files to the bundle; then a rho that somebody lowers in release.json is found."""
     if "mst" in family:
         pytest.importorskip("snsynth", reason="needs the extra smartnoise")
+        estimation = pytest.importorskip("mbi.estimation", reason="needs the extra smartnoise")
+        fit = estimation.mirror_descent  # thousands of steps, of which a few are enough here
+        monkeypatch.setattr(
+            estimation, "mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 50), **more)
+        )
     config = write_config(
         tmp_path,
         {

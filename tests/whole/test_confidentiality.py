@@ -293,7 +293,7 @@ resource.setrlimit(resource.RLIMIT_AS, (size + {more}, size + {more}))
 # --- Being stopped
 
 
-@pytest.mark.parametrize(("jobs", "number"), [(1, 8), (2, 2)])
+@pytest.mark.parametrize(("jobs", "number"), [(1, 5), (2, 2)])
 def test_a_release_that_is_stopped_at_any_moment_shows_nothing(tmp_path: Path, talker: Talker, jobs: int, number: int) -> None:
     """And its workers are gone soon after it, whatever stopped it (`end_session`)."""
     seen = kills(talker, tmp_path, number, random.Random(), jobs)

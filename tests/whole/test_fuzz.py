@@ -25,11 +25,11 @@ RARELY_SEEN = {faults.low_ratio_sensitivity, faults.low_step_sensitivity, faults
 @pytest.mark.slow
 def test_neighbouring_files_differ_in_noisy_answers_alone() -> None:
     tally, seed = Tally(), FIRST
-    while tally.compared < 60:
+    while tally.compared < 40:
         run(seed, tally)
         seed += 1
     assert tally.leaks == {}
-    assert tally.accepted > 5  # figures are compared, too
+    assert tally.accepted > 3  # figures are compared, too
 
 
 @pytest.mark.slow

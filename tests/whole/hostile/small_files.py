@@ -43,7 +43,7 @@ finally:
     print(" PEAK", next(line.split()[1] for line in lines if line.startswith("VmHWM")), file=sys.stderr)
 """
 """The command line, which says last how many KB it took at most: what the system counts begins with those of this process."""
-STOPPED_AFTER = 3.0
+STOPPED_AFTER = 2.0
 """Seconds of the processor after which a command that would never end gets a SIGTERM."""
 
 
