@@ -190,6 +190,24 @@ class PlanRace:
             best = cheaper
         return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
 
+    def keeps(self, total: Fraction, others: Fraction) -> float:
+        """What a fit keeps at this epsilon of the whole release, of all pairs or of those that hang together most, whichever
+        is less; not a number where neither can be told.
+
+        Parameters
+        ----------
+        others : epsilon of everything beside the tables.
+        """
+        told = self._searched(total, others, only_pairs=False).told
+        purse = self._purse(total, others)
+        return min(self._kept(self.generator(told, purse, PRIOR_WEIGHT[self._promise.pure]), purse), default=math.nan)
+
+    def paid(self, raced: Raced, others: Fraction) -> Raced:
+        """The same plan, with what its fits keep once it is known what everything beside the tables costs."""
+        if raced.finds_its_own:
+            return raced
+        return self._fitted(raced.total, others, raced.told, raced.prior_weight)
+
     def _weighted(self, best: Raced) -> Raced:
         """With the prior weight that keeps most: it must follow rows and noise, and no rule is known that does.
 
