@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -215,7 +216,6 @@ class _Tried:
     ----------
     table : the rows of the public file in the drafted bins.
     pairs : how its columns hang together.
-    kept : of that, as the race of its plans says; None where so few rows cannot tell.
     """
 
     drafting: _Drafting
@@ -224,7 +224,6 @@ class _Tried:
     standing: DraftStanding
     table: Counts
     pairs: tuple[Pair, ...]
-    kept: float | None
 
 
 class _Drafting:
@@ -244,7 +243,7 @@ class _Drafting:
     ):
         self.promise, self.members, self.areas = promise, members, areas
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.unit, self.n_kept = unit, 0
+        self.unit, self.n_kept, self.wider = unit, 0, ""
 
     @property
     def wide(self) -> list[ColumnDraft]:
@@ -252,9 +251,8 @@ class _Drafting:
         return [*self.columns, *(self.members.wide() if self.members else ())]
 
     def run(self) -> Draft:
-        tried = self._tried(self.promise.totals[0])
-        if tried.kept is not None and tried.kept < PROMISED and self.members is None and self.areas is None:
-            tried = self._in_coarser_bins(tried)
+        total = self.promise.totals[0]
+        tried = self._in_wider_bins(total) or self._tried(total)
         for most in self.promise.totals[1:]:
             if not tried.standing.good:
                 tried = tried.drafting._tried(most, above=tried.choices.limit)
@@ -301,35 +299,43 @@ class _Drafting:
         choices = replace(choices, generation=self.promise.purse(left).cost if left > 0 else choices.generation)
         return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
 
-    def _in_coarser_bins(self, whole: _Tried) -> _Tried:
-        """The same columns at the same epsilon in coarser bins, as far as these are needed to keep what a draft aims at; the
-        draft as it is where no bins that are tried keep so much."""
-        total, others = whole.choices.limit, whole.choices.rows + TEST + whole.acceptance.epsilon
+    def _in_wider_bins(self, total: Fraction) -> _Tried | None:
+        """The draft of these columns in wider bins, where at this epsilon they keep what a draft aims at and those that were
+        drafted do not; None elsewhere."""
+        if self.members is not None or self.areas is not None:
+            return None
+        choices, race, table, _ = self._begun
+        others = choices.rows + TEST + _FIGURES / 2
+        for most in (others + _FIGURES / 2, others):  # at the first it is asked anyway: figures may cost less
+            narrow = race.keeps(total, most)
+            if narrow is None or narrow >= PROMISED:
+                return None
         best: tuple[float, Floor, _Drafting] | None = None
         for floor in FLOORS:
-            columns = floored(whole.drafting.columns, whole.table, floor)
-            if columns == (best[2].columns if best else whole.drafting.columns):
+            columns = floored(self.columns, table, floor)
+            if columns == (best[2].columns if best else self.columns):
                 continue
-            self.progress(f"too little is kept: trying bins {floor}")
-            drafting = _Drafting(
-                self.name, self.file, columns, whole.drafting.left_out, lambda doing: None, self.unit, self.promise
-            )
-            kept = drafting._ready()[1].keeps(total, others)
-            if best is None or kept > best[0]:
+            self.progress(f"in these bins too little is kept: trying some {floor}")
+            drafting = _Drafting(self.name, self.file, columns, self.left_out, self.progress, self.unit, self.promise)
+            kept = drafting._begun[1].keeps(total, others)
+            if kept is not None and (best is None or kept > best[0]):
                 best = kept, floor, drafting
-            if kept >= ENOUGH:
+            if kept is not None and kept >= ENOUGH:
                 break
-        if best is None or not best[0] >= PROMISED:
-            return whole
-        _, floor, drafting = best
+        if best is None:
+            return None
+        kept, floor, drafting = best
+        self.wider = f"In bins {floor} {max(0.0, kept):.0%} would be kept at epsilon {float(total):g}."
+        if kept < PROMISED:
+            return None
         one = drafting._tried(total)
         if not one.standing.good:
-            return whole
-        before = {column.name: column.n_bins for column in whole.drafting.columns}
-        wider = listing(column.name for column in one.drafting.columns if column.n_bins < before[column.name])
+            return None
+        before = {column.name: column.n_bins for column in self.columns}
+        wider = listing(column.name for column in drafting.columns if column.n_bins < before[column.name])
         smaller = (
-            f"In narrower bins fits keep {max(0.0, whole.kept or 0.0):.0%} of how columns hang together at epsilon "
-            f"{float(total):g}, so {wider} have wider ones in this draft, {floor} each. The narrower ones are there, too, for "
+            f"In narrower bins fits keep {max(0.0, narrow or 0.0):.0%} of how columns hang together at epsilon "
+            f"{float(total):g}. So in this draft {wider} have wider ones, {floor} each. The narrower ones are there, too, for "
             "[transformations]: `codes` of codes, `fine` of numbers."
         )
         return replace(one, choices=replace(one.choices, smaller=smaller))
@@ -341,7 +347,7 @@ class _Drafting:
         ----------
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
-        choices, race, table, pairs = self._ready()
+        choices, race, table, pairs = self._begun
         members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
         first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
         while True:
@@ -360,7 +366,7 @@ class _Drafting:
         left = raced.total - others
         cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
         raced = race.paid(raced, others)
-        words = plan_words(race, raced, others)
+        words = f"{plan_words(race, raced, others)} {self.wider}".strip()
         choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
         return _Tried(
             drafting=self,
@@ -369,10 +375,10 @@ class _Drafting:
             standing=standing,
             table=table,
             pairs=tuple(pairs),
-            kept=race.kept_by(raced),
         )
 
-    def _ready(self) -> tuple[Choices, PlanRace, Counts, list[Pair]]:
+    @cached_property
+    def _begun(self) -> tuple[Choices, PlanRace, Counts, list[Pair]]:
         """What a draft of these columns begins with: its rules, the race of its plans, and the rows of the public file in the
         drafted bins, with how the columns hang together there."""
         self.progress(f"counting the rows in the drafted bins of {len(self.wide)} columns")

@@ -155,6 +155,7 @@ class PlanRace:
     ):
         self._table, self._missing, self._promise, self._seed = table, missing, promise, seed
         self._background = Background(plausibility=plausibility, ordered=ordered)
+        self._found: dict[tuple[Fraction, Fraction, int | None, bool], Raced] = {}
         random = SeededEntropy(seed, 11).generator()
         alone, (left, right) = independent_columns(table, random), halves(table, random)
         strongest = tied_pairs(pairs)[: len(table.layout.columns)]
@@ -190,17 +191,14 @@ class PlanRace:
             best = cheaper
         return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
 
-    def keeps(self, total: Fraction, others: Fraction) -> float:
-        """What a fit keeps at this epsilon of the whole release, of all pairs or of those that hang together most, whichever
-        is less; not a number where neither can be told.
+    def keeps(self, total: Fraction, others: Fraction) -> float | None:
+        """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell.
 
         Parameters
         ----------
         others : epsilon of everything beside the tables.
         """
-        told = self._searched(total, others, only_pairs=False).told
-        purse = self._purse(total, others)
-        return min(self._kept(self.generator(told, purse, PRIOR_WEIGHT[self._promise.pure]), purse), default=math.nan)
+        return self._searched(total, others, only_pairs=False).kept
 
     def paid(self, raced: Raced, others: Fraction) -> Raced:
         """The same plan, with what its fits keep once it is known what everything beside the tables costs."""
@@ -270,10 +268,13 @@ class PlanRace:
         return [(names[column], sizes[column]) for column in order[:most]]
 
     def _searched(self, total: Fraction, others: Fraction, weight: int | None = None, *, only_pairs: bool) -> Raced:
-        purse = self._purse(total, others)
-        plausibility = self._background.plausibility
-        told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
-        return self._fitted(total, others, told, weight)
+        asked = (total, others, weight, only_pairs)
+        if asked not in self._found:
+            purse = self._purse(total, others)
+            plausibility = self._background.plausibility
+            told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
+            self._found[asked] = self._fitted(total, others, told, weight)
+        return self._found[asked]
 
     def _fitted(self, total: Fraction, others: Fraction, told: TellingTables, weight: int | None = None) -> Raced:
         purse = self._purse(total, others)

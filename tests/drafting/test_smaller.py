@@ -236,7 +236,9 @@ def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_ha
     """At half of the usual epsilon the noise of 30 times 30 codes hides how four of them hang together."""
     diagnoses(4000).to_csv(tmp_path / "public.csv", index=False)
     configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
-    assert re.search(r"In narrower bins fits keep \d+% of how columns hang together at epsilon 1, so 'code_0'", found.smaller)
+    assert re.search(
+        r"In narrower bins fits keep \d+% of how columns hang together at epsilon 1. So in this draft 'code_0'", found.smaller
+    )
     kept = re.search(r"keep (\d+)% of how columns hang together in pairs", found.plan)
     assert kept is not None
     assert int(kept[1]) >= 100 * PROMISED
