@@ -13,6 +13,7 @@ import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from fractions import Fraction
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 
@@ -30,7 +31,7 @@ from synthrelease.drafting.linked import MembersDraft, read_members
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile, names_of, read_public_file
 from synthrelease.drafting.said_twice import said_twice
-from synthrelease.drafting.smaller import coarser, fewer, in_order, sizes
+from synthrelease.drafting.smaller import FLOORS, Floor, coarser, fewer, floored, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
 from synthrelease.drafting.text import (
     TEST,
@@ -41,9 +42,9 @@ from synthrelease.drafting.text import (
     configuration_text,
 )
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, Problem, SpecError
+from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PlanRace, Promise, Raced, plan_words
+from synthrelease.rehearsal.plan_race import ENOUGH, PROMISED, PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -242,7 +243,7 @@ class _Drafting:
     ):
         self.promise, self.members, self.areas = promise, members, areas
         self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
-        self.unit, self.n_kept = unit, 0
+        self.unit, self.n_kept, self.wider = unit, 0, ""
 
     @property
     def wide(self) -> list[ColumnDraft]:
@@ -250,10 +251,11 @@ class _Drafting:
         return [*self.columns, *(self.members.wide() if self.members else ())]
 
     def run(self) -> Draft:
-        tried = self._tried(self.promise.totals[0])
+        total = self.promise.totals[0]
+        tried = self._in_wider_bins(total) or self._tried(total)
         for most in self.promise.totals[1:]:
             if not tried.standing.good:
-                tried = self._tried(most, above=tried.choices.limit)
+                tried = tried.drafting._tried(most, above=tried.choices.limit)
         if not tried.standing.good and self.members is None:
             tried = self._smaller(tried)
         if self.areas is not None:
@@ -297,6 +299,47 @@ class _Drafting:
         choices = replace(choices, generation=self.promise.purse(left).cost if left > 0 else choices.generation)
         return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
 
+    def _in_wider_bins(self, total: Fraction) -> _Tried | None:
+        """The draft of these columns in wider bins, where at this epsilon they keep what a draft aims at and those that were
+        drafted do not; None elsewhere."""
+        if self.members is not None or self.areas is not None:
+            return None
+        choices, race, table, _ = self._begun
+        others = choices.rows + TEST + _FIGURES / 2
+        for most in (others + _FIGURES / 2, others):  # at the first it is asked anyway: figures may cost less
+            narrow = race.keeps(total, most)
+            if narrow is None or narrow >= PROMISED:
+                return None
+        best: tuple[float, Floor, _Drafting] | None = None
+        for floor in FLOORS:
+            columns = floored(self.columns, table, floor)
+            if columns == (best[2].columns if best else self.columns):
+                continue
+            self.progress(f"in these bins too little is kept: trying some {floor}")
+            drafting = _Drafting(self.name, self.file, columns, self.left_out, self.progress, self.unit, self.promise)
+            kept = drafting._begun[1].keeps(total, others)
+            if kept is not None and (best is None or kept > best[0]):
+                best = kept, floor, drafting
+            if kept is not None and kept >= ENOUGH:
+                break
+        if best is None:
+            return None
+        kept, floor, drafting = best
+        self.wider = f"In bins {floor} {max(0.0, kept):.0%} would be kept at epsilon {float(total):g}."
+        if kept < PROMISED:
+            return None
+        one = drafting._tried(total)
+        if not one.standing.good:
+            return None
+        before = {column.name: column.n_bins for column in self.columns}
+        wider = listing(column.name for column in drafting.columns if column.n_bins < before[column.name])
+        smaller = (
+            f"In narrower bins fits keep {max(0.0, narrow or 0.0):.0%} of how columns hang together at epsilon "
+            f"{float(total):g}. So in this draft {wider} have wider ones, {floor} each. The narrower ones are there, too, for "
+            "[transformations]: `codes` of codes, `fine` of numbers."
+        )
+        return replace(one, choices=replace(one.choices, smaller=smaller))
+
     def _tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> _Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file.
 
@@ -304,6 +347,40 @@ class _Drafting:
         ----------
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
+        choices, race, table, pairs = self._begun
+        members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
+        while True:
+            others = choices.rows + TEST + figures
+            raced = race.cheapest(most, others, above, only_pairs=only_pairs)
+            choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
+            self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
+            spec = self._loaded(choices, replace(first, lost=raced.told.lost))
+            rows = rows or self._read(spec)  # read again: criteria use the rows' own values
+            drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
+            acceptance, standing = settle(drafted, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
+            if acceptance.epsilon <= figures or raced.total <= others:
+                break
+            figures = acceptance.epsilon + _FIGURES / 4
+        others = choices.rows + TEST + acceptance.epsilon
+        left = raced.total - others
+        cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
+        raced = race.paid(raced, others)
+        words = f"{plan_words(race, raced, others)} {self.wider}".strip()
+        choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
+        return _Tried(
+            drafting=self,
+            choices=choices,
+            acceptance=acceptance,
+            standing=standing,
+            table=table,
+            pairs=tuple(pairs),
+        )
+
+    @cached_property
+    def _begun(self) -> tuple[Choices, PlanRace, Counts, list[Pair]]:
+        """What a draft of these columns begins with: its rules, the race of its plans, and the rows of the public file in the
+        drafted bins, with how the columns hang together there."""
         self.progress(f"counting the rows in the drafted bins of {len(self.wide)} columns")
         spec, table = self._counted_at_last()
         if twice := said_twice(self.columns, table):
@@ -322,25 +399,7 @@ class _Drafting:
         gaps = {column.name for column in self.wide if column.keeps_missing}
         pairs = ties(self.wide, table)
         race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, _SEED)
-        members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
-        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
-        while True:
-            others = choices.rows + TEST + figures
-            raced = race.cheapest(most, others, above, only_pairs=only_pairs)
-            choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
-            self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
-            spec = self._loaded(choices, replace(first, lost=raced.told.lost))
-            rows = rows or self._read(spec)  # read again: criteria use the rows' own values
-            drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
-            acceptance, standing = settle(drafted, spec, rows, _SEED, tied=bool(tied_pairs(pairs)))
-            if acceptance.epsilon <= figures or raced.total <= others:
-                break
-            figures = acceptance.epsilon + _FIGURES / 4
-        left = raced.total - choices.rows - TEST - acceptance.epsilon
-        cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
-        words = plan_words(race, raced, others)
-        choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
-        return _Tried(drafting=self, choices=choices, acceptance=acceptance, standing=standing, table=table, pairs=tuple(pairs))
+        return choices, race, table, pairs
 
     def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
         """With what was raced, at this cost of the tables."""

@@ -1,4 +1,4 @@
-"""A smaller draft, where a fit to all columns would be no better than independent columns: coarser bins, then fewer columns.
+"""A smaller draft: coarser bins where a fit keeps too little, fewer columns where it is no better than independent columns.
 
 Every measured table gets its share of one budget, so the noise of each grows with their number, and with few rows it hides how
 columns hang together. Coarser bins put more rows into a cell; fewer columns need fewer tables.
@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -24,6 +24,27 @@ _NEXT = 0.7
 """Part of the columns that is tried next."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Floor:
+    """How many rows a bin has at least in a draft with coarser bins.
+
+    Attributes
+    ----------
+    share : of the rows of the public file; a code below it counts among the others, neighbouring bins of numbers join.
+    most : columns of so many bins stay as they are.
+    """
+
+    share: float
+    most: int
+
+    def __str__(self) -> str:
+        return f"of at least {self.share:.0%} of the rows"
+
+
+FLOORS = (Floor(share=0.04, most=12), Floor(share=0.05, most=FEW_CATEGORIES), Floor(share=0.1, most=FEW_CATEGORIES))
+"""That are tried in turn where too little is kept: first of the columns with very many bins alone."""
+
+
 def coarser(columns: Sequence[ColumnDraft], table: Counts) -> list[ColumnDraft]:
     """The columns with the bins that their numbers are grouped in, three at most, and with their frequent categories.
 
@@ -34,26 +55,67 @@ def coarser(columns: Sequence[ColumnDraft], table: Counts) -> list[ColumnDraft]:
     return [_coarser(column, table.marginal((place,))) for place, column in enumerate(columns)]
 
 
+def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> list[ColumnDraft]:
+    """The columns with more bins than the floor lets be, in bins that have its share of the rows.
+
+    Parameters
+    ----------
+    table : the rows of the public file in the drafted bins of these columns.
+    """
+    found = []
+    for place, column in enumerate(columns):
+        rows = table.marginal((place,))
+        if column.n_bins <= floor.most:
+            found.append(column)
+        elif column.bins and not column.weight:
+            limits = _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share)
+            found.append(_in_bins(column, rows, limits))
+        else:
+            found.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with at least {floor.share:.0%}"))
+    return found
+
+
+def _joined(limits: Sequence[float], shares: np.ndarray, least: float) -> tuple[float, ...]:
+    """The limits between bins that have so large a share of the rows each; the one nearest to the middle where none are.
+
+    Parameters
+    ----------
+    shares : of the rows, in the bins between all limits; what is missing of 1 has no value.
+    """
+    kept, held = list[float](), 0.0
+    below = np.cumsum(shares)
+    for limit, share, reached in zip(limits, shares, below, strict=False):
+        held += share
+        if held >= least and below[-1] - reached >= least:
+            kept, held = [*kept, limit], 0.0
+    return tuple(kept) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
+
+
 def _coarser(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
     if column.bins and not column.weight:
-        return _fewer_bins(column, rows)
-    rare = [text for text in column.common or column.codes if column.codes[text].rows < FREQUENT * rows.sum()]
+        return _in_bins(column, rows, column.bins.groups)
+    if column.n_bins <= FEW_CATEGORIES:
+        return column
+    return _frequent(column, rows, FREQUENT, f"in this smaller draft the {{}} with at least {FREQUENT:.0%}")
+
+
+def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
+    """Its categories that have so large a share of the rows, and all others together."""
+    rare = [text for text in column.common or column.codes if column.codes[text].rows < least * rows.sum()]
     spelled = any(code.spellings for code in column.codes.values())
-    if column.n_bins <= FEW_CATEGORIES or len(rare) < 2 or spelled:
-        return column
     frequent = tuple(text for text in column.common or column.codes if text not in rare)
-    if not frequent:
+    if not column.codes or not frequent or len(rare) < 2 or spelled:
         return column
-    remark = f"{column.remark}; in this smaller draft the {len(frequent)} with at least {FREQUENT:.0%} of the rows"
-    return replace(column, kind="code", common=frequent, remark=remark)
+    return replace(column, kind="code", common=frequent, remark=f"{column.remark}; {told.format(len(frequent))} of the rows")
 
 
-def _fewer_bins(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
-    """The bins of its groups in place of the coarse ones; these in place of the fine ones."""
+def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
+    """These limits in place of the coarse ones, of which they are some; the coarse ones in place of the fine ones."""
     bins, facts = column.bins, column.facts
-    if bins is None or facts is None or bins.groups == bins.coarse:
+    if bins is None or facts is None or limits == bins.coarse:
         return column
-    fewer = replace(bins, coarse=bins.groups, fine=bins.coarse)
+    groups = bins.groups if set(bins.groups) <= set(limits) else limits[:: max(1, len(limits) // 2)][:2]
+    fewer = replace(bins, coarse=limits, fine=bins.coarse, groups=groups)
     whole = column.kind == "integer"
     old, new = (parse_bins(each.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole) for each in (bins, fewer))
     stands = np.array([facts.numbers.get(one.label, one.number) for one in old])

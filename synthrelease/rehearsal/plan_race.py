@@ -156,6 +156,7 @@ class PlanRace:
     ):
         self._table, self._missing, self._promise, self._seed = table, missing, promise, seed
         self._background = Background(plausibility=plausibility, ordered=ordered)
+        self._found: dict[tuple[Fraction, Fraction, int | None, bool], Raced] = {}
         random = SeededEntropy(seed, 11).generator()
         alone, (left, right) = independent_columns(table, random), halves(table, random)
         strongest = tied_pairs(pairs)[: len(table.layout.columns)]
@@ -190,6 +191,21 @@ class PlanRace:
                 break
             best = cheaper
         return best if best.good else replace(best, adaptive=self._finding_its_own(best.purse))
+
+    def keeps(self, total: Fraction, others: Fraction) -> float | None:
+        """What a fit keeps at this epsilon of the whole release, as `cheapest` would begin; None where nobody can tell.
+
+        Parameters
+        ----------
+        others : epsilon of everything beside the tables.
+        """
+        return self._searched(total, others, only_pairs=False).kept
+
+    def paid(self, raced: Raced, others: Fraction) -> Raced:
+        """The same plan, with what its fits keep once it is known what everything beside the tables costs."""
+        if raced.finds_its_own:
+            return raced
+        return self._fitted(raced.total, others, raced.told, raced.prior_weight)
 
     def _weighted(self, best: Raced) -> Raced:
         """With the prior weight that keeps most: it must follow rows and noise, and no rule is known that does.
@@ -253,10 +269,13 @@ class PlanRace:
         return [(names[column], sizes[column]) for column in order[:most]]
 
     def _searched(self, total: Fraction, others: Fraction, weight: int | None = None, *, only_pairs: bool) -> Raced:
-        purse = self._purse(total, others)
-        plausibility = self._background.plausibility
-        told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
-        return self._fitted(total, others, told, weight)
+        asked = (total, others, weight, only_pairs)
+        if asked not in self._found:
+            purse = self._purse(total, others)
+            plausibility = self._background.plausibility
+            told = telling_tables(self._table, plausibility, purse, self._seed, self._missing, only_pairs=only_pairs)
+            self._found[asked] = self._fitted(total, others, told, weight)
+        return self._found[asked]
 
     def _fitted(self, total: Fraction, others: Fraction, told: TellingTables, weight: int | None = None) -> Raced:
         purse = self._purse(total, others)

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+import re
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -17,11 +19,11 @@ from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
-from synthrelease.drafting.smaller import FREQUENT, coarser, fewer, in_order, sizes
+from synthrelease.drafting.smaller import FEW_CATEGORIES, FREQUENT, Floor, coarser, fewer, floored, in_order, sizes
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import Pair
-from synthrelease.rehearsal.plan_race import TOLD
+from synthrelease.rehearsal.plan_race import PROMISED, TOLD, Promise
 from synthrelease.rehearsal.yardsticks import yardsticks
 from synthrelease.specification.spec import load_spec
 
@@ -185,6 +187,67 @@ def test_coarser_categories_are_those_that_are_frequent_and_all_others() -> None
     assert found[0].common == tuple("ABC")
     assert all(code.rows >= FREQUENT * 4000 for text, code in found[0].codes.items() if text in found[0].common)
     assert found[1] == columns[1]  # three categories are few
+
+
+@pytest.mark.parametrize("least", [0.04, 0.1, 0.3, 0.6])
+def test_bins_with_a_floor_have_so_many_rows_and_the_limits_are_those_of_narrower_bins(least: float) -> None:
+    ages = np.clip(RANDOM.gamma(6, 8, 5000).astype(int), 0, 99)
+    letters = RANDOM.choice(list("ABCDEFGH"), 5000, p=[0.4, 0.25, 0.15, 0.08, 0.05, 0.03, 0.02, 0.02])
+    few = RANDOM.choice(list("xyz"), 5000, p=[0.96, 0.02, 0.02])
+    columns = [drafted("age", ages), drafted("letter", letters), drafted("few", few)]
+    age, letter, untouched = floored(columns, table_of(columns, [ages, letters, few]), Floor(share=least, most=FEW_CATEGORIES))
+    assert age.bins is not None
+    assert columns[0].bins is not None
+    assert age.bins.fine in (columns[0].bins.coarse, columns[0].bins.fine)  # the narrower ones stay, to go back
+    assert set(age.bins.groups) <= set(age.bins.coarse) <= set(columns[0].bins.coarse)
+    rows = table_of([age], [ages]).marginal((0,))
+    if least <= 0.3:
+        assert rows.min() >= least * 5000
+        # no limit that is left out could come back: the two bins that it would leave are not both large enough
+        for limit in set(columns[0].bins.coarse) - set(age.bins.coarse):
+            limits = sorted([*age.bins.coarse, limit])
+            at, more = limits.index(limit), np.bincount(np.searchsorted(limits, ages, side="right"))
+            assert more[at : at + 2].min() < 2 * least * 5000
+    else:  # no limit leaves so many on both sides: the one nearest to the middle
+        nearest = min(columns[0].bins.coarse, key=lambda limit: abs((ages < limit).mean() - 0.5))
+        assert age.bins.coarse == (nearest,)
+    frequent = {text for text in np.unique(letters) if (letters == text).mean() >= least}
+    assert set(letter.common) == frequent if frequent else letter == columns[1]
+    assert untouched == columns[2]
+
+
+def diagnoses(n: int) -> pd.DataFrame:
+    """Four columns of thirty codes, four of them frequent, which hang together: pairs have more cells than noise leaves."""
+    random = np.random.default_rng(7)
+    group = random.integers(0, 4, n)
+    table = {"group": np.array(list("PQRS"))[group], "sex": random.choice(["f", "m"], n)}
+    for number in range(4):
+        moved = (group + (random.random(n) < 0.2) * random.integers(0, 4, n)) % 4
+        first = random.random(n) < 0.6
+        rare = random.integers(0, 26, n)
+        table[f"code_{number}"] = np.where(
+            first, np.char.add("A", moved.astype(str)), np.char.add("B", np.char.zfill(rare.astype(str), 2))
+        )
+    return pd.DataFrame(table)
+
+
+@pytest.mark.slow
+def test_where_too_little_is_kept_bins_are_wider_and_the_narrower_ones_can_be_had(tmp_path: Path) -> None:
+    """At half of the usual epsilon the noise of 30 times 30 codes hides how four of them hang together."""
+    diagnoses(4000).to_csv(tmp_path / "public.csv", index=False)
+    configuration, _, found = write_draft("codes", tmp_path / "public.csv", tmp_path, promise=Promise(epsilon=Fraction(1)))
+    assert re.search(
+        r"In narrower bins fits keep \d+% of how columns hang together at epsilon 1. So in this draft 'code_0'", found.smaller
+    )
+    kept = re.search(r"keep (\d+)% of how columns hang together in pairs", found.plan)
+    assert kept is not None
+    assert int(kept[1]) >= 100 * PROMISED
+    text = configuration.read_text(encoding="utf-8")
+    assert 'code_0 = ["common"]' in text
+    spec = load_spec(configuration)
+    configuration.write_text(text.replace('code_0 = ["common"]', 'code_0 = ["codes"]'), encoding="utf-8")
+    assert len(load_spec(configuration).space[0].transformation.binning("code_0")) == 31  # with those that are not listed
+    assert len(spec.space[0].transformation.binning("code_0")) == 5
 
 
 def pair(one: str, other: str, beyond: float, v: float = 0.5) -> Pair:
