@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +22,8 @@ from synthrelease.domain.layout import Layout
 GROUP_CELLS = 2**18
 """Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
 _FEWEST_CELLS = 2**12
+_FEW_COLUMNS = 12
+_Step = tuple[int, int, tuple[int, ...]]
 
 
 def differences(
@@ -53,13 +56,14 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     else:
         groups = column_groups(sizes, largest, sum(len(part.values) for part in whole.parts))
     together = min(largest, len(groups))
-    words = _words(whole, groups)
+    cells = [math.prod(sizes[column] for column in group) for group in groups]
+    words = _words(whole, groups, cells)
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
         # large columns first: the branch that sums out the first of them is the one with the most tables below
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
-        for found, table in _below(whole.layout, _ordered(whole, chosen, groups, words, order), order, 0, largest):
+        for found, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
             if together == 1 or _belongs(chosen, {group_of[column] for column in found}):
                 yield tuple(sorted(found)), values_of(table)
 
@@ -87,30 +91,45 @@ def _belongs(chosen: tuple[int, ...], touched: set[int]) -> bool:
     return set(chosen) == touched | set(first)
 
 
-def _below(
-    layout: Layout, table: Table, columns: tuple[int, ...], kept: int, largest: int
-) -> Iterator[tuple[tuple[int, ...], Table]]:
-    """The table itself, if it has few enough columns, and all below it that still have its first `kept` columns."""
-    if len(columns) <= largest:
-        yield columns, table
-    if len(columns) == 1:
-        return
-    for place in range(kept, min(len(columns) - 1, largest) + 1):
-        rest = columns[:place] + columns[place + 1 :]
-        yield from _below(layout, _without(layout, table, columns, place), rest, place, largest)
+def _below(layout: Layout, table: Table, columns: tuple[int, ...], largest: int) -> Iterator[tuple[tuple[int, ...], Table]]:
+    """All tables of at most `largest` columns that the table is summed up to, each once, along `_steps`."""
+    steps = _few_steps(len(columns), largest) if len(columns) <= _FEW_COLUMNS else _steps(tuple(range(len(columns))), largest)
+    branch = [(columns, table)]
+    for depth, place, left in steps:
+        found = tuple(columns[number] for number in left)
+        if depth:
+            before, wider = branch[depth - 1]
+            del branch[depth:]
+            branch.append((found, _without(layout, wider, before, place)))
+        if len(left) <= largest:
+            yield found, branch[depth][1]
+
+
+def _steps(left: tuple[int, ...], largest: int, kept: int = 0, depth: int = 0, place: int = -1) -> Iterator[_Step]:
+    """Every way down to at most `largest` of these columns, depth first: how many columns were summed out, the place of the
+    last of them in what was there before, and what is left. The first `kept` columns stay."""
+    yield depth, place, left
+    if len(left) > 1:
+        for out in range(kept, min(len(left) - 1, largest) + 1):
+            yield from _steps(left[:out] + left[out + 1 :], largest, out, depth + 1, out)
+
+
+@lru_cache(maxsize=64)
+def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
+    """The same, made once for all tables of few columns: what they are called has no bearing."""
+    return tuple(_steps(tuple(range(columns)), largest))
 
 
 def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int) -> Table:
     """The table summed over the column at this place."""
     if not isinstance(table, Sparse):
-        return table.sum(axis=place)
+        return np.add.reduce(table, axis=place)
     others = [other for other in range(len(columns)) if other != place]
     return table_of(layout.subset(columns[:place] + columns[place + 1 :]), others, table)
 
 
-def _words(whole: Lattice, groups: Sequence[tuple[int, ...]]) -> list[list[np.ndarray]]:
+def _words(whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[int]) -> list[list[np.ndarray]]:
     """For every group, the codes over its columns of the cells of every part; none of a full array or of a large group."""
-    cells = [whole.layout.subset(group).n_cells for group in groups]
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
@@ -123,6 +142,7 @@ def _ordered(
     whole: Lattice,
     chosen: Sequence[int],
     groups: Sequence[tuple[int, ...]],
+    cells: Sequence[int],
     words: Sequence[Sequence[np.ndarray]],
     order: tuple[int, ...],
 ) -> Table:
@@ -132,18 +152,18 @@ def _ordered(
     if whole.whole is None and (not words or layout.n_cells > DENSE_LIMIT):
         return table_of(whole.layout.subset(order), order, *whole.parts)
     if whole.whole is None:
-        full = whole.sums(_codes(whole.layout, [words[number] for number in chosen], [groups[n] for n in chosen]), layout)
+        full = whole.sums(_codes([words[number] for number in chosen], [cells[number] for number in chosen]), layout)
     else:
         full = whole.get(columns)
     return np.ascontiguousarray(full.transpose([columns.index(column) for column in order]))
 
 
-def _codes(layout: Layout, words: Sequence[Sequence[np.ndarray]], groups: Sequence[tuple[int, ...]]) -> Iterator[np.ndarray]:
+def _codes(words: Sequence[Sequence[np.ndarray]], cells: Sequence[int]) -> Iterator[np.ndarray]:
     """For every part, the codes over all these groups of its cells, from those over each, in the smallest type."""
-    kind = np.min_scalar_type(math.prod(layout.subset(group).n_cells for group in groups))
+    kind = np.min_scalar_type(math.prod(cells))
     for of_part in zip(*words, strict=True):
         codes = of_part[0].astype(kind)
-        for word, group in zip(of_part[1:], groups[1:], strict=True):
-            codes *= layout.subset(group).n_cells
+        for word, size in zip(of_part[1:], cells[1:], strict=True):
+            codes *= size
             codes += word
         yield codes

@@ -96,7 +96,7 @@ OF_WIDTH = (
         name="single rows: a draw at the end of the shares goes to the last bin",
         breaks="a row in a cell that the rules exclude",
         place="candidates.generators.bayesian_network:draw_bins",
-        old="np.minimum(places - first, last[rows])",
+        old="np.minimum(places - first, last.take(rows))",
         new="places - first",
         tests=(f"{FIT}::test_single_rows_draw_their_bins_by_the_shares_of_their_parents",),
     ),
@@ -146,8 +146,8 @@ OF_WIDTH = (
         name="sub-tables: summed over the wrong axis",
         breaks="another figure",
         place="domain.sub_tables:_without",
-        old="table.sum(axis=place)",
-        new="table.sum(axis=-1 - place)",
+        old="np.add.reduce(table, axis=place)",
+        new="np.add.reduce(table, axis=-1 - place)",
         tests=(DIFFERENCES,),
     ),
     Mutation(
@@ -161,9 +161,9 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: a branch is left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="domain.sub_tables:_below",
-        old="min(len(columns) - 1, largest) + 1",
-        new="min(len(columns) - 1, largest)",
+        place="domain.sub_tables:_steps",
+        old="min(len(left) - 1, largest) + 1",
+        new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),
     ),
     Mutation(
