@@ -17,7 +17,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
+.PHONY: demo quick criterion test types run-tests test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -36,10 +36,16 @@ criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
 	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py $(KINDS) $(wildcard tests/criteria/test_$(NAME).py)
 
+# mypy is one process: it runs beside the tests, which would leave a core idle before them
 test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(MAKE) --no-print-directory --jobs 2 types run-tests
+
+types: $(TEST)
 	$(BIN)/mypy
+
+run-tests: $(TEST)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
 # What is left to nightly runs: whole runs and laws of many releases (tests/long.py)
@@ -112,20 +118,20 @@ $(CORE): $(VENV)/.created requirements/core.txt pyproject.toml
 	@touch $@
 
 $(QUICK): $(CORE) requirements/quick.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/quick.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/quick.txt
 	@touch $@
 
 # torch first: smartnoise-synth would otherwise take the largest build
 $(TEST): $(CORE) requirements/test.txt requirements/docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check torch==2.13.0
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/test.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check torch==2.13.0
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/test.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@
 
 $(DIST): $(VENV)/.created requirements/dist.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/dist.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/dist.txt
 	@touch $@
 
 $(DOCS): $(CORE) requirements/docs.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements/docs.txt
+	$(BIN)/python -m pip install --no-compile --quiet --disable-pip-version-check -r requirements/docs.txt
 	@touch $@

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING
@@ -129,7 +130,9 @@ def writers(bundle: BundleTable) -> dict[str, str]:
     return {package: package_version(package) for package in packages(bundle)}
 
 
+@cache
 def package_version(package: str) -> str:
+    """That of a package as it is installed, which does not change while a process runs."""
     try:
         return version(package)
     except PackageNotFoundError:

@@ -162,7 +162,7 @@ def test_the_token_counts_once_and_the_cookie_is_for_this_page_alone(opened: Ope
     assert "'unsafe-inline'" not in headers["content-security-policy"]
 
 
-def test_a_thousand_hostile_requests_change_nothing(opened: Opened) -> None:
+def test_hundreds_of_hostile_requests_change_nothing(opened: Opened) -> None:
     before, draw, seen = opened.bytes(), random.Random(20261124), opened.seen()
     opened.rehearsals.data = "public.csv"  # one that the steward asked for would start
     stranger = TestClient(opened.guard, base_url=ORIGIN, follow_redirects=False)
@@ -184,7 +184,7 @@ def test_a_thousand_hostile_requests_change_nothing(opened: Opened) -> None:
         "/templates/page.html",
     ]
     own = {"origin": ORIGIN}
-    for _ in range(1_000):
+    for _ in range(400):
         kind, (path, form) = draw.randrange(8), draw.choice(list(forms.items()))
         if kind == 0:
             answer = opened.browser.post(

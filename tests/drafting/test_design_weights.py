@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -14,6 +14,8 @@ import pytest
 from synthrelease.drafting import Draft, columns, draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.file_columns import drafted_columns
+from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.specification.spec import load_spec
 
@@ -25,9 +27,18 @@ TABLE = {"sex": RANDOM.choice(["f", "m"], N), "age": RANDOM.integers(18, 90, N)}
 STAYS, GRAMS = RANDOM.lognormal(5, 1, N).round(), RANDOM.normal(3300, 500, N).round()
 
 
-def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
+def written(name: str, values: np.ndarray, folder: Path) -> Path:
     pd.DataFrame({**TABLE, name: values}).to_csv(folder / "public.csv", index=False)
-    return draft("register", folder / "public.csv")
+    return folder / "public.csv"
+
+
+def of_file(name: str, values: np.ndarray, folder: Path) -> Sequence[ColumnDraft]:
+    """The columns alone: what a whole draft costs beside them is looked at elsewhere."""
+    return drafted_columns(read_public_file(written(name, values, folder)), {}, None)[0]
+
+
+def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
+    return draft("register", written(name, values, folder))
 
 
 @pytest.mark.parametrize(
@@ -43,7 +54,7 @@ def drafted(name: str, values: np.ndarray, folder: Path) -> Draft:
     ids=["to a population", "scaled to the rows", "grams", "of the newborn", "a difference", "less than the rows"],
 )
 def test_a_weight_adds_up_to_the_rows_and_is_no_body_s(name: str, values: np.ndarray, role: bool, tmp_path: Path) -> None:
-    (found,) = [column for column in drafted(name, values, tmp_path).columns if column.name == name]
+    (found,) = [column for column in of_file(name, values, tmp_path) if column.name == name]
     assert found.weight == role
     assert ("design weight" in found.remark) == (not role and name in ("weight", "wt"))
 

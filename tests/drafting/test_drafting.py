@@ -236,7 +236,7 @@ def test_every_form_of_the_file_gives_the_same_draft(tmp_path: Path) -> None:
 @pytest.mark.parametrize("seed", range(8))
 def test_any_table_gives_a_draft_that_loads_and_fits_it(seed: int, tmp_path: Path) -> None:
     random = np.random.default_rng(seed)
-    n = int(random.integers(30, 800))
+    n = int(random.integers(30, 2000))
     makers = [
         lambda: random.integers(-50, 50, n),
         lambda: random.integers(0, 10 ** int(random.integers(1, 9)), n),

@@ -268,7 +268,7 @@ def test_a_slot_is_part_of_the_number_that_it_is_named_by() -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("one_file", [False, True], ids=["two files", "one file"])
 def test_a_draft_of_public_files_is_released_and_verifies_as_it_is(tmp_path: Path, one_file: bool) -> None:
-    tables = some_households(2000, seed=4)
+    tables = some_households(800, seed=4)
     if one_file:
         of_key = {key: (rent, town) for key, rent, town in tables[0]}
         rows = [(*member, *of_key[member[0]]) for member in tables[1]]
@@ -282,7 +282,7 @@ def test_a_draft_of_public_files_is_released_and_verifies_as_it_is(tmp_path: Pat
     assert [column.name for column in found.members.columns] == ["age", "work"]
     spec = load_spec(config)
     public = read_public(Source.of(roots, members=members), spec.schema, spec.input, spec.raw)
-    assert public.total == 2000
+    assert public.total == 800
     result = release(spec, Source.of(roots, members=members))
     assert result is not None
     write_bundle(result, tmp_path / "out")

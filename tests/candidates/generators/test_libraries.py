@@ -47,6 +47,8 @@ each_family = pytest.mark.parametrize("generator", FAMILIES, ids=lambda generato
 @pytest.fixture
 def few_steps(monkeypatch: pytest.MonkeyPatch) -> None:
     fit = estimation.mirror_descent
+    # the length of the first step is compiled for a while; one that is too long is halved until it is none
+    monkeypatch.setattr("mbi.marginal_loss.calculate_l2_lipschitz", lambda *given: 0.01)
     monkeypatch.setattr(
         "mbi.estimation.mirror_descent", lambda *given, iters, **more: fit(*given, iters=min(iters, 200), **more)
     )
