@@ -44,7 +44,7 @@ from synthrelease.drafting.text import (
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import ENOUGH, PROMISED, PlanRace, Promise, Raced, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -62,7 +62,9 @@ _SEED = 2014
 """A draft is the same each time."""
 
 _FIGURES = Fraction(2, 5)
-"""Epsilon of all figures, until it is known."""
+"""Epsilon of all figures, until it is known; of a small total no more than a fifth of it."""
+_NEARLY = PROMISED - 0.03
+"""What tables have to keep before it is known that figures cost less, as they mostly do."""
 ANY = Promise()
 
 Progress = Callable[[str], None]
@@ -305,11 +307,10 @@ class _Drafting:
         if self.members is not None or self.areas is not None:
             return None
         choices, race, table, _ = self._begun
-        others = choices.rows + TEST + _FIGURES / 2
-        for most in (others + _FIGURES / 2, others):  # at the first it is asked anyway: figures may cost less
-            narrow = race.keeps(total, most)
-            if narrow is None or narrow >= PROMISED:
-                return None
+        others = choices.rows + TEST + min(_FIGURES, total / 5)
+        narrow = race.keeps(total, others)
+        if narrow is None or narrow >= _NEARLY:
+            return None
         best: tuple[float, Floor, _Drafting] | None = None
         for floor in FLOORS:
             columns = floored(self.columns, table, floor)
@@ -320,13 +321,13 @@ class _Drafting:
             kept = drafting._begun[1].keeps(total, others)
             if kept is not None and (best is None or kept > best[0]):
                 best = kept, floor, drafting
-            if kept is not None and kept >= ENOUGH:
+            if kept is not None and kept >= PROMISED:
                 break
         if best is None:
             return None
         kept, floor, drafting = best
         self.wider = f"In bins {floor} {max(0.0, kept):.0%} would be kept at epsilon {float(total):g}."
-        if kept < PROMISED:
+        if kept < _NEARLY:
             return None
         one = drafting._tried(total)
         if not one.standing.good:
@@ -334,7 +335,7 @@ class _Drafting:
         before = {column.name: column.n_bins for column in self.columns}
         wider = listing(column.name for column in drafting.columns if column.n_bins < before[column.name])
         smaller = (
-            f"In narrower bins fits keep {max(0.0, narrow or 0.0):.0%} of how columns hang together at epsilon "
+            f"In narrower bins fits keep {max(0.0, narrow):.0%} of how columns hang together at epsilon "
             f"{float(total):g}. So in this draft {wider} have wider ones, {floor} each. The narrower ones are there, too, for "
             "[transformations]: `codes` of codes, `fine` of numbers."
         )
@@ -349,7 +350,7 @@ class _Drafting:
         """
         choices, race, table, pairs = self._begun
         members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
-        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), _FIGURES, None
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), min(_FIGURES, most / 5), None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
