@@ -12,7 +12,7 @@ from synthrelease.drafting.edited import Edit
 from synthrelease.drafting.leaving_out import LeftOutOf, leave_out
 from synthrelease.drafting.other_kind import Kind, column_as
 from synthrelease.drafting.taking_over import own_acceptance
-from synthrelease.drafting.text import toml
+from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import InputError, SynthreleaseError
 
 KEPT = ("description", "unit")

@@ -13,7 +13,7 @@ from synthrelease.drafting.edited import Edit, Path_
 from synthrelease.drafting.moved_limits import limits_of, with_limits
 from synthrelease.drafting.one_criterion import criterion_edits
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.drafting.text import toml
+from synthrelease.drafting.toml_text import toml
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.tables import list_of_questions
 

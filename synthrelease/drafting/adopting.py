@@ -16,7 +16,7 @@ from synthrelease.accounting.charges import Charge, decimal_text
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
-from synthrelease.drafting.text import toml
+from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import OutputError
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposal_words import rounds_text

@@ -20,10 +20,12 @@ from pathlib import Path
 from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
+from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.areas import AreasDraft, areas_asked
 from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_columns
 from synthrelease.drafting.codebook import CodebookEntry, read_codebook
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
+from synthrelease.drafting.column_text import codelist_name, codelist_text
 from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
 from synthrelease.drafting.file_columns import answers_of, drafted_columns
@@ -33,14 +35,7 @@ from synthrelease.drafting.public_file import PublicFile, names_of, read_public_
 from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.smaller import FLOORS, Floor, coarser, fewer, floored, in_order, sizes
 from synthrelease.drafting.suggestions import suggested_rules
-from synthrelease.drafting.text import (
-    TEST,
-    Choices,
-    acceptance_text,
-    codelist_name,
-    codelist_text,
-    configuration_text,
-)
+from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs

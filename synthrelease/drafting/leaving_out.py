@@ -18,7 +18,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
 from synthrelease.drafting.taking_over import taken_over
-from synthrelease.drafting.text import toml, wrapped
+from synthrelease.drafting.toml_text import toml, wrapped
 from synthrelease.errors import InputError, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS

@@ -8,7 +8,7 @@ from typing import Any
 from synthrelease.criteria import CRITERIA
 from synthrelease.domain.schema import Column
 from synthrelease.drafting.edited import Edit
-from synthrelease.drafting.text import toml
+from synthrelease.drafting.toml_text import toml
 from synthrelease.specification.release_spec import ReleaseSpec
 
 MARGIN = 0.02

@@ -10,9 +10,9 @@ from typing import Any, Literal
 
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
+from synthrelease.drafting.column_text import codelist_name, column_lines
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.drafting.text import codelist_name, column_lines
 from synthrelease.errors import InputError
 
 Kind = Literal["number", "name", "date"]

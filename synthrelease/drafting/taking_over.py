@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.drafting.edited import Edit, changed, headed_tables, text_of, written_as
-from synthrelease.drafting.text import toml
+from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import OutputError
 from synthrelease.toml.reading import ConfigurationFile, toml_tables
 

@@ -2,34 +2,26 @@
 
 from __future__ import annotations
 
-import csv
-import io
-import json
-import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.drafting.areas import WITHIN, AreasDraft
-from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
-from synthrelease.drafting.criteria import OTHERS, AcceptanceDraft
+from synthrelease.drafting.column_text import column_lines
 from synthrelease.drafting.linked import MembersDraft
 from synthrelease.drafting.persons import UnitAnswer, unit_lines
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
+from synthrelease.drafting.toml_text import comment, heading, marked, number_text, toml, wrapped
 from synthrelease.errors import listing
-from synthrelease.specification.json_schema import ACCEPTANCE_NAME, CONFIGURATION_NAME
+from synthrelease.specification.json_schema import CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)
 """Epsilon of the test."""
-INLINE_CODES = 40
-"""A longer codelist gets a file of its own."""
 ONE_BY_ONE = 3
 """Columns that are left out for one reason and told one by one; more are told together."""
-_WIDTH = 120
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -86,8 +78,8 @@ def configuration_text(
     weighted = any(column.weight for column in columns)
     gaps = [column for column in columns if column.missing_rows and not column.keeps_missing]
     lines = [
-        *_marked(name, file, CONFIGURATION_NAME),
-        *([*_comment(choices.smaller), ""] if choices.smaller else []),
+        *marked(name, file, CONFIGURATION_NAME),
+        *([*comment(choices.smaller), ""] if choices.smaller else []),
         f"title = {toml(name.replace('_', ' ').replace('-', ' ').capitalize())}",
         'description = ""                # what one row is and where the data come from: the card begins with it',
         f'acceptance = "../acceptance/{name}.toml"',
@@ -101,12 +93,12 @@ def configuration_text(
         'missing = "drop"                # a row with a missing value is left out, unless its column says "bin"',
         'outside = "clip"                # a number outside the bounds counts as the nearest bound; or "drop", "error"',
         "",
-        *_heading("Persons: whose rows are protected together"),
+        *heading("Persons: whose rows are protected together"),
         "",
         *unit_lines(unit, left_out),
         "",
-        *_heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
-        *_comment(
+        *heading("Columns: public bounds and bins. Nothing here may be learned from the private file."),
+        *comment(
             "`numbers` stand for bins wherever somebody computes with the released table: the mean of the rows in the bin, as "
             "far as the public file knows it. A bin without one stands for its middle, an open one for its edge. Never take "
             "them from the private file: they are published with the release, and its guarantee does not cover them."
@@ -122,10 +114,10 @@ def configuration_text(
     if gaps:
         named = ", ".join(column.name for column in gaps)
         share = f"{choices.gaps:,} of the {file.n_rows:,} rows of the public file, {choices.gaps / file.n_rows:.1%}"
-        lines += _comment(f'Rows without {named} are left out: {share}. For a bin of their own: missing = "bin".')
-    lines += ["", *_heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
+        lines += comment(f'Rows without {named} are left out: {share}. For a bin of their own: missing = "bin".')
+    lines += ["", *heading("Plausibility: what must never occur"), "", *_rules(choices.rules, columns, file.n_rows), ""]
     lines += [
-        *_heading("The space that configurations are drawn from"),
+        *heading("The space that configurations are drawn from"),
         "",
         '[transformations]               # which bins are tried; add "fine" where the rehearsal passes easily',
         *(
@@ -137,9 +129,9 @@ def configuration_text(
         *_generator(choices),
         "",
         *_projection(choices),
-        *_heading("Budget and selection. How much epsilon may be spent is a decision of the organisation, not of this draft."),
+        *heading("Budget and selection. How much epsilon may be spent is a decision of the organisation, not of this draft."),
         "",
-        *_comment(choices.plan),
+        *comment(choices.plan),
         *([""] if choices.plan else []),
         "[budget]",
         *_generation(choices),
@@ -167,14 +159,14 @@ _DRAWN = 'draw = "evenly"                 # so that drawing the rows adds next t
 def _generator(choices: Choices) -> list[str]:
     if not choices.measures:
         return [
-            *_comment("It finds out with noise which tables the model gets most wrong, and measures those."),
+            *comment("It finds out with noise which tables the model gets most wrong, and measures those."),
             "[[generators]]",
             f"family = {toml(choices.family)}",
             _DRAWN,
         ]
     if choices.areas is not None:
         return [
-            *_comment(
+            *comment(
                 "Small tables of the whole and of each level of areas are measured with noise, once; what they do not say of "
                 "an area is as in the area it lies in. `wanted` is how far off a mean cell may be, of the whole and of each "
                 "level: the budget is divided by it. `plan` says what the noise leaves of each level."
@@ -188,7 +180,7 @@ def _generator(choices: Choices) -> list[str]:
             '"""',
         ]
     return [
-        *_comment(
+        *comment(
             "Small tables are measured with noise, once, and the rows are drawn from a model of them. These are the tables in "
             "which the columns of the public file hang together most; with more of them each gets more noise. The numbers are "
             "their weights in the budget: a table with more cells gets more of it."
@@ -206,7 +198,7 @@ def _generator(choices: Choices) -> list[str]:
 def _geography(areas: AreasDraft) -> list[str]:
     """The table [geography], and what is said above it."""
     return [
-        *_comment(
+        *comment(
             f"{areas.chain[-1]!r} tells {listing(areas.chain[:-1], 5)} in every row, says `init --areas`, and so it is in "
             "the public file: the codelist has a column for each. They get columns of their own, which follow the list "
             "exactly. Complete the list: an area that the public file has not is left out, with all of its rows."
@@ -235,9 +227,9 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
         reasons.setdefault(column.because, []).append(repr(column.source))
     for because, sources in reasons.items():
         if len(sources) > ONE_BY_ONE:
-            lines += _comment(f"Left out: {', '.join(sources)}, each because {because}.")
+            lines += comment(f"Left out: {', '.join(sources)}, each because {because}.")
         else:
-            lines += [line for source in sources for line in _comment(f"Left out: {source}, because {because}.")]
+            lines += [line for source in sources for line in comment(f"Left out: {source}, because {because}.")]
     return lines
 
 
@@ -245,7 +237,7 @@ def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: 
     """Suggested rules, the active ones first; an example where there are none."""
     if not rules:
         return _example_rule(columns)
-    lines = _comment(
+    lines = comment(
         f"SUGGESTIONS: what none of the {n_rows} public rows has, though so many would if the columns were independent. Keep "
         "a rule if it is true of everybody; delete it if it is only rare. They keep such rows out of the released table and "
         "leave the private file as it is."
@@ -260,14 +252,14 @@ def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: 
             f"{mark}why = {toml(f'Suggested: no row of the public file, {rule.expected:.0f} if independent')}",
         ]
     if not all(rule.active for rule in rules):
-        lines += ["", *_comment("Those in comments would tie more columns together than a model can hold; choose among them.")]
+        lines += ["", *comment("Those in comments would tie more columns together than a model can hold; choose among them.")]
     return lines
 
 
 def _projection(choices: Choices) -> list[str]:
     lines = []
     if choices.minimum_count == 1:
-        lines += _comment(
+        lines += comment(
             f"In these columns {choices.unique:.0%} of the public rows occur once. A minimum count of 2 would repeat half of "
             "them and drop the others, and whoever reads the table would take the copies for persons. For a minimum count "
             "release fewer columns, or coarser bins."
@@ -282,140 +274,12 @@ def _projection(choices: Choices) -> list[str]:
     ]
 
 
-def wrapped(terms: Sequence[str]) -> list[str]:
-    """The terms of a formula in lines."""
-    lines = [""]
-    for index, term in enumerate(terms):
-        text = term if index == len(terms) - 1 else f"{term} + "
-        if len(lines[-1]) + len(text) > _WIDTH and lines[-1]:
-            lines[-1] = lines[-1].rstrip()
-            lines.append("")
-        lines[-1] += text
-    return lines
-
-
-def acceptance_text(name: str, file: PublicFile, draft: AcceptanceDraft, columns: Sequence[ColumnDraft]) -> str:
-    """acceptance/NAME.toml"""
-    whole = {column.name: column.kind == "integer" for column in columns}
-    lines = [
-        *_marked(name, file, ACCEPTANCE_NAME),
-        *_comment("Agree on every threshold with the people who will use the data: they are promises about the release."),
-        'description = ""                # what the release must be good for, in one sentence; it is published',
-        "",
-    ]
-    if draft.groups:
-        lines += ["# Bins for grouping, each made up of released bins", "[groups]"]
-        lines += [f"{column} = {toml(bin_texts(limits, whole=whole[column]))}" for column, limits in draft.groups.items()]
-        lines.append("")
-    for criterion in draft.criteria:
-        lines += [
-            *_comment(criterion.remark),
-            "[[criteria]]",
-            *(f"{key} = {toml(value)}" for key, value in criterion.settings.items()),
-            "",
-        ]
-    for text in draft.left_out:
-        lines += _comment(f"Not drafted: {text}.")
-    lines += _not_promised(draft)
-    return "\n".join(lines).rstrip("\n") + "\n"
-
-
-def _not_promised(draft: AcceptanceDraft) -> list[str]:
-    """The pairs that fits lose, for the card to name: neither a threshold nor what is kept of all pairs need show it."""
-    if not draft.lost and not draft.faint:
-        return []
-    lines = [""]
-    if draft.lost:
-        lines += _comment(
-            f"LOST: {_pairs(draft.lost)}. These pairs hang together in the public file, but a model cannot hold their tables "
-            "beside those that are measured, or the noise of one more table would hide them. A rehearsal shows what becomes of "
-            "them, and of others."
-        )
-    if draft.faint:
-        named = "; ".join(f"{' and '.join(pair.columns)} ({pair.cramers_v:.2f})" for pair in draft.faint)
-        lines += _comment(
-            f"NOT KEPT, among few rows: {named}. By Cramer's V, in brackets, these pairs hang together in the public file, but "
-            "fewer than one row in a hundred shows it, so no table of them is measured and no figure above tells of it: what "
-            "comes together with a rare value is not to be read from this release. One column of several rare marks, such as "
-            "whether any of them is there, keeps more."
-        )
-    return [
-        *lines,
-        *_comment(
-            "The card names them as not kept. Where one matters, measure it in place of other tables (in `tables` of "
-            "[[generators]]), or release coarser bins or fewer columns, and take it out here. A shortlist that lost others is "
-            "refused."
-        ),
-        "[not_promised]",
-        f"pairs = {toml([':'.join(pair) for pair in dict.fromkeys([*draft.lost, *(each.columns for each in draft.faint)])])}",
-        f"why = {toml(_NOT_MEASURED)}",
-    ]
-
-
-_NOT_MEASURED = "No table of these pairs was measured, so that more was left for others"
-
-
-def _pairs(pairs: Sequence[tuple[str, str]]) -> str:
-    return "; ".join(" and ".join(pair) for pair in pairs)
-
-
-def toml(value: object) -> str:
-    """A value as TOML writes it."""
-    if isinstance(value, bool):
-        return str(value).lower()
-    if isinstance(value, Fraction):
-        return _number(float(value))
-    if isinstance(value, Decimal):
-        return format(value, "f")
-    if isinstance(value, int | float):
-        return _number(float(value))
-    if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + " }"
-    if isinstance(value, list | tuple):
-        return "[" + ", ".join(toml(inner) for inner in value) + "]"
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if math.isfinite(value) and value == int(value) else f"{value:.12f}".rstrip("0")
-
-
-def _marked(name: str, file: PublicFile, schema: str) -> list[str]:
-    """The first lines of both files: the schema, for editors with Taplo's directive, and where the draft comes from."""
-    return [
-        f"#:schema ./{schema}",
-        *_comment(
-            f"DRAFT of the release {name}, by `synthrelease init` from the PUBLIC file {file.name!r} ({file.n_rows} rows)."
-        ),
-        *_comment(
-            "Bounds, bins, categories and thresholds below were read off that file. They are published with the release and "
-            "are not covered by its privacy guarantee. If the file was not public, delete this draft and do not use it."
-        ),
-        "# Go through every line, then delete this notice.",
-        "",
-    ]
-
-
-def _heading(text: str) -> list[str]:
-    return [f"# --- {text} ".ljust(_WIDTH, "-")]
-
-
-def _comment(text: str) -> list[str]:
-    lines, line = [], "#"
-    for word in text.split():
-        if len(line) + 1 + len(word) > _WIDTH:
-            lines.append(line)
-            line = "#"
-        line += f" {word}"
-    return [*lines, line]
-
-
 def _members(release: str, members: MembersDraft) -> list[str]:
     """[members], with the columns of a member."""
     lines = [
-        *_heading("Members: a second table, and what is protected is a root with all its members"),
+        *heading("Members: a second table, and what is protected is a root with all its members"),
         "",
-        *_comment(
+        *comment(
             f"The public files have {members.n_roots:,} roots with {members.n_members:,} members; {members.covered:.1%} of the "
             f"roots have at most {members.most}. In criteria and queries the column NAME of the first member is NAME_1, that "
             "of the second NAME_2, and so on."
@@ -433,78 +297,9 @@ def _members(release: str, members: MembersDraft) -> list[str]:
     return [*lines, *_left_out(members.left_out)]
 
 
-def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> list[str]:
-    """The lines of a column in a configuration."""
-    lines = [
-        f"[{table}.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
-        *(_comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),
-        f"kind = {toml(column.kind)}",
-        f"description = {toml(column.description)}",
-    ]
-    settings = {"source": column.source if column.source != column.name else None, "part": column.part, "minus": column.minus}
-    settings["format"] = column.format if column.format != "%Y-%m-%d" else None
-    settings["role"] = "weight" if column.weight else None
-    lines += [f"{key} = {toml(value)}" for key, value in settings.items() if value]
-    if column.missing_values:
-        lines.append(f"missing_values = {toml(column.missing_values)}")
-    if column.keeps_missing:
-        lines.append('missing = "bin"'.ljust(31) + f" # {column.missing_rows} rows of the public file")
-        lines.append(f"missing_label = {toml(column.missing_label)}")
-    if column.bins:
-        bounds = f"bounds = {toml([column.bins.low, column.bins.high])}"
-        lines.append(bounds if column.part == "month" else f"{bounds.ljust(31)} # widen to what is possible")
-        alternatives = column.bins.texts(whole=column.kind == "integer", weight=column.weight)
-        lines += [f"alternatives.{name} = {toml(texts)}" for name, texts in alternatives.items()]
-        if column.facts and column.facts.numbers:
-            lines.append(f"numbers = {toml(column.facts.numbers)}")
-        if column.facts and column.facts.step:
-            step = f"step = {toml(column.facts.step)}"
-            lines.append(f"{step.ljust(31)} # own values count as multiples of it: in a coarser grid means would move")
-        return lines
-    if column.characters:
-        lines.append(f"characters = {column.characters}".ljust(31) + " # of a text in the file are its code")
-    if column.common:
-        lines.append(
-            'outside = "bin"                 # a text that is not listed is counted under this label; or "drop", "error"'
-        )
-        lines.append(f"outside_label = {toml(OTHERS)}")
-    else:
-        lines.append('outside = "drop"                # a row with another text is left out; or "bin", "error"')
-    if column.kind == "category":
-        labels = {draft.label: [text, *draft.spellings] for text, draft in column.codes.items()}
-        plain = all([label] == texts for label, texts in labels.items())
-        return [*lines, f"categories = {toml(list(labels) if plain else labels)}"]
-    if codelist_name(release, column) and table == "columns":
-        return [*lines, f"codes = {toml(codelist_name(release, column))}"]
-    return [*lines, f"codes = {toml({text: draft.label for text, draft in column.codes.items()})}"]
-
-
-def codelist_name(release: str, column: ColumnDraft) -> str:
-    """The file of a long codelist, relative to the configuration; empty for a short one."""
-    long = column.kind == "code" and (column.common or column.levels or len(column.codes) > INLINE_CODES)
-    return f"codes/{release}-{column.name}.csv" if long else ""
-
-
-def codelist_text(column: ColumnDraft) -> str:
-    """A codelist as CSV: the code, its label, the group that it is in where rare codes are grouped, and larger areas."""
-    lines = io.StringIO()
-    writer = csv.writer(lines, lineterminator="\n")
-    writer.writerow(["code", "label", *(["common"] if column.common else []), *column.levels])
-    for text, draft in column.codes.items():
-        group = [draft.label if text in column.common else OTHERS] if column.common else []
-        writer.writerow([text, draft.label, *group, *(level[text] for level in column.levels.values())])
-    return lines.getvalue()
-
-
-def _one_line(text: str) -> str:
-    """A remark of a readable length."""
-    plain = " ".join(text.split())
-    return plain if len(plain) <= 300 else f"{plain[:300]} ..."
-
-
 def _example_rule(columns: Sequence[ColumnDraft]) -> list[str]:
     """A rule in comments that would be valid, to show how one is written."""
-    parts = [f"{column.name} < {_number(column.bins.coarse[0])}" for column in columns if column.bins][:2]
+    parts = [f"{column.name} < {number_text(column.bins.coarse[0])}" for column in columns if column.bins][:2]
     labels = {column.name: next(iter(column.codes.values())).label for column in columns if column.codes}
     parts += [f"{name} == '{label}'" for name, label in labels.items() if "'" not in label]
     rule = toml(" and ".join(parts[:2])) if len(parts) > 1 else toml(parts[0])

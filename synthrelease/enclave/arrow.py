@@ -44,9 +44,11 @@ class StringTexts(LazyTexts):
         """Of a minus, digits and one mark, which pyarrow rounds correctly, as `float` does; 1e5 or " 1" are not known here."""
         from pyarrow import compute
 
-        plain = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
-        written = compute.replace_substring(compute.if_else(plain, self._array, "0"), decimal, ".")
-        return whole_array(compute.cast(written, "float64")), whole_array(compute.cast(plain, "uint8")).astype(bool)
+        matched = compute.match_substring_regex(self._array, _PLAIN.format(mark=re.escape(decimal)))
+        written = compute.replace_substring(self._array.filter(matched), decimal, ".")
+        numbers, plain = np.zeros(len(self)), whole_array(compute.cast(matched, "uint8")).astype(bool)
+        numbers[plain] = whole_array(compute.cast(written, "float64"))
+        return numbers, plain
 
 
 class NumberTexts(LazyTexts):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from decimal import Decimal
 from unittest.mock import patch
 
@@ -15,6 +17,7 @@ from synthrelease.enclave import values
 from synthrelease.enclave.arrow import StringTexts, as_texts
 from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.toml.columns import InputTable
+from tests.conftest import ROOT
 from tests.helpers.people import schema_of
 
 WRITTEN = (
@@ -117,3 +120,17 @@ def test_what_a_text_means_is_asked_once_and_forgotten_when_there_are_too_many()
     with patch.object(values.Known, "MOST", 4):
         assert known.of(["c", "dd", "eee", "a"]).tolist() == [1, 2, 3, 1]
         assert len(known) <= 4
+
+
+@pytest.mark.slow
+def test_reading_numbers_of_a_text_file_loads_no_pandas(tmp_path):
+    """pyarrow loads it to make an array or a scalar of a Python object: half a second, and 40 MB."""
+    (tmp_path / "data.csv").write_text("a,b\n" + "".join(f"{number / 8},x\n" for number in range(2 * values.MANY)))
+    code = (
+        "import sys; from synthrelease.enclave.csv_files import csv_batches; from synthrelease.toml.columns import InputTable; "
+        "from pathlib import Path; "
+        f"(_, found), = csv_batches(Path({str(tmp_path / 'data.csv')!r}), ['a'], InputTable(), False, 10**5, 2**25); "
+        "numbers, known = found['a'].texts.numbers('.'); assert known.all() and numbers[3] == 3 / 8; "
+        "assert 'pandas' not in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=ROOT)

@@ -304,7 +304,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the drawing of rows counts as noise of a part",
         breaks="weights for parts that cost nothing",
-        place="rehearsal.allocation.search:effects_of",
+        place="rehearsal.allocation.effects:effects_of",
         old="squares.mean(axis=0) - drawn",
         new="squares.mean(axis=0)",
         tests=(f"{CALCULATED}::test_effects_are_what_noise_takes_from_the_slack",),

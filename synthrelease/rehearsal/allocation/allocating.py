@@ -15,9 +15,10 @@ from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, percent
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
+from synthrelease.rehearsal.allocation.judged import Judged
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Found, Judged, Progress, Search
+from synthrelease.rehearsal.allocation.search import Found, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec

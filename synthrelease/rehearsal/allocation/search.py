@@ -18,18 +18,17 @@ import time
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
-from itertools import pairwise
 
 import numpy as np
 
 from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
+from synthrelease.rehearsal.allocation.effects import bundles_of, effects_of, spread_over
+from synthrelease.rehearsal.allocation.judged import SMOOTH, Judged, chances_of, judged, wide
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, few_digits
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.slopes import FACTOR, OppositeTries, SlopesOfParts
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
-from synthrelease.rehearsal.attempts import passing
-from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.rehearsal.parallel import Run
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -46,8 +45,6 @@ _LOUDER = 1.6
 """A part's noise is tried this many times louder than it is where a calculation begins: as one draw in twenty."""
 _ROOMS = 2
 """Tries without noise on each population that say what slack criteria have."""
-_MOST_BUNDLES = 16
-"""Of more parts those of tables that are about as large are tried together: tries take time."""
 _CALCULATIONS, _CORRECTIONS = 2, 2
 """How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
 _STEP, _MOST_STEPS = 1.1, 15
@@ -62,29 +59,7 @@ _FARTHEST = math.log(2.5)
 
 _MOST_STAGES = 8
 _LEAST_STEP = 0.2
-_SMOOTH = 3.0
-"""The test's noise is widened at least so much."""
-
 Progress = Callable[[str, int, int], None]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Judged:
-    """What fresh tries say about an allocation.
-
-    Attributes
-    ----------
-    success, low, high : mean probability that a table is released that keeps every threshold, with its 95% interval
-        (`intervals.bounded_mean`: it holds for the mean over the populations that were tried, not for any other).
-    below : per criterion the share of the tries whose slack is below the margin.
-    tries : how many.
-    """
-
-    success: float
-    low: float
-    high: float
-    below: tuple[float, ...]
-    tries: int
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,7 +317,7 @@ class Search:
         while len(left) > 1:
             tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations compared on fresh noise")
             values = [
-                float(success(self._spec(allocation), one).mean() + smoothed(one, _SMOOTH).mean())
+                float(success(self._spec(allocation), one).mean() + smoothed(one, SMOOTH).mean())
                 for allocation, one in zip(left, tries, strict=True)
             ]
             order = sorted(range(len(left)), key=lambda place: values[place], reverse=True)
@@ -418,91 +393,3 @@ def least_step(reached: Callable[[int], bool], most: int) -> int:
         middle = (low + high) // 2
         low, high = (low, middle) if reached(middle) else (middle, high)
     return high
-
-
-def wide(tries: Sequence[Try]) -> float:
-    """How much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
-    finite = [one.excess for one in tries if math.isfinite(one.excess)]
-    return max(_SMOOTH, abs(float(np.median(finite))) / 2) if finite else _SMOOTH
-
-
-def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
-    """What tries that chose nothing say."""
-    values = success(spec, tries).tolist()
-    low, high = bounded_mean(values)
-    below = 1 - np.mean([one.reached for one in tries], axis=0)
-    return Judged(success=math.fsum(values) / len(values), low=low, high=high, below=tuple(below.tolist()), tries=len(values))
-
-
-def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
-    """(J,) how probable it is, over the test's noise, that each aspect by itself passes; NaN for one that asks nothing."""
-    test = spec.joint_test
-    slacks = np.array([one.aspects for one in tries if one.aspects])
-    if test is None or not slacks.size:
-        return np.full(0, math.nan)
-    passed = np.array([[passing(test.margin, slack, 1.0, test.epsilon) for slack in each] for each in slacks.tolist()])
-    return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
-
-
-def bundles_of(cells: Sequence[int]) -> list[list[int]]:
-    """Parts whose noise is tried together: each by itself, or of many parts those of tables that are about as large."""
-    order = sorted(range(len(cells)), key=lambda part: cells[part])
-    if len(order) <= _MOST_BUNDLES:
-        return [[part] for part in range(len(order))]
-    ends = np.linspace(0, len(order), _MOST_BUNDLES + 1).round().astype(int).tolist()
-    return [order[start:end] for start, end in pairwise(ends)]
-
-
-def spread_over(bundles: Sequence[Sequence[int]], cells: Sequence[int], squares: np.ndarray) -> np.ndarray:
-    """(n_bundles, I) of what the noise of a bundle costs, what is taken to be the part of each of its parts at a budget of 1.
-
-    In a bundle it is taken to go with the cells of a table.
-
-    Parameters
-    ----------
-    squares : (I,) how many times the square of a part's noise at a budget of 1 is that of the noise that was tried.
-    """
-    spread = np.zeros((len(bundles), len(cells)))
-    for place, bundle in enumerate(bundles):
-        of = np.array([cells[part] for part in bundle], dtype=float)
-        spread[place, list(bundle)] = of / (of / squares[list(bundle)]).sum()
-    return spread
-
-
-def effects_of(tries: Sequence[Sequence[Try]], spread: np.ndarray) -> Effects | None:
-    """From tries without noise, and for each bundle of parts tries with its noise alone; None where no criterion asks anything.
-
-    The least of the slacks of all populations counts, and the mean of the variances. A second moment counts as at least
-    its own standard error, so no part is taken to be without any effect.
-
-    Parameters
-    ----------
-    spread : (n_bundles, I) what of the costs of each bundle is that of each part (`spread_over`).
-    """
-    populations = sorted({one.population for one in tries[0]})
-
-    def aspects(of: Sequence[Try], population: int) -> np.ndarray:
-        return np.array([one.aspects for one in of if one.population == population and one.aspects]).reshape(-1, n)
-
-    n = max(len(one.aspects) for one in tries[0])
-    quiet = [aspects(tries[0], population) for population in populations]
-    if n == 0 or not all(len(each) > 1 for each in quiet):
-        return None
-    asked = np.isfinite(np.concatenate(quiet)).all(axis=0)
-    means = [each[:, asked].mean(axis=0) for each in quiet]
-    drawn = np.mean([each[:, asked].var(axis=0, ddof=1) for each in quiet], axis=0)
-    units = []
-    for of in tries[1:]:
-        losses = [aspects(of, population)[:, asked] - mean for population, mean in zip(populations, means, strict=True)]
-        squares = np.concatenate(losses) ** 2
-        moment = squares.mean(axis=0) - drawn if len(squares) else means[0] ** 2
-        error = drawn * math.sqrt(2 / max(len(squares), 1))
-        units.append(np.maximum(moment, error))
-    if not asked.any():
-        return None
-    return Effects(
-        aspects=tuple(np.flatnonzero(asked).tolist()),
-        slacks=np.min(means, axis=0),
-        drawn=drawn,
-        units=np.array(units).T @ spread,
-    )

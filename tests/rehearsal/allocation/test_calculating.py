@@ -17,9 +17,11 @@ from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
+from synthrelease.rehearsal.allocation.effects import bundles_of, effects_of, spread_over
+from synthrelease.rehearsal.allocation.judged import chances_of
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Search, bundles_of, chances_of, effects_of, spread_over
+from synthrelease.rehearsal.allocation.search import Search
 from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
