@@ -62,8 +62,8 @@ class Useful:
         every = "" if worst <= usual else f"; for the pair of columns with the most noise, below {figure(worst)}"
         return (
             f"In groups of fewer than {figure(usual)} rows use estimates, not the rows{every}. There a share that is computed "
-            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. That is of "
-            "columns that were measured together: how others go together, no size of a group tells."
+            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. That is "
+            "of columns that were measured together: how others go together, no size of a group tells."
         )
 
 
