@@ -62,7 +62,7 @@ MANY_LEFT_OUT = 0.05
 
 
 @dataclass(frozen=True, kw_only=True)
-class LeftOut:
+class RowsLeftOut:
     """What a noisy count tells of the records that no row was made from: those that the public rules left out, and a few more.
 
     Post-processing of a published count: it costs nothing. Each end is wrong with probability `SHORTFALL` at most: noise is
@@ -75,9 +75,9 @@ class LeftOut:
 
     Examples
     --------
-    >>> LeftOut.of_count(n_file=2588, n=1780, margin=52).share
+    >>> RowsLeftOut.of_count(n_file=2588, n=1780, margin=52).share
     '27% to 32%'
-    >>> LeftOut.of_count(n_file=2588, n=2520, margin=52).share
+    >>> RowsLeftOut.of_count(n_file=2588, n=2520, margin=52).share
     'at most 3%'
     """
 
@@ -86,7 +86,7 @@ class LeftOut:
     of: int
 
     @classmethod
-    def of_count(cls, *, n_file: int, n: int, margin: int) -> LeftOut:
+    def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
         """From the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
 

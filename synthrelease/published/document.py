@@ -36,7 +36,7 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.accounting.rows import LeftOut
+from synthrelease.accounting.rows import RowsLeftOut
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, Unexpected
@@ -403,7 +403,7 @@ class ReleaseDocument(_DocumentWithOptions):
         return any(part.secret_piece for part in self.parts.values())
 
     @property
-    def rows_left_out(self) -> LeftOut | None:
+    def rows_left_out(self) -> RowsLeftOut | None:
         """What is known of the records that no row was made from; None where no count tells, or a secret left out others."""
         return None if self.secret_piece else self.domain.rows_left_out(self.rows_worked_with)
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
-from synthrelease.accounting.rows import LeftOut
+from synthrelease.accounting.rows import RowsLeftOut
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
@@ -53,13 +53,13 @@ class Release:
     n: int | None = None
 
     @property
-    def rows_left_out(self) -> LeftOut | None:
+    def rows_left_out(self) -> RowsLeftOut | None:
         """As that of the document that is published."""
         one_each = self.spec.unit.key is None or self.spec.unit.records == 1
         if self.n_file is None or self.spec.rows.way != "counted" or self.spec.split is not None or not one_each:
             return None
         n = self.candidate.n if self.n is None else self.n
-        return LeftOut.of_count(n_file=self.n_file, n=n, margin=self.spec.rows.margin)
+        return RowsLeftOut.of_count(n_file=self.n_file, n=n, margin=self.spec.rows.margin)
 
 
 def release(

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.guarantee import loss_of_group
-from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, LeftOut, RowsRule, invariants
+from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsLeftOut, RowsRule, invariants
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess
 from synthrelease.bundle.document import release_document
@@ -133,7 +133,7 @@ def test_how_many_were_left_out_is_told_with_the_probability_that_is_said(kept: 
     margin, a, n_file, wrong = RowsRule(way="counted", epsilon=Fraction(epsilon)).margin, exp(-float(epsilon)), 1000, 0.0
     for noise in range(-5000, 5001):
         n = min(max(kept + noise - margin, 1), n_file)
-        told = LeftOut.of_count(n_file=n_file, n=n, margin=margin)
+        told = RowsLeftOut.of_count(n_file=n_file, n=n, margin=margin)
         wrong += (1 - a) / (1 + a) * a ** abs(noise) * (not told.least <= n_file - kept <= told.most)
     assert wrong <= 2 * SHORTFALL
     assert kept != 700 or wrong > SHORTFALL / 2  # no wider than it must be
