@@ -57,55 +57,6 @@ class RowsRule:
         return max(0, math.ceil(tail / epsilon) - 1)
 
 
-MANY_LEFT_OUT = 0.05
-"""From such a share of the file on readers must be told at once that the release is about the others."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class RowsLeftOut:
-    """What a noisy count tells of the records that no row was made from: those that the public rules left out, and a few more.
-
-    Post-processing of a published count: it costs nothing. Each end is wrong with probability `SHORTFALL` at most: noise is
-    above the margin, or below its negative, so seldom.
-
-    Attributes
-    ----------
-    least, most : how many were left out.
-    of : how many there are.
-
-    Examples
-    --------
-    >>> RowsLeftOut.of_count(n_file=2588, n=1780, margin=52).share
-    '27% to 32%'
-    >>> RowsLeftOut.of_count(n_file=2588, n=2520, margin=52).share
-    'at most 3%'
-    """
-
-    least: int
-    most: int
-    of: int
-
-    @classmethod
-    def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
-        """From the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
-        return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
-
-    @property
-    def ends(self) -> tuple[str, str]:
-        """Both in whole percent, rounded away from each other."""
-        return f"{100 * self.least // self.of}%", f"{-(-100 * self.most // self.of)}%"
-
-    @property
-    def share(self) -> str:
-        least, most = self.ends
-        return f"at most {most}" if least == "0%" else f"{least} to {most}"
-
-    @property
-    def many(self) -> bool:
-        """Whether so many were left out that no reader may overlook it."""
-        return self.least >= MANY_LEFT_OUT * self.of
-
-
 def check_stated(rule: RowsRule, n_file: int) -> None:
     """Raises InputError when a stated number of rows is above that of the file, which is public."""
     if rule.stated is not None and rule.stated > n_file:

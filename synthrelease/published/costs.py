@@ -14,7 +14,7 @@ from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_s
 from synthrelease.accounting.charges import REPLACING, Charge
 from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.accounting.renyi import RenyiCurve
-from synthrelease.accounting.rows import SHORTFALL, RowsLeftOut, RowsRule, Way
+from synthrelease.accounting.rows import SHORTFALL, RowsRule, Way
 from synthrelease.published.parts import ExactText, Fact, Number, Part, upwards
 
 
@@ -112,15 +112,6 @@ class DomainPart(Part):
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """The number of persons, where a key tells their rows."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
-
-    def rows_left_out(self, n: int) -> RowsLeftOut | None:
-        """What is known of the records that were left out, n having been worked with; None where no count tells.
-
-        Of persons with several records each it is not known how many there are.
-        """
-        if self.way != "counted" or self.file_rows is None or self.persons not in (None, self.file_rows):
-            return None
-        return RowsLeftOut.of_count(n_file=self.file_rows, n=n, margin=self.margin or 0)
 
     @classmethod
     def of(

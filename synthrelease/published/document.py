@@ -36,7 +36,6 @@ from pydantic import (
     model_validator,
 )
 
-from synthrelease.accounting.rows import RowsLeftOut
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, Unexpected
@@ -401,11 +400,6 @@ class ReleaseDocument(_DocumentWithOptions):
     def secret_piece(self) -> bool:
         """Whether a secret decides which rows of the file belong to the release."""
         return any(part.secret_piece for part in self.parts.values())
-
-    @property
-    def rows_left_out(self) -> RowsLeftOut | None:
-        """What is known of the records that no row was made from; None where no count tells, or a secret left out others."""
-        return None if self.secret_piece else self.domain.rows_left_out(self.rows_worked_with)
 
     @property
     def figures_about(self) -> str:

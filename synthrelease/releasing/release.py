@@ -9,7 +9,7 @@ from pathlib import Path
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.guarantee import Guarantee, check_delta
-from synthrelease.accounting.rows import RowsLeftOut
+from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score

@@ -14,9 +14,10 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.guarantee import loss_of_group
-from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsLeftOut, RowsRule, invariants
+from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
+from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess
+from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess, rows_left_out
 from synthrelease.bundle.document import release_document
 from synthrelease.cli.terminal import ROWS_IN_WORDS
 from synthrelease.published.document import ReleaseDocument
@@ -142,7 +143,7 @@ def test_how_many_were_left_out_is_told_with_the_probability_that_is_said(kept: 
 @pytest.mark.parametrize(("file_rows", "said"), [(401, False), (800, True)])
 def test_the_card_says_at_once_where_many_records_were_not_used(document: ReleaseDocument, file_rows: int, said: bool) -> None:
     other = changed(document, domain={"file_rows": file_rows})
-    left_out = other.rows_left_out
+    left_out = rows_left_out(other)
     assert left_out is not None
     assert left_out.many == said
     assert f"The noisy count tells that {left_out.share} were left out." in domain_text(other)

@@ -39,6 +39,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "band": error_band(document),
         "band_columns": band_columns(document),
         "band_criterion": of_every_cell(document),
+        "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
         "alone": "; ".join(wording.texts.columns.get(name, numbers.words(name)) for name in estimates.measured_alone(document)),
         "lost": "; ".join(
             " × ".join(wording.texts.columns.get(name, numbers.words(name)) for name in pair.split(":"))

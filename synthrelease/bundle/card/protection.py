@@ -9,6 +9,7 @@ from fractions import Fraction
 from synthrelease.accounting.guarantee import loss_of_groups
 from synthrelease.accounting.renyi import exp_up
 from synthrelease.accounting.rows import NOT_COVERED
+from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
 from synthrelease.published.document import ReleaseDocument
 
@@ -38,9 +39,22 @@ def domain_text(document: ReleaseDocument) -> str:
             f"probability at most {float(Fraction(domain.shortfall or 0)):g} (public rows then fill up)"
         )
     protected = "How many rows were kept is protected like everything else in them."
-    if (left_out := document.rows_left_out) is not None:
+    if (left_out := rows_left_out(document)) is not None:
         protected += f" The noisy count tells that {left_out.share} were left out."
     return f"{whole}. {chosen}: {how}. {protected}"
+
+
+def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
+    """What is known of the records that no row was made from.
+
+    None where no count tells, where a secret left out others, and of persons with several records each: nobody knows how many
+    they have.
+    """
+    domain = document.domain
+    one_each = domain.persons in (None, domain.file_rows)
+    if domain.way != "counted" or domain.file_rows is None or not one_each or document.secret_piece:
+        return None
+    return RowsLeftOut.of_count(n_file=domain.file_rows, n=document.rows_worked_with, margin=domain.margin or 0)
 
 
 def left_out_text(document: ReleaseDocument) -> str:

@@ -14,7 +14,7 @@ from markupsafe import Markup
 from synthrelease.bundle.card.environment import link
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, without_exponent, words, worst_factor
 from synthrelease.bundle.card.pictures import band_columns, error_band
-from synthrelease.bundle.card.protection import right_guess
+from synthrelease.bundle.card.protection import right_guess, rows_left_out
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.titles import labelled
 from synthrelease.published.document import ReleaseDocument
@@ -44,7 +44,7 @@ class Wording:
         """All sentences with their figures, from release.json alone."""
         card = document.card
         texts = card.texts(language) or CardTexts()
-        band = error_band(document)
+        band, left_out = error_band(document), rows_left_out(document)
         columns = [column.name for file in document.table_files for column in file.columns]
         names = ", ".join(texts.columns.get(name, words(name)) for name in columns)
         values = {
@@ -58,8 +58,8 @@ class Wording:
             "minimum": str(document.minimum_count),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
-            "left_out_least": "" if document.rows_left_out is None else document.rows_left_out.ends[0],
-            "left_out_most": "" if document.rows_left_out is None else document.rows_left_out.ends[1],
+            "left_out_least": left_out.ends[0] if left_out else "",
+            "left_out_most": left_out.ends[1] if left_out else "",
             "level": f"{float(LEVEL):.0%}",
             "band_columns": str(band_columns(document) or ""),
             "contact": link(card.contact),
