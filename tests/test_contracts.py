@@ -56,6 +56,10 @@ def of_a_library(name: str) -> bool:
     return name in GENERATORS and GENERATORS[name].library_megabytes > 0
 
 
+def takes_long(name: str) -> bool:
+    return of_a_library(name) or bool(to_learn(name))
+
+
 def numbered(registry: Mapping[str, object], family: str) -> list[Any]:
     """(name, number of the example) for every entry of the registry; -1 where it has no example."""
     return [
@@ -63,7 +67,7 @@ def numbered(registry: Mapping[str, object], family: str) -> list[Any]:
             name,
             i,
             id=f"{name}-{i}" if i >= 0 else f"{name}-without-example",
-            marks=[pytest.mark.slow] if of_a_library(name) or to_learn(name) else [],
+            marks=[pytest.mark.slow] if takes_long(name) else [],
         )
         for name in registry
         for i in (range(len(examples(family, name))) if examples(family, name) else [-1])
@@ -71,14 +75,14 @@ def numbered(registry: Mapping[str, object], family: str) -> list[Any]:
 
 
 def generators_with(names: str, cases: Mapping[str, tuple[object, ...]], of_library: Sequence[str]) -> pytest.MarkDecorator:
-    """Every example of a generator with every case; the first one of a library, whose fits compile for a second, with some."""
+    """Every example of a generator with every case; the first of a library or of networks, whose fits take long, with some."""
     return pytest.mark.parametrize(
         ("name", "number", *names.split()),
         [
             pytest.param(*each.values, *case, id=f"{word}-{each.id}", marks=each.marks)
             for each in numbered(GENERATORS, "generators")
             for word, case in cases.items()
-            if (word in of_library and each.values[1] <= 0) or not of_a_library(str(each.values[0]))
+            if (word in of_library and each.values[1] <= 0) or not takes_long(str(each.values[0]))
         ],
     )
 
