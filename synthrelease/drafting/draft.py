@@ -362,7 +362,9 @@ class _Drafting:
         left = raced.total - others
         cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
         raced = race.paid(raced, others)
-        words = f"{plan_words(race, raced, others)} {self.wider}".strip()
+        words = plan_words(race, raced, others)
+        if self.wider and (race.kept_by(raced) or 0.0) < PROMISED:
+            words = f"{words} {self.wider}"
         choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
         return _Tried(
             drafting=self,
