@@ -495,7 +495,7 @@ def test_a_release_is_run_from_one_place() -> None:
     assert callers("check_limit") == {
         "publish.py",
         "cli/planning.py",
-        "drafting/draft.py",
+        "drafting/tried_draft.py",
         "drafting/adopting.py",
         "desk/screens/signoff.py",
     }  # these spend nothing
@@ -514,7 +514,7 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
         "rehearsal/rehearse.py",
         "rehearsal/comparing.py",
         "rehearsal/allocation/allocating.py",
-        "drafting/draft.py",
+        "drafting/tried_draft.py",
         "releasing/attempt.py",
     }  # releasing/attempt.py: public priors
 
@@ -550,7 +550,7 @@ MAY_NAME_KINDS = {
     "candidates/projections/minimum_count.py": "its own parameter has a value with the name of a kind of generator",
     "published/document.py": "what a file that is nested too deep is called",
     "rehearsal/plan_race.py": "the generators that a draft is raced with",
-    "drafting/draft.py": "what a draft is read with before it has criteria of its own",
+    "drafting/tried_draft.py": "what a draft is read with before it has criteria of its own",
     "drafting/text.py": "the one generator and the one projection that a draft writes",
 }
 
@@ -600,7 +600,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_870
+MOST_LINES = 12_850
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 

@@ -2,7 +2,8 @@
 
 from synthrelease.drafting.adopting import adopt, adopted_before, why_not
 from synthrelease.drafting.choosing import AskedFor
-from synthrelease.drafting.draft import Draft, draft, write_draft
+from synthrelease.drafting.draft import draft, write_draft
+from synthrelease.drafting.drafted import Draft
 from synthrelease.drafting.leaving_out import leave_out
 from synthrelease.rehearsal.plan_race import Promise
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from synthrelease.drafting.areas import nested_columns
+from synthrelease.drafting.areas import AreasDraft, areas_asked, nested_columns
 from synthrelease.drafting.codebook import CodebookEntry, no_answers
 from synthrelease.drafting.codelists import one_to_one
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
@@ -84,3 +84,14 @@ def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[Date
     dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
     columns = [date_column(answers[source], *found) for source, found in every_row(file, dated).items()]
     return [column for column in columns if column is not None]
+
+
+def with_areas(
+    asked: str, file: PublicFile, book: Mapping[str, CodebookEntry], columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]
+) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
+    """The draft of the areas, and the other columns, which are drafted first."""
+    *larger, smallest = areas_asked(asked, file)
+    others = [replace(each, doubt="") if each.source in larger else each for each in columns if each.source != smallest]
+    texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))
+    gone = [each for each in left_out if each.source != smallest]
+    return AreasDraft.of(asked, file, texts, others), others, gone
