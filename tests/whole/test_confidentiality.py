@@ -359,6 +359,7 @@ def test_the_files_of_a_release_do_not_depend_on_the_number_of_rounds(tmp_path: 
         }
         assert {time for _, _, time in files.values()} == {315_532_800 * 10**9}
         said = re.sub(r"[0-9a-f]{16}", "HEAD", " ".join(outcome.out.replace(str(accounts.folder), "FOLDER").split()))
+        said = re.sub(r"less than a second|up to \d+ seconds", "MADE-UP ROWS", said)  # before the private file, by the clock
         seen.append((files, said.replace(" ", ""), len(accounts.ledger.read_bytes())))
     assert seen[0] == seen[1]
 
