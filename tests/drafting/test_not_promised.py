@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.drafting.acceptance_text import acceptance_text
-from synthrelease.drafting.tried_draft import _FIRST
 from synthrelease.drafting.public_file import PublicFile, read_public_file
+from synthrelease.drafting.tried_draft import _FIRST
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.toml.not_promised import NotPromisedTable
 
