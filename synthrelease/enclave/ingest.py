@@ -201,10 +201,11 @@ def _read(
         raise InputError("expected rows after the header, found none.")
     unread, many = list[str](), list[str]()
     for (place, kind), rows in sorted(found.misfits.items()):
+        column = schema.columns[place]
         if kind == WRONG:
-            unread.append(_problem(schema.columns[place], kind, policy.decimal))
+            unread.append(_problem(column, kind, policy.decimal))
         elif kind != READ and MANY * rows > found.misfits[place, READ]:
-            many.append(f"{_problem(schema.columns[place], kind, policy.decimal)} That is so in more than one row in {MANY}.")
+            many.append(f"{_problem(column, kind, policy.decimal)} That is so in more than one row in {MANY}.")
     unread += ([NO_ROOTS] if found.unmatched else []) + ([IN_PIECES] if found.divided else [])
     told, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
     return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=told, many=of_many)
