@@ -21,9 +21,9 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.groupings import (
     groupings,
 )
-from synthrelease.criteria.in_groups import SharesInGroups
 from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
+from synthrelease.criteria.shares import SharesInGroups
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 
