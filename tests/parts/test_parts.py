@@ -35,14 +35,20 @@ def imports_of(path: Path) -> set[str]:
     return found | {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
 
 
+def importing(name: str) -> set[Path]:
+    """The files of the package that import from the folder of an option."""
+    own = f"synthrelease.parts.{name}"
+    naming = [path for path in PACKAGE.rglob("*.py") if own in text_of(path, encoding="utf-8")]
+    return {path for path in naming if any(f"{found}.".startswith(f"{own}.") for found in imports_of(path))}
+
+
 @pytest.mark.parametrize("name", PARTS)
 def test_nothing_outside_the_folder_of_an_option_imports_it(name: str) -> None:
-    own = f"synthrelease.parts.{name}"
-    inside = PACKAGE / "parts" / name
-    naming = [path for path in PACKAGE.rglob("*.py") if own in text_of(path, encoding="utf-8")]
-    known = {path for path in naming if any(f"{found}.".startswith(f"{own}.") for found in imports_of(path))}
-    assert known
-    assert {path for path in known if inside not in path.parents} == set()
+    assert {path for path in importing(name) if PACKAGE / "parts" / name not in path.parents} == set()
+
+
+def test_what_the_files_of_a_folder_import_of_each_other_is_seen() -> None:
+    assert len(set[Path]().union(*map(importing, PARTS))) > len(PARTS)
 
 
 def test_each_floor_of_an_option_holds_what_the_floor_asks_for() -> None:

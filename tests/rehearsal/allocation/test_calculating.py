@@ -17,7 +17,7 @@ from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
-from synthrelease.rehearsal.allocation.effects import bundles_of, effects_of, spread_over
+from synthrelease.rehearsal.allocation.effects import _MOST_BUNDLES, bundles_of, effects_of, spread_over
 from synthrelease.rehearsal.allocation.judged import chances_of
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
 from synthrelease.rehearsal.allocation.populations import Populations
@@ -136,7 +136,7 @@ def test_of_many_parts_those_that_are_alike_are_tried_together_and_share_what_th
     cells = np.random.default_rng(3).integers(2, 500, 70).tolist()
     bundles = bundles_of(cells)
     assert sorted(part for bundle in bundles for part in bundle) == list(range(70))
-    assert len(bundles) == search._MOST_BUNDLES
+    assert len(bundles) == _MOST_BUNDLES
     assert all(max(cells[part] for part in one) <= min(cells[part] for part in two) for one, two in pairwise(bundles))
     squares = np.random.default_rng(4).uniform(0.1, 2, 70)
     true = 3.0 * np.array(cells)  # at a budget of 1
