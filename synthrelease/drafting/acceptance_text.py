@@ -10,6 +10,7 @@ from synthrelease.drafting.criteria import AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import comment, marked, toml
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME
+from synthrelease.toml.not_promised import MOST_PAIRS
 
 _NOT_MEASURED = "No table of these pairs was measured, so that more was left for others"
 
@@ -44,7 +45,7 @@ def _not_promised(draft: AcceptanceDraft) -> list[str]:
     """The pairs that fits lose, for the card to name: neither a threshold nor what is kept of all pairs need show it."""
     if not draft.lost and not draft.faint:
         return []
-    lines = [""]
+    lines, pairs = [""], list(dict.fromkeys([*draft.lost, *(each.columns for each in draft.faint)]))
     if draft.lost:
         lines += comment(
             f"LOST: {_pairs(draft.lost)}. These pairs hang together in the public file, but a model cannot hold their tables "
@@ -67,7 +68,7 @@ def _not_promised(draft: AcceptanceDraft) -> list[str]:
             "refused."
         ),
         "[not_promised]",
-        f"pairs = {toml([':'.join(pair) for pair in dict.fromkeys([*draft.lost, *(each.columns for each in draft.faint)])])}",
+        f"pairs = {toml([':'.join(pair) for pair in pairs[:MOST_PAIRS]])}",
         f"why = {toml(_NOT_MEASURED)}",
     ]
 

@@ -18,6 +18,7 @@ def _pair(text: str) -> str:
 
 
 Pair = Annotated[Line, AfterValidator(_pair)]
+MOST_PAIRS = 1000
 
 
 class NotPromisedTable(SpecTable):
@@ -33,7 +34,7 @@ class NotPromisedTable(SpecTable):
     why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
     """
 
-    pairs: tuple[Pair, ...] = Field(default=(), max_length=1000)
+    pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
     dependence: bool = False
     why: Reason = ""
 

@@ -12,7 +12,7 @@ from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.tried_draft import _FIRST
 from synthrelease.rehearsal.dependence import Pair
-from synthrelease.toml.not_promised import NotPromisedTable
+from synthrelease.toml.not_promised import MOST_PAIRS, NotPromisedTable
 
 
 @pytest.fixture
@@ -33,6 +33,12 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
     assert table.why
     for pair in faint:
         assert f"{pair.columns[1]} (0.50)" in " ".join(text.replace("#", "").split())
+
+
+def test_of_very_many_pairs_as_many_are_named_as_the_file_can_hold(file: PublicFile) -> None:
+    lost = tuple((f"one {number}", "other") for number in range(MOST_PAIRS + 5))
+    table = tomllib.loads(acceptance_text("x", file, replace(_FIRST, lost=lost), []))["not_promised"]
+    assert NotPromisedTable.model_validate(table).pairs == tuple(":".join(pair) for pair in lost[:MOST_PAIRS])
 
 
 def test_a_draft_that_loses_nothing_says_nothing(file: PublicFile) -> None:
