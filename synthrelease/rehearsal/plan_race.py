@@ -359,7 +359,7 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
     others : epsilon of everything beside the tables.
     """
     delta = "delta 0" if raced.purse.kind is DiscreteLaplace else "delta 1e-9"
-    found = [f"The plan costs epsilon {float(raced.total):g}, {delta}."]
+    found = [f"The plan costs at most epsilon {float(raced.total):g}, {delta}."]
     kept = race.kept_by(raced)
     if kept is None:
         return f"{found[0]} On so few rows nobody can tell how much of the dependence between columns its fits keep."

@@ -159,7 +159,7 @@ def test_a_draft_costs_what_it_says_and_gives_the_tables_all_that_is_left(
     assert spec.limit * Fraction(9, 10) < spec.plan.total.epsilon <= spec.limit
     assert spec.rounds is not None  # one round, whose price is that of its test
     assert spec.plan.total.parts[-2].epsilon == spec.joint_test.charge.epsilon  # type: ignore[union-attr]
-    assert f"The plan costs epsilon {float(spec.limit):g}" in configuration.read_text()
+    assert f"The plan costs at most epsilon {float(spec.limit):g}" in configuration.read_text()
 
 
 @pytest.mark.slow
