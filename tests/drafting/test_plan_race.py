@@ -126,7 +126,7 @@ def test_the_words_say_what_is_kept_at_which_epsilon_more_would_be_and_which_col
     assert raced.kept is not None
     assert raced.kept < 0.8
     words = plan_words(one, raced, OTHERS)
-    assert "costs epsilon 1, delta 1e-9" in words
+    assert "costs at most epsilon 1, delta 1e-9" in words
     assert f"keep {max(0, raced.kept):.0%}" in words
     reached = one.reached(raced, OTHERS)
     assert reached is not None
