@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from synthrelease.accounting.rows import Way
+
 MANY_LEFT_OUT = 0.05
 """From such a share of the file on readers must be told at once that the release is about the others."""
 
@@ -36,6 +38,22 @@ class RowsLeftOut:
     def of_count(cls, *, n_file: int, n: int, margin: int) -> RowsLeftOut:
         """From the number of rows that a release worked with: the noisy count less the margin, and at least 1."""
         return cls(least=max(0, n_file - n - 2 * margin), most=n_file - n if n > 1 else n_file, of=n_file)
+
+    @classmethod
+    def told(
+        cls, *, way: Way, n_file: int | None, n: int, margin: int | None, one_each: bool, secret_piece: bool
+    ) -> RowsLeftOut | None:
+        """What is known; None where no count tells, where a secret left out others, and of persons with several records each:
+        nobody knows how many they have.
+
+        Parameters
+        ----------
+        way, margin : as in `RowsRule`.
+        one_each : whether a person, where a key tells persons, has one record at most.
+        """
+        if way != "counted" or n_file is None or not one_each or secret_piece:
+            return None
+        return cls.of_count(n_file=n_file, n=n, margin=margin or 0)
 
     @property
     def ends(self) -> tuple[str, str]:

@@ -55,11 +55,14 @@ class Release:
     @property
     def rows_left_out(self) -> RowsLeftOut | None:
         """As that of the document that is published."""
-        one_each = self.spec.unit.key is None or self.spec.unit.records == 1
-        if self.n_file is None or self.spec.rows.way != "counted" or self.spec.split is not None or not one_each:
-            return None
-        n = self.candidate.n if self.n is None else self.n
-        return RowsLeftOut.of_count(n_file=self.n_file, n=n, margin=self.spec.rows.margin)
+        return RowsLeftOut.told(
+            way=self.spec.rows.way,
+            n_file=self.n_file,
+            n=self.candidate.n if self.n is None else self.n,
+            margin=self.spec.rows.margin,
+            one_each=self.spec.unit.key is None or self.spec.unit.records == 1,
+            secret_piece=self.spec.split is not None,
+        )
 
 
 def release(

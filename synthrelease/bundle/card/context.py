@@ -29,22 +29,24 @@ from synthrelease.toml.card import LICENCES
 def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:
     """The variables of a template, which is no module: hence a dict."""
     wording = Wording.of(document, language)
+
+    def title_of(name: str) -> str:
+        return wording.texts.columns.get(name, numbers.words(name))
+
+    of_columns = band_columns(document)
     others = [other for other in document.card.languages if other != language]
     return {
         "document": document,
         "wording": wording,
         "language": language,
         "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
-        "title_of": lambda name: wording.texts.columns.get(name, numbers.words(name)),
+        "title_of": title_of,
         "band": error_band(document),
-        "band_columns": band_columns(document),
+        "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
         "band_criterion": of_every_cell(document),
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
-        "alone": "; ".join(wording.texts.columns.get(name, numbers.words(name)) for name in estimates.measured_alone(document)),
-        "lost": "; ".join(
-            " × ".join(wording.texts.columns.get(name, numbers.words(name)) for name in pair.split(":"))
-            for pair in document.not_promised.pairs
-        ),
+        "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
+        "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
             (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(place)))
             for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)

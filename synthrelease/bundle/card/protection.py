@@ -45,16 +45,16 @@ def domain_text(document: ReleaseDocument) -> str:
 
 
 def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
-    """What is known of the records that no row was made from.
-
-    None where no count tells, where a secret left out others, and of persons with several records each: nobody knows how many
-    they have.
-    """
+    """What is known of the records that no row was made from."""
     domain = document.domain
-    one_each = domain.persons in (None, domain.file_rows)
-    if domain.way != "counted" or domain.file_rows is None or not one_each or document.secret_piece:
-        return None
-    return RowsLeftOut.of_count(n_file=domain.file_rows, n=document.rows_worked_with, margin=domain.margin or 0)
+    return RowsLeftOut.told(
+        way=domain.way,
+        n_file=domain.file_rows,
+        n=document.rows_worked_with,
+        margin=domain.margin,
+        one_each=domain.persons in (None, domain.file_rows),
+        secret_piece=document.secret_piece,
+    )
 
 
 def left_out_text(document: ReleaseDocument) -> str:

@@ -32,7 +32,6 @@ class GradientGenerator(AdversarialGenerator):
     clip: float = Field(default=1.0, ge=1e-3, le=1e3)
 
     def private_cells(self, layout: Layout) -> int:
-
         return gradient_cells(layout, self.critic_width)
 
 
