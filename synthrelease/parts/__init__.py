@@ -37,6 +37,7 @@ PARTS = (
     "population",
     "imputation",
     "geography",
+    "marks",
     "formats",
     "catalogues",
     "intended_queries",

@@ -28,7 +28,7 @@ from synthrelease.specification.bundle import check_bundle, check_lists
 from synthrelease.specification.canonical import BY_DIGEST, NAME, PATHS, WORDS, canonical_tables, read_tables
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.codelists import with_codelists
-from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.specification.columns import build_column, group_binning, with_counted
 from synthrelease.specification.design_weights import check_design_weights
 from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.specification.options import buildings, division, piece_of_register
@@ -345,12 +345,12 @@ class _SpecBuilder:
         parsed: list[tuple[Rule, tuple[str, ...]]] = []
         written_out = []
         for index, table in enumerate(self.release.rules):
+            own = index < len(self.written.rules)  # others were added by an option
             try:
                 never = with_levels_written_out(table.never, self.release.columns)
-                parsed.append((parse_rule(never, domains, of_records=self.linked is not None), table.applies_to))
+                parsed.append((parse_rule(never, domains, of_records=self.linked is not None or not own), table.applies_to))
                 written_out.append(table.model_copy(update={"never": never}))
             except RuleError as error:
-                own = index < len(self.written.rules)  # others were written out of those of members
                 where = f"rules[{index}].never" if own else f"members.rules, of each member: {cut(table.never, 100)!r}"
                 self.problems.add_error(where, error)
         if written_out:  # what nobody wrote stays unset
@@ -375,7 +375,7 @@ class _SpecBuilder:
                 self.problems.add_error(where, error, self.acceptance_file if in_groups else None)
         if self.problems.found:
             return Schema(columns=()), {}
-        schema = Schema(columns=tuple(columns), linked=self.linked)
+        schema = Schema(columns=with_counted(columns, self.release.columns), linked=self.linked)
         groups: dict[str, Binning] = {}
         for name, bins in self.groups.items():
             if not isinstance(bins, str):
@@ -401,8 +401,8 @@ class _SpecBuilder:
         chosen = [rule for rule, applies_to in rules if kind in applies_to]
         try:
             masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
-            masks = masks if kind == "synthetic" else replace(masks, linked=self.linked)
-            if kind == "raw" and masks.records:
+            masks = masks if kind == "synthetic" else replace(masks, linked=self.linked, counted=schema.counted)
+            if kind == "raw" and (masks.records or masks.counted):
                 from synthrelease.enclave.resizing import FillerRows
 
                 FillerRows(masks)  # public, and found before a file is read
