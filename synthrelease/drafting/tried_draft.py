@@ -15,13 +15,14 @@ from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.acceptance_text import acceptance_text
-from synthrelease.drafting.areas import AreasDraft
+from synthrelease.drafting.areas import AreasDraft, ignoring
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.column_text import codelist_name, codelist_text
 from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
 from synthrelease.drafting.drafted import Draft, write_files
 from synthrelease.drafting.linked import MembersDraft
+from synthrelease.drafting.marks import Tested, draft_marks, keeps_more, tested
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.said_twice import said_twice
@@ -31,7 +32,7 @@ from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, faint_words, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -123,11 +124,51 @@ class Drafting:
                 tried = tried.drafting._tried(most, above=tried.choices.limit)
         if not tried.standing.good and self.members is None:
             tried = self._smaller(tried)
+        if self.members is None and self.areas is None and tried.choices.measures:
+            tried = tried.drafting._counting_marks(tried)
         if self.areas is not None:
             tried = self._in_areas(tried, self.areas)
         choices, acceptance = tried.choices, tried.acceptance
         tried.drafting._loaded(choices, acceptance).plan.check_limit(choices.limit)
         return tried.drafting._draft(choices, acceptance)
+
+    def _counting_marks(self, whole: _Tried) -> _Tried:
+        """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
+        before, choices, race = whole.acceptance, whole.choices, self._begun[1]
+        names, sizes = whole.table.layout.columns, whole.table.layout.sizes
+        marks = draft_marks(self.columns, whole.table, [*before.lost, *(pair.columns for pair in before.faint)])
+        if marks is None:
+            return whole
+        self.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
+        gaps = {column.name for column in self.columns if column.keeps_missing}
+
+        def asked(choices: Choices) -> tuple[ReleaseSpec, Tested | None]:
+            spec = self._loaded(choices, _FIRST)
+            return spec, tested(spec, self._read(spec), race, whole.pairs, gaps, _SEED)
+
+        counting = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
+        (_, without), (_, found) = asked(choices), asked(counting)
+        if without is None or found is None or not keeps_more(found, without):
+            return whole
+        counting = replace(
+            counting,
+            marks=tuple(marks.lines(len(without.lost), len(found.lost))),
+            plan=choices.plan.replace(faint_words(len(before.faint)), faint_words(sum(not pair.strong for pair in found.lost))),
+        )
+        first = draft_acceptance(self.wide, whole.table, whole.pairs)
+        first = replace(
+            first,
+            criteria=tuple(ignoring(list(marks.groups), each) for each in first.criteria),
+            lost=tuple(pair.columns for pair in found.lost if pair.strong),
+            faint=tuple(pair for pair in found.lost if not pair.strong),
+        )
+        spec = self._loaded(counting, first)
+        acceptance, standing = settle(first, spec, self._read(spec), _SEED, tied=whole.standing.tied)
+        left = counting.limit - counting.rows - TEST - acceptance.epsilon
+        if not left > 0 or (whole.standing.good and not standing.good):
+            return whole
+        counting = replace(counting, generation=self.promise.purse(left).cost)
+        return replace(whole, choices=counting, acceptance=acceptance, standing=standing)
 
     def _in_areas(self, whole: _Tried, areas: AreasDraft) -> _Tried:
         """The draft with the smallest areas, too, and with tables of each level; thresholds that its fits reach.

@@ -318,6 +318,10 @@ class PlanRace:
         except RejectedRound:
             return [-math.inf] * len(self._yardsticks)
         drawn = model.sample(round(self._table.total), SeededEntropy(self._seed, 13, number).generator())
+        return self.kept_in(drawn)
+
+    def kept_in(self, drawn: Counts) -> list[float]:
+        """What a table keeps of the dependence of all pairs, and of those that hang together most, where that can be told."""
         return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
 
 
@@ -351,6 +355,12 @@ def _charge(purse: Purse) -> Charge:
     return of(GENERATION, purse.cost, "a fit to public rows")
 
 
+def faint_words(faint: int) -> str:
+    """How many pairs of rare values are not kept, a sentence; empty for none."""
+    pairs = "One pair of rare values that come together is" if faint == 1 else f"{faint} pairs of rare values that come together are"
+    return f"{pairs} not kept: the acceptance file says which." if faint else ""
+
+
 def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
     """What the plan costs and keeps, in sentences.
 
@@ -367,13 +377,8 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         f"Fits to the public file keep {max(0.0, min(kept, 1.0)):.0%} of how columns hang together in pairs (100%: another "
         "sample of the same population; 0%: independent columns)."
     )
-    if faint := len(raced.told.faint):
-        pairs = (
-            "One pair of rare values that come together is"
-            if faint == 1
-            else f"{faint} pairs of rare values that come together are"
-        )
-        found.append(f"{pairs} not kept: the acceptance file says which.")
+    if faint := faint_words(len(raced.told.faint)):
+        found.append(faint)
     if kept < PROMISED:
         reached = race.reached(raced, others)
         found.append(
