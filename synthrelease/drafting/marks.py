@@ -43,7 +43,7 @@ RARE = 0.1
 """Part of the rows that have a mark, at most."""
 _TOGETHER = 0.8 * WEAKEST
 """Mean Cramer's V between the marks of two groups from which on they are one."""
-_FITS = 2
+_FITS = 3
 _LOST = 0.5
 """A pair of which a fit keeps a smaller part of Cramer's V is lost."""
 _LESS = 0.03
@@ -66,6 +66,9 @@ class MarksDraft:
     def tables(self, raced: Sequence[str], names: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
         """The tables that were raced, without those of two marks of one group, and the number of each group by each mark.
 
+        These tell how many rows have each mark, too, so that tables of single marks count half, and they themselves twice as
+        much as other tables (docs/appendix/benchmarks.md has what other weights keep).
+
         Parameters
         ----------
         raced : tables with weights, as `PlanRace.terms` has them.
@@ -75,16 +78,18 @@ class MarksDraft:
         sizes = [*sizes, *(min(MOST, len(marks)) + 1 for marks in self.groups.values())]
         named = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
         inside = [set(marks) for marks in self.groups.values()]
-        kept = [
-            term
-            for term, columns in zip(raced, named, strict=True)
-            if len(columns) == 1 or not any(set(columns) <= group for group in inside)
-        ]
-        more = [(number, mark) for number, marks in self.groups.items() for mark in marks]
+        kept = [columns for columns in named if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
         if any(len(columns) == 1 for columns in named):
-            more = [*more, *((number,) for number in self.groups)]
-        weights = [decimal_text(weight_of(tuple(sorted(map(places.__getitem__, each))), sizes)) for each in more]
-        return (*kept, *(f"{weight} {':'.join(each)}" for weight, each in zip(weights, more, strict=True)))
+            kept += [(number,) for number in self.groups]
+        kept += [(number, mark) for number, marks in self.groups.items() for mark in marks]
+
+        def weight(columns: tuple[str, ...]) -> str:
+            of_numbers, whole = {*columns} & {*self.groups}, weight_of(tuple(sorted(places[name] for name in columns)), sizes)
+            if len(columns) == 1:
+                return decimal_text(whole / 2 if {*columns} & {*self.yes, *self.groups} else whole)
+            return decimal_text(2 * whole if of_numbers else whole)
+
+        return tuple(f"{weight(columns)} {':'.join(columns)}" for columns in kept)
 
     def lines(self, before: int, lost: int) -> list[str]:
         """The table [marks], and what is said above it.
@@ -96,9 +101,9 @@ class MarksDraft:
         yes = {name: [label] for name, label in self.yes.items() if label != "1"}
         return [
             *comment(
-                "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, which "
-                f"follows from the row exactly: with it fits to the public file lose {lost} pairs of columns that hang together, "
-                f"without it {before}, at the same epsilon."
+                "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
+                f"which follows from the row exactly: with it most fits to the public file lose {lost} pairs of columns that "
+                f"hang together, without it {before}, at the same epsilon."
             ),
             "[marks]",
             f"most = {MOST}".ljust(31) + " # stands for itself and all above",
@@ -120,14 +125,14 @@ def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[
     if "marks" not in PARTS:
         return None
     yes = dict(_marks(columns, table))
-    lost = {frozenset(pair) for pair in lost}
-    if not any(pair <= set(yes) for pair in lost):
+    of_pairs = [set(pair) for pair in lost]
+    if not any(pair <= set(yes) for pair in of_pairs):
         return None
     together = _together(table, yes)
     groups, taken = dict[str, tuple[str, ...]](), {column.name for column in columns}
     for group in _joined(list(yes), together):
         ties = [set(pair) for pair, (_, odd) in together.items() if odd >= LEAST_ODD and set(pair) <= set(group)]
-        if len(group) > 2 and ties and any(pair <= set(group) for pair in lost):
+        if len(group) > 2 and ties and any(pair <= set(group) for pair in of_pairs):
             name = plain_name(f"marks_{len(groups) + 1}", taken | set(groups))
             groups[name] = tuple(group)
     found = {mark: yes[mark][1] for group in groups.values() for mark in group}
@@ -162,13 +167,12 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
         strength[marks.index(one), marks.index(other)] = strength[marks.index(other), marks.index(one)] = v
     groups = [[place] for place in range(len(marks))]
     while len(groups) > 1:
-        mean, one, other = max(
-            (float(strength[np.ix_(groups[one], groups[other])].mean()), one, other)
-            for one, other in combinations(range(len(groups)), 2)
+        mean, first, second = max(
+            (float(strength[np.ix_(groups[a], groups[b])].mean()), a, b) for a, b in combinations(range(len(groups)), 2)
         )
         if mean < _TOGETHER:
             break
-        groups[one] += groups.pop(other)
+        groups[first] += groups.pop(second)
     return [[marks[place] for place in sorted(group)] for group in groups]
 
 
@@ -213,8 +217,7 @@ def tested(
         kept.append(race.kept_in(drawn))
         found.append({pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=missing)})
     tied = [pair for pair in pairs if pair.strong or pair.faint(round(table.total))]
-    means = {pair.columns: float(np.mean([each[pair.columns] for each in found])) for pair in tied}
-    lost = (pair for pair in tied if means[pair.columns] < _LOST * pair.cramers_v)
+    lost = (pair for pair in tied if 2 * sum(each[pair.columns] < _LOST * pair.cramers_v for each in found) > _FITS)
     return Tested(kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)))
 
 

@@ -98,9 +98,7 @@ class BinRule:
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
         """The bins of each column of the schema. Raises InputError for too many rows."""
         schema = self._schema
-        of_file = {
-            place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read
-        }
+        of_file = {place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read}
         for one in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
             rows = one.of({place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
             of_file[one.column] = Digits(of_text=np.arange(len(schema.columns[one.column].atoms)), codes=rows)

@@ -357,7 +357,9 @@ def _charge(purse: Purse) -> Charge:
 
 def faint_words(faint: int) -> str:
     """How many pairs of rare values are not kept, a sentence; empty for none."""
-    pairs = "One pair of rare values that come together is" if faint == 1 else f"{faint} pairs of rare values that come together are"
+    pairs = "One pair of rare values that come together is"
+    if faint != 1:
+        pairs = f"{faint} pairs of rare values that come together are"
     return f"{pairs} not kept: the acceptance file says which." if faint else ""
 
 

@@ -58,9 +58,7 @@ def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -
         for name, table in tables.items()
         if table.counts is not None
     }
-    return tuple(
-        replace(column, counts=counted[column.name]) if column.name in counted else column for column in columns
-    )
+    return tuple(replace(column, counts=counted[column.name]) if column.name in counted else column for column in columns)
 
 
 def _check_missing_values(column: Column) -> None:

@@ -210,13 +210,13 @@ def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoF
     last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
     if last.all():
         return list(steps), end
-    number, kept = _alike(last, last.all(axis=1))
+    number, kept = _alike(last, np.asarray(last.all(axis=1)))
     end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., kept]), list[CountSoFar]()
     for step in reversed(steps):
         into, size = number[step.into], len(kept)
         if step.before is not None:
             after = into.reshape(len(into), -1)
-            number, kept = _alike(after, (after < 0).all(axis=1))
+            number, kept = _alike(after, np.asarray((after < 0).all(axis=1)))
             into = into[kept]
         found.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
     return found[::-1], end

@@ -59,7 +59,8 @@ class MarksBuilding(Building[MarksTable, Marks]):
         labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
         marks = list(dict.fromkeys(table.marks_of(name, column)))
         if not marks:
-            problems.add("marks.yes", f"which categories of {name!r} are a mark: none or several are called {listing(YES)}", "nothing")
+            expected = f"which categories of {name!r} are a mark, as none or several are called {listing(YES)}"
+            problems.add("marks.yes", expected, "nothing")
         elif strange := [label for label in marks if label not in labels]:
             problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
         elif len(marks) == len(set(labels)):

@@ -44,9 +44,9 @@ class NumberColumn(ColumnTable):
 
 
 class MarksTable(SpecTable):
-    """[marks]: columns of categories that say whether a row has a mark, in groups of marks that come together. Each group gets a
-    column of the record with the number of marks in the row, which is released, and tables may be measured of it: it keeps how
-    marks come together where each pair of them is in too few rows. The number is a function of the same row, so it costs
+    """[marks]: columns of categories that say whether a row has a mark, in groups of marks that come together. Each group gets
+    a column of the record with the number of marks in the row, which is released, and tables may be measured of it: it keeps
+    how marks come together where each pair of them is in too few rows. The number is a function of the same row, so it costs
     nothing by itself, and released rows have just as many marks. A missing value is no mark.
 
     Attributes
