@@ -1,7 +1,8 @@
 """How near a released table is to its register, for `registers.py`: what a reader would find who had both.
 
-The columns of the file are compared, not those that a release adds. Distances are total variation: the share of rows that are in a wrong cell of a table, on average over all tables of one, two and
-three columns, in the released bins (of three columns, 300 tables drawn at random where there are more).
+The columns of the file are compared, not those that a release adds. Distances are total variation: the share of rows that are
+in a wrong cell of a table, on average over all tables of one, two and three columns, in the released bins (of three columns,
+300 tables drawn at random where there are more).
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
 
 def _of_file(spec: ReleaseSpec, table: Counts) -> Counts:
     """A table without the columns that no file has, which follow from others and would be strong pairs with these."""
-    places = [place for place, column in enumerate(spec.schema.columns) if column.counts is None]
+    places = tuple(place for place, column in enumerate(spec.schema.columns) if column.counts is None)
     return Counts.of(table.layout.subset(places), [table.bins[place] for place in places], table.counts)
 
 
