@@ -19,8 +19,7 @@ import numpy as np
 
 from synthrelease.domain.allowed_cells import AllowedCells
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.marks_counted import MarksCounted
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Transformation
 from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said

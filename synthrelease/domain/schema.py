@@ -13,8 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.dates import DateFormat
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.marks_counted import MarksCounted
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.linked import Linked
 
 

@@ -14,28 +14,18 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.meter import Meter
-from synthrelease.candidates.generators.base import Background
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.column_draft import ColumnDraft, plain_name
 from synthrelease.drafting.toml_text import comment, toml
-from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import RejectedRound
 from synthrelease.parts import PARTS
-from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.dependence import (
     LEAST_ODD,
     WEAKEST,
-    Pair,
     cramers_v,
     from_independence,
-    strongest_pairs,
     weight_of,
 )
-from synthrelease.rehearsal.plan_race import PlanRace
-from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
 
 MOST = 3
 """Marks of one row that are told apart: so many stand for more, too."""
@@ -43,11 +33,6 @@ RARE = 0.1
 """Part of the rows that have a mark, at most."""
 _TOGETHER = 0.8 * WEAKEST
 """Mean Cramer's V between the marks of two groups from which on they are one."""
-_FITS = 3
-_LOST = 0.5
-"""A pair of which a fit keeps a smaller part of Cramer's V is lost."""
-_LESS = 0.03
-"""Of the dependence of pairs, where it can be told, a draft with numbers of marks may keep so much less, at most."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -174,56 +159,3 @@ def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float
             break
         groups[first] += groups.pop(second)
     return [[marks[place] for place in sorted(group)] for group in groups]
-
-
-@dataclass(frozen=True, kw_only=True)
-class Tested:
-    """What fits of a draft to the public file lose.
-
-    Attributes
-    ----------
-    kept : of the dependence of pairs, as far as it can be told (`PlanRace.kept_in`).
-    lost : pairs that hang together and that most fits lose.
-    """
-
-    kept: tuple[float, ...]
-    lost: tuple[Pair, ...]
-
-
-@one_thread
-def tested(
-    spec: ReleaseSpec, rows: Counts, race: PlanRace, pairs: Sequence[Pair], missing: Collection[str], seed: int
-) -> Tested | None:
-    """Fit a draft to the public file, with the noise of a release; None where a fit fails.
-
-    Parameters
-    ----------
-    rows : of the public file over atomic cells.
-    race : of the draft without numbers of marks.
-    pairs : all pairs of the columns of the file.
-    missing : columns whose last bin is no value.
-    """
-    transformation, generator = spec.space[0].transformation, spec.space[0].generator
-    table, charge = rows.merge(transformation.layout, transformation.maps), generator.charge(spec.generation_budget)
-    background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
-    kept, found = list[list[float]](), list[dict[tuple[str, str], float]]()
-    for number in range(_FITS):
-        private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(seed, 14, number))
-        try:
-            model = generator.fit(private, charge, background)
-        except RejectedRound:
-            return None
-        drawn = model.sample(round(table.total), SeededEntropy(seed, 15, number).generator())
-        kept.append(race.kept_in(drawn))
-        found.append({pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=missing)})
-    tied = [pair for pair in pairs if pair.strong or pair.faint(round(table.total))]
-    lost = (pair for pair in tied if 2 * sum(each[pair.columns] < _LOST * pair.cramers_v for each in found) > _FITS)
-    return Tested(kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)))
-
-
-def keeps_more(tested_with: Tested | None, without: Tested | None) -> bool:
-    """Whether fewer pairs are lost, and as much is kept of pairs in all."""
-    if tested_with is None or without is None:
-        return False
-    kept = all(more >= less - _LESS for more, less in zip(tested_with.kept, without.kept, strict=True))
-    return kept and len(tested_with.lost) < len(without.lost)

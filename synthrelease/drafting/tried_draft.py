@@ -22,7 +22,7 @@ from synthrelease.drafting.columns import without_role
 from synthrelease.drafting.criteria import MOST_OFF, AcceptanceDraft, DraftStanding, draft_acceptance, settle, ties
 from synthrelease.drafting.drafted import Draft, write_files
 from synthrelease.drafting.linked import MembersDraft
-from synthrelease.drafting.marks import Tested, draft_marks, keeps_more, tested
+from synthrelease.drafting.marks import draft_marks
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.said_twice import said_twice
@@ -32,7 +32,7 @@ from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, faint_words, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, Tested, faint_words, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -140,15 +140,14 @@ class Drafting:
         if marks is None:
             return whole
         self.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
-        gaps = {column.name for column in self.columns if column.keeps_missing}
 
-        def asked(choices: Choices) -> tuple[ReleaseSpec, Tested | None]:
+        def tested(choices: Choices) -> Tested | None:
             spec = self._loaded(choices, _FIRST)
-            return spec, tested(spec, self._read(spec), race, whole.pairs, gaps, _SEED)
+            return race.tested(spec, self._read(spec), whole.pairs)
 
         counting = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
-        (_, without), (_, found) = asked(choices), asked(counting)
-        if without is None or found is None or not keeps_more(found, without):
+        without, found = tested(choices), tested(counting)
+        if without is None or found is None or not found.better(without):
             return whole
         counting = replace(
             counting,

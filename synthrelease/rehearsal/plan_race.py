@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,9 +23,19 @@ from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
-from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs, weight_of
+from synthrelease.rehearsal.dependence import (
+    Pair,
+    Purse,
+    TellingTables,
+    pairs_off,
+    strongest_pairs,
+    telling_tables,
+    tied_pairs,
+    weight_of,
+)
 from synthrelease.rehearsal.yardsticks import halves
 from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.release_spec import ReleaseSpec
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
@@ -131,6 +142,25 @@ class Raced:
     def finds_its_own(self) -> bool:
         """Whether the generator that finds its own tables is so much better that it is drafted."""
         return self.adaptive is not None and self.kept is not None and self.adaptive >= self.kept + _BETTER
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tested:
+    """What fits of a draft to the public file lose.
+
+    Attributes
+    ----------
+    kept : of the dependence of all pairs, and of those that hang together most, where that can be told.
+    lost : pairs that hang together, also in few rows alone, and that most fits lose.
+    """
+
+    kept: tuple[float, ...]
+    lost: tuple[Pair, ...]
+
+    def better(self, other: Tested) -> bool:
+        """Whether fewer pairs are lost, and as much is kept of all."""
+        kept = all(mine >= theirs - _CLEARLY for mine, theirs in zip(self.kept, other.kept, strict=True))
+        return kept and len(self.lost) < len(other.lost)
 
 
 class PlanRace:
@@ -311,18 +341,44 @@ class PlanRace:
         ----------
         number : fits of the same number have the same noise, up to its scale.
         """
-        charge = _charge(purse)
-        private = PrivateCounts(self._table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12, number))
-        try:
-            model = generator.fit(private, charge, self._background)
-        except RejectedRound:
+        drawn = self._drawn(generator, _charge(purse), self._table, self._background, number)
+        if drawn is None:
             return [-math.inf] * len(self._yardsticks)
-        drawn = model.sample(round(self._table.total), SeededEntropy(self._seed, 13, number).generator())
-        return self.kept_in(drawn)
-
-    def kept_in(self, drawn: Counts) -> list[float]:
-        """What a table keeps of the dependence of all pairs, and of those that hang together most, where that can be told."""
         return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
+
+    def _drawn(self, generator: Generator, charge: Charge, table: Counts, background: Background, number: int) -> Counts | None:
+        """Rows of a fit; None where the fit fails."""
+        private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12, number))
+        try:
+            model = generator.fit(private, charge, background)
+        except RejectedRound:
+            return None
+        return model.sample(round(table.total), SeededEntropy(self._seed, 13, number).generator())
+
+    @one_thread
+    def tested(self, spec: ReleaseSpec, rows: Counts, pairs: Sequence[Pair]) -> Tested | None:
+        """What fits of a whole draft lose, which may have further columns behind those of the race; None where a fit fails.
+
+        Parameters
+        ----------
+        rows : of the public file over the atomic cells of the draft.
+        pairs : all pairs of the columns of the race.
+        """
+        one = spec.space[0]
+        transformation, charge = one.transformation, one.generator.charge(spec.generation_budget)
+        table = rows.merge(transformation.layout, transformation.maps)
+        background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
+        tied = [pair for pair in pairs if pair.strong or pair.faint(round(table.total))]
+        kept, times = list[list[float]](), Counter[tuple[str, str]]()
+        for number in range(_FITS):
+            drawn = self._drawn(one.generator, charge, table, background, number)
+            if drawn is None:
+                return None
+            kept.append([each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks])
+            now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
+            times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
+        lost = (pair for pair in tied if 2 * times[pair.columns] > _FITS)
+        return Tested(kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -346,6 +402,8 @@ PRIOR_WEIGHT = {True: 100, False: 30}
 """Where a race begins, by whether the noise is pure: that of Gaussian noise is smaller, and bears less of a prior."""
 PRIOR_WEIGHTS = (1, 5, 300)
 """That are raced against it."""
+_FITS, _LOST = 3, 0.5
+"""Of a draft that is tested; a pair of which a fit keeps a smaller part of Cramer's V is lost in it."""
 _CLEARLY = 0.02
 """So much more has to be kept: by less, single fits differ by their noise."""
 
