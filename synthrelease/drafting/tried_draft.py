@@ -32,7 +32,7 @@ from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, Tested, faint_words, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, KeptByFits, faint_words, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -141,7 +141,7 @@ class Drafting:
             return whole
         self.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
 
-        def tested(choices: Choices) -> Tested | None:
+        def tested(choices: Choices) -> KeptByFits | None:
             spec = self._loaded(choices, _FIRST)
             return race.tested(spec, self._read(spec), whole.pairs)
 

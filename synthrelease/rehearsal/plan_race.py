@@ -145,7 +145,7 @@ class Raced:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Tested:
+class KeptByFits:
     """What fits of a draft to the public file lose.
 
     Attributes
@@ -157,7 +157,7 @@ class Tested:
     kept: tuple[float, ...]
     lost: tuple[Pair, ...]
 
-    def better(self, other: Tested) -> bool:
+    def better(self, other: KeptByFits) -> bool:
         """Whether fewer pairs are lost, and as much is kept of all."""
         kept = all(mine >= theirs - _CLEARLY for mine, theirs in zip(self.kept, other.kept, strict=True))
         return kept and len(self.lost) < len(other.lost)
@@ -356,7 +356,7 @@ class PlanRace:
         return model.sample(round(table.total), SeededEntropy(self._seed, 13, number).generator())
 
     @one_thread
-    def tested(self, spec: ReleaseSpec, rows: Counts, pairs: Sequence[Pair]) -> Tested | None:
+    def tested(self, spec: ReleaseSpec, rows: Counts, pairs: Sequence[Pair]) -> KeptByFits | None:
         """What fits of a whole draft lose, which may have further columns behind those of the race; None where a fit fails.
 
         Parameters
@@ -378,7 +378,9 @@ class PlanRace:
             now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
             times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
         lost = (pair for pair in tied if 2 * times[pair.columns] > _FITS)
-        return Tested(kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v)))
+        return KeptByFits(
+            kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v))
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
