@@ -32,7 +32,7 @@ from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, KeptByFits, faint_words, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, KeptByFits, PlanRace, Promise, Raced, faint_words, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
