@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.part import CardColumn, CardSection, Writing
+from synthrelease.bundle.part import CardSection, Writing
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.table import WHY, Marks
 from synthrelease.published.columns import RulePart
@@ -17,9 +17,8 @@ class MarksWriting(Writing[Marks, MarksPart]):
 
     def section(self, part: MarksPart, document: ReleaseDocument) -> CardSection:
         """Which columns there are, and what each counts."""
-        rows = (
-            (group.column, "; ".join(f"{name}: {' or '.join(labels)}" for name, labels in group.marks.items()))
-            for group in part.groups
+        counted = (
+            f"{group.column} counts: {'; '.join(_mark(*each) for each in group.marks.items())}." for group in part.groups
         )
         return CardSection(
             place="rows",
@@ -28,15 +27,17 @@ class MarksWriting(Writing[Marks, MarksPart]):
             sentences=(
                 "These columns are in no private file: each is the number of marks in the other columns of the same row, in "
                 "every released row exactly. A missing value is no mark. They keep how often marks come together.",
+                *counted,
             ),
-            label="Numbers of marks",
-            columns=(CardColumn("Column"), CardColumn("Marks that it counts", "wide")),
-            rows=tuple(rows),
         )
 
     def tells(self, part: MarksPart, rule: RulePart) -> bool:
         """The rules that count these marks name all of them."""
         return rule.why == WHY and any(rule.never.endswith(f"!= {group.column}") for group in part.groups)
+
+
+def _mark(column: str, labels: list[str]) -> str:
+    return f"{column} is {' or '.join(labels)}"
 
 
 WRITING = MarksWriting()
