@@ -32,7 +32,7 @@ from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, listing
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
-from synthrelease.rehearsal.plan_race import PROMISED, KeptByFits, PlanRace, Promise, Raced, faint_words, plan_words
+from synthrelease.rehearsal.plan_race import PROMISED, KeptByFits, PlanRace, Promise, Raced, plan_words, with_marks_in
 from synthrelease.rehearsal.yardsticks import once_only
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
@@ -152,7 +152,7 @@ class Drafting:
         counting = replace(
             counting,
             marks=tuple(marks.lines(len(without.lost), len(found.lost))),
-            plan=choices.plan.replace(faint_words(len(before.faint)), faint_words(sum(not pair.strong for pair in found.lost))),
+            plan=with_marks_in(choices.plan, len(before.faint), found),
         )
         first = draft_acceptance(self.wide, whole.table, whole.pairs)
         first = replace(

@@ -451,3 +451,16 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
         found.append(f"Most cells that get noise are those of {names}: with coarser bins there, or without them, more is kept.")
     return " ".join(found)
+
+
+def with_marks_in(words: str, faint: int, found: KeptByFits) -> str:
+    """These sentences, of a plan that has numbers of marks, too.
+
+    Parameters
+    ----------
+    faint : pairs of rare values that the plan loses without them.
+    """
+    before, now = faint_words(faint), faint_words(sum(not pair.strong for pair in found.lost))
+    words = words.replace(f" {before}", "") if before else words
+    kept = f"With the numbers of marks they keep {max(0.0, min(1.0, found.kept[0])):.0%}." if found.kept else ""
+    return " ".join(filter(None, (words, kept, now)))

@@ -14,7 +14,7 @@ from synthrelease.drafting.draft import draft, write_draft
 from synthrelease.drafting.marks import MarksDraft, draft_marks
 from synthrelease.measurements.terms import read_terms
 from synthrelease.rehearsal.dependence import Pair
-from synthrelease.rehearsal.plan_race import KeptByFits
+from synthrelease.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
 from synthrelease.specification.spec import load_spec
 
 N = 20_000
@@ -100,6 +100,16 @@ def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
     assert not KeptByFits(kept=(0.9, 0.8), lost=(one, other)).better(before)
     assert not KeptByFits(kept=(0.9, 0.7), lost=()).better(before)
     assert not KeptByFits(kept=(float("nan"), 0.8), lost=()).better(before)
+
+
+def test_the_words_of_a_plan_say_what_it_keeps_with_numbers_of_marks() -> None:
+    lost = Pair(columns=("a", "b"), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0)
+    words = "It costs 1. Fits keep 90%."
+    found = KeptByFits(kept=(0.876, 0.9), lost=(lost,))
+    with_numbers = f"{words} With the numbers of marks they keep 88%. {faint_words(1)}"
+    assert with_marks_in(f"{words} {faint_words(3)}", 3, found) == with_numbers
+    assert with_marks_in(words, 0, found) == with_numbers
+    assert with_marks_in(f"{words} {faint_words(3)}", 3, KeptByFits(kept=(), lost=())) == words
 
 
 def write_file(path: Path, random: np.random.Generator) -> Path:
