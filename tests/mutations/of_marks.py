@@ -6,7 +6,7 @@ from tests.mutations.machinery import Mutation
 
 PART = "tests/parts/test_marks.py"
 
-READ = (f"{PART}::test_rows_of_a_file_have_the_number_of_their_marks",)
+READ = (f"{PART}::test_a_replaced_row_is_one_replaced_row_with_its_numbers_too",)
 RULES = (f"{PART}::test_the_rules_allow_just_the_rows_that_have_their_number",)
 ZEROS = (f"{PART}::test_the_exact_zeros_of_a_model_are_the_rows_with_another_number",)
 NOBODY = (f"{PART}::test_rows_of_nobody_have_their_number_too",)

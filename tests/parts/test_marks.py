@@ -190,6 +190,25 @@ def test_a_number_is_no_column_of_the_file_and_costs_nothing(spec: ReleaseSpec) 
     assert {charge.name for charge in spec.plan.once} == {"generation"}
 
 
+def test_a_replaced_row_is_one_replaced_row_with_its_numbers_too(spec: ReleaseSpec, tmp_path: Path) -> None:
+    """Theory 1.8, reading row by row: whatever stands in the other rows, so that a table moves by one row down and one up."""
+    kept = {name: texts for name, texts in TEXTS.items() if name != "sex"}
+    every = list(product(*kept.values()))
+    random, path = np.random.default_rng(2), tmp_path / "rows.csv"
+
+    def read(*rows: tuple[str, ...]) -> Counts:
+        path.write_text("\n".join([",".join(TEXTS), *(",".join(("f", *row)) for row in rows)]) + "\n", encoding="utf-8")
+        return read_public(path, spec.schema, spec.input, spec.raw)
+
+    alone = {row: tuple(int(bins[0]) for bins in read(row).bins) for row in every}
+    others = [every[place] for place in random.integers(len(every), size=40)]
+    for place in random.integers(len(every), size=30):
+        row = every[place]
+        found = read(*others[:20], row, *others[20:])
+        cells = Counter({tuple(map(int, cell)): int(n) for *cell, n in zip(*found.bins, found.counts, strict=True)})
+        assert cells == Counter([alone[row], *(alone[other] for other in others)])
+
+
 def test_the_rules_allow_just_the_rows_that_have_their_number(spec: ReleaseSpec) -> None:
     rows = all_rows(spec.synthetic)
     wanted = follow(spec, rows)
