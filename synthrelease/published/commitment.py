@@ -16,9 +16,9 @@ from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, mode
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.published.checksums import sha256
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import SelectionPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
+from synthrelease.published.selection import SelectionPart
 from synthrelease.published.years import PlanOfYearsPart
 
 FORMAT: Literal[1] = 1
