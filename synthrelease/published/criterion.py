@@ -7,7 +7,7 @@ from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import Field
 
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 
@@ -77,10 +77,6 @@ class CriterionPart(Part):
     interval: IntervalPart | None
     parameters: dict[str, Any]
     one_noise: OneNoisePart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "one_noise" or value is not None}
 
     @property
     def noise(self) -> OneNoise | None:

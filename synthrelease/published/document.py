@@ -113,12 +113,7 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("estimates", *each("published"))
-        absent = {name for name in optional if getattr(self, name) is None}
-        absent |= {"bundle"} if self.bundle == BundleTable() else set()
-        absent |= {name for name in each("listed") if not getattr(self, name)}
-        absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
-        found = dump(self)
+        found, unsaid = dump(self), self.unsaid
         options = {name: found.pop(name) for name in each("published")}
         listed = {name: found.pop(name) for name in each("listed")}
         ordered = dict[str, Any]()
@@ -126,7 +121,7 @@ class ReleaseDocument(_DocumentWithOptions):
             ordered[field] = value
             ordered |= {name: options[name] for name, part in each("published").items() if part.follows == field}
             ordered |= listed if field == "estimates" else {}
-        return {name: value for name, value in ordered.items() if name not in absent}
+        return {name: value for name, value in ordered.items() if name not in unsaid}
 
     @property
     def questions(self) -> list[QuestionTable]:

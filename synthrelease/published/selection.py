@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from typing import Annotated, Any
+from typing import Annotated
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, model_validator
 
 from synthrelease.accounting.selection import SelectionRule
 from synthrelease.accounting.stopping_laws import FiniteLaw
@@ -52,11 +52,6 @@ class SelectionPart(Part):
     joint_test: JointTestPart | None
     rounds: dict[str, ExactText] | None = None
     bounds: BoundsPart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("rounds", "bounds")
-        return {name: value for name, value in dump(self).items() if name not in optional or value is not None}
 
     @model_validator(mode="after")
     def _one_law(self) -> SelectionPart:
