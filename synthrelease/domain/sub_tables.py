@@ -15,6 +15,7 @@ from itertools import combinations
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
 from synthrelease.domain.layout import Layout
@@ -52,9 +53,9 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
-        groups = [tuple(range(len(sizes)))]
+        groups = (tuple(range(len(sizes))),)
     else:
-        groups = column_groups(sizes, largest, sum(len(part.values) for part in whole.parts))
+        groups = column_groups(whole.layout, largest, sum(len(part.values) for part in whole.parts))
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
     words = _words(whole, groups, cells)
@@ -68,20 +69,13 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
                 yield tuple(sorted(found)), values_of(table)
 
 
-def column_groups(sizes: Sequence[int], together: int, cells_that_occur: int) -> list[tuple[int, ...]]:
+def column_groups(layout: Layout, together: int, cells_that_occur: int) -> tuple[tuple[int, ...], ...]:
     """Neighbouring columns put together so that `together` groups have about `GROUP_CELLS` cells; at least one column each.
 
     Where few cells occur, fewer: each table is summed up further, which should take no longer than to count it.
     """
     most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells_that_occur // 4))
-    room, groups, cells = max(2.0, most ** (1 / together)), list[list[int]](), math.inf
-    for column, size in enumerate(sizes):
-        if cells * size > room:
-            groups.append([])
-            cells = 1
-        groups[-1].append(column)
-        cells *= size
-    return [tuple(group) for group in groups]
+    return layout.words_within(max(2.0, most ** (1 / together)))
 
 
 def _belongs(chosen: tuple[int, ...], touched: set[int]) -> bool:
@@ -133,7 +127,7 @@ def _words(whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[in
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
-        [whole.layout.word(part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
+        [word_of(whole.layout, part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
         for group, size in zip(groups, cells, strict=True)
     ]
 

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import words_of_mapped
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Column, Schema
@@ -147,7 +148,7 @@ class CellCount:
     def add(self, digits: Sequence[Digits]) -> None:
         """Count the rows of a batch that have a bin in every column. The bins of one column each."""
         kept = rows_with_bins(digits)
-        words = self._layout.pack_mapped([np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
+        words = words_of_mapped(self._layout, [np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
         words = words if kept is None else [word[kept] for word in words]
         if self._dense is not None:
             np.add.at(self._dense, words[0], 1)

@@ -108,7 +108,7 @@ def test_few_tables_are_alive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_groups_cover_every_column_once_and_are_small_together() -> None:
     sizes = [2, 3, 2, 4, 12, 2, 5, 3, 6, 2] * 3
-    groups = column_groups(sizes, 3, 10**7)
+    groups = column_groups(Layout(columns=("",) * 30, sizes=tuple(sizes)), 3, 10**7)
     assert [column for group in groups for column in group] == list(range(30))
     cells = sorted((int(np.prod([sizes[c] for c in group])) for group in groups), reverse=True)
     assert np.prod(cells[:3]) <= module.GROUP_CELLS
