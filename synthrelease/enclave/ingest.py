@@ -22,7 +22,7 @@ from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
+from synthrelease.enclave.register_pieces import Piece, count_piece
 from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
 from synthrelease.errors import InputError, listing
 from synthrelease.toml.budget import UnitTable
@@ -46,7 +46,7 @@ def ingest(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None = None,
-    piece: PieceOfRegister | None = None,
+    piece: Piece | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
@@ -154,7 +154,7 @@ def _counted(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: PieceOfRegister | None,
+    piece: Piece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
@@ -174,7 +174,7 @@ def _read(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: PieceOfRegister | None,
+    piece: Piece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     check_members(path, asked=schema.linked is not None)

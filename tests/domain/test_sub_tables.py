@@ -17,6 +17,7 @@ from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import sub_tables as module
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.sub_tables import column_groups, differences
 from tests.helpers.small import layout_of
 
