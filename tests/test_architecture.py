@@ -370,14 +370,14 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
     }  # fmt: skip
 
 
-def test_a_database_is_opened_by_the_two_readers_of_databases_alone() -> None:
-    """And by `connections/tables.py`, which makes SQLAlchemy's engine for one of them. Libraries are loaded by `library`."""
+def test_a_database_is_opened_in_one_place_alone() -> None:
+    """And by `connections/tables.py`, which makes SQLAlchemy's engine for it. Libraries are loaded by `library`."""
     opens = ("sqlalchemy", "duckdb", "adbc_driver_", "psycopg", "pyodbc")
     found = {path for path, tree in TREES.items() if any(name.startswith(opens) for name in imported(tree))}
     found |= files_where(
         lambda node: called(node) == "library" and ast.unparse(node.args[0]).lstrip("f'").startswith(opens), ast.Call
     )
-    assert found == {"connections/tables.py", "enclave/databases.py", "enclave/database_files.py"}
+    assert found == {"connections/tables.py", "connections/opened.py"}
 
 
 @pytest.mark.parametrize(
