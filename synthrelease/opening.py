@@ -30,6 +30,7 @@ from synthrelease.connections.opened import (
     opened_sqlite,
 )
 from synthrelease.connections.source import Source
+from synthrelease.domain.read_columns import ReadColumns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.feather import FILE, STREAM, opened_feather
 from synthrelease.enclave.patience import Stop, patiently
@@ -131,11 +132,10 @@ def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Sch
     if linked is None:
         yield source, schema, []
         return
-    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
-    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
+    read = ReadColumns.of(schema, linked)
     more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
     if source.members is None:
-        yield source, Schema(columns=of_roots.columns + of_members.columns), more
+        yield source, Schema(columns=read.of_roots.columns + read.of_members.columns), more
     else:
-        yield replace(source, members=None), of_roots, [linked.key]
-        yield source.members, of_members, more
+        yield replace(source, members=None), read.of_roots, [linked.key]
+        yield source.members, read.of_members, more

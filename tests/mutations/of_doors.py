@@ -63,7 +63,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: they refuse the file whatever is asked for",
         breaks="one record brings about a statement that nothing pays for",
-        place="enclave.counting:_forbidden_kinds",
+        place="domain.misfits:forbidden_kinds",
         old='if column.missing == "error":\n    yield MISSING\n    yield WRONG',
         new='yield WRONG\nif column.missing == "error":\n    yield MISSING',
         tests=(VALUES,),

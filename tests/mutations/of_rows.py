@@ -150,7 +150,7 @@ OF_THE_ROWS = (
         place="enclave.ingest:_read",
         old=(
             "if found.problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]\n"
+            "    found_in = [told[misfit] for misfit in sorted(found.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
@@ -158,7 +158,7 @@ OF_THE_ROWS = (
             "if found.problems:\n"
             "    raise InputError(f'row {found.n_rows} does not fit.')\n"
             "if found.problems:\n"
-            "    found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]\n"
+            "    found_in = [told[misfit] for misfit in sorted(found.problems)]\n"
             "    raise InputError('\\n  '.join(['the file does not fit the specification.', *found_in]) + "
             "f'\\n{ADVICE}')"
         ),
