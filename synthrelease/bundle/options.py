@@ -22,7 +22,7 @@ def writings() -> dict[str, Writing]:
     return each("writing")
 
 
-def namings() -> dict[str, FurtherNames]:
+def namings() -> Mapping[str, FurtherNames]:
     """The files of each option that is a list in [bundle], by its name."""
     return each("naming")
 

@@ -41,7 +41,7 @@ CHOOSING, JUDGING = 1_000, 2_000
 
 LOOKING_AGAIN = "generation budget {} again, by fresh attempts: those that made it look cheapest flatter it"
 JUDGING_IT = "judging generation budget {} by fresh attempts: those that chose the rounds flatter them"
-"""The phases, for the progress. They are at most as many attempts as the widest interval needs, and may take most of the time."""
+"""The phases, for the progress. They are at most as many attempts as the widest interval needs."""
 
 PER_FIT = 4
 """Attempts with the same private fit, of different configurations."""
@@ -217,9 +217,9 @@ def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
 def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
     """What to expect of a law that was not chosen by these attempts.
 
-    Fits are independent of each other, and where rounds share none attempts are, so that intervals hold whenever the looks ended
-    (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts with
-    it, it is overstated in the mean, never understated.
+    Fits are independent of each other, and where rounds share none attempts are: intervals hold whenever the looks ended
+    (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts
+    with it, it is overstated in the mean, never understated.
     """
     units = _units(results, shared)
     low, high = looks.mean(units)
