@@ -17,7 +17,7 @@ from synthrelease.toml.bundle import BundleTable
 Found = TypeVar("Found")
 
 
-def writings() -> dict[str, Writing]:
+def writings() -> Mapping[str, Writing]:
     """The hooks of every option, by its name."""
     return each("writing")
 

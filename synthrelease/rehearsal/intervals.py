@@ -59,11 +59,11 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
 def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
     """As `bounded_mean`, and much narrower where the figures hardly differ; wider for those that are 0 or 1.
 
-    A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it becomes
-    W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a product of
-    numbers is at most the power of their mean. So W, the mean of W_b over some b, is 2 / (1 - level) or more with at most half of
-    the probability to miss (Markov). W falls with m: the lower end is where it crosses, and the upper end that of 1 - x_t.
-    After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), with stakes fixed beforehand.
+    A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it
+    becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
+    product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is 2 / (1 - level) or more with at
+    most half of the probability to miss (Markov). W falls with m: the lower end is where it crosses, and the upper end that of
+    1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), stakes fixed beforehand.
     """
     if not values:
         return 0.0, 1.0
@@ -92,8 +92,8 @@ def _log(value: float) -> float:
 class Looks:
     """Intervals of a mean that are looked at after a quarter, after half and after all of the planned figures.
 
-    The first that is narrow enough may be the last: any of them misses with at most the probability that the level leaves (Boole),
-    so that whichever is stated holds with this confidence.
+    The first that is narrow enough may be the last: any of them misses with at most the probability that the level leaves
+    (Boole), so that whichever is stated holds with this confidence.
 
     Attributes
     ----------
