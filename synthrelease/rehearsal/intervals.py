@@ -63,7 +63,7 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
     becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
     product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is 2 / (1 - level) or more with at
     most half of the probability to miss (Markov). W falls with m: the lower end is where it crosses, and the upper end that of
-    1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), stakes fixed beforehand.
+    1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), with fixed stakes.
     """
     if not values:
         return 0.0, 1.0
