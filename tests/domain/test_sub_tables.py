@@ -64,6 +64,28 @@ def test_every_difference_of_every_table_is_there_once(
     assert worst == max(abs(v) for columns in wanted for v in slow_differences(left, right, columns).values())
 
 
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=4, max_size=7).filter(lambda sizes: np.prod(sizes) > 70), st.integers(0, 10**6))
+def test_tables_of_two_columns_of_a_wide_table_are_products_of_matrices(sizes: list[int], seed: int) -> None:
+    """Groups of up to eight cells, so that columns meet within a group and across two; weights of up to 2^50, and beyond 2^53,
+    where doubles would not be exact."""
+    left, right = two_tables(sizes, seed)
+    wanted = [columns for k in (1, 2) for columns in combinations(range(len(sizes)), k)]
+    for weight in (1, 2**50 // 21 * 2 + 1, 2**58 + 1):
+        tables = [counted(sizes, rows) for rows in (left, right)]
+        with pytest.MonkeyPatch.context() as patched:
+            for one in (counts_module, lattice_module, module):
+                patched.setattr(one, "DENSE_LIMIT", 70)
+            patched.setattr(module, "GROUP_CELLS", 64)
+            found = list(differences(*(table.with_counts(table.counts * weight) for table in tables), 2))
+        assert sorted(columns for columns, _ in found) == sorted(wanted)
+        for columns, values in found:
+            expected = {cell: weight * value for cell, value in slow_differences(left, right, columns).items()}
+            cells = product(*(range(sizes[column]) for column in columns))
+            assert values.dtype.kind == "i"
+            assert sorted(values.tolist()) == sorted(expected.get(cell, 0) for cell in cells)
+
+
 @settings(max_examples=100, deadline=None)
 @given(SHAPES, st.integers(0, 10**6), st.integers(0, 2), st.data())
 def test_tables_by_name_are_there_once_beside_those_of_so_many_columns(
