@@ -22,7 +22,7 @@ from synthrelease.connections.opened import (
     NO_DUCKDB,
     NO_SQLITE,
     SQLITE,
-    Opened,
+    OpenTable,
     is_duckdb,
     opened_by_adbc,
     opened_by_sqlalchemy,
@@ -116,7 +116,7 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     return None
 
 
-def _names(opened: Callable[[Stop], AbstractContextManager[Opened]], unopened: str) -> list[str]:
+def _names(opened: Callable[[Stop], AbstractContextManager[OpenTable]], unopened: str) -> list[str]:
     """The columns of a table, by a database that is stopped where it does not answer."""
 
     def names(stop: Stop) -> Iterator[list[str]]:

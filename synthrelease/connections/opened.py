@@ -45,7 +45,7 @@ Told = Callable[[Callable[[], object]], None]
 
 
 @dataclass(frozen=True, kw_only=True)
-class Opened:
+class OpenTable:
     """An open table.
 
     Attributes
@@ -72,7 +72,7 @@ def is_duckdb(start: bytes) -> bool:
 
 
 @contextmanager
-def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[Opened]:
+def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
     """A table of a DuckDB file. Raises InputError where there is no such table or no library."""
     duckdb = library("duckdb", "duckdb", "DuckDB files", DATABASE)
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
@@ -84,11 +84,11 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[Opened]
         catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
         chosen = quoted(catalog, *chosen_table(table, tables))
         names = connection.sql(f"SELECT * FROM {chosen} LIMIT 0").columns
-        yield Opened(connection=connection, names=names, select=_selecting(chosen))
+        yield OpenTable(connection=connection, names=names, select=_selecting(chosen))
 
 
 @contextmanager
-def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[Opened]:
+def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
     """A table of a SQLite file. Raises InputError where there is no such table, or the file is cut off."""
     _check_size(path)
     with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
@@ -103,7 +103,7 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[Opened]
         ).fetchall()
         chosen = quoted(*chosen_table(table, tables))
         found = connection.execute(f"SELECT * FROM {chosen} LIMIT 0").description
-        yield Opened(connection=connection, names=[name for name, *_ in found], select=_selecting(chosen))
+        yield OpenTable(connection=connection, names=[name for name, *_ in found], select=_selecting(chosen))
 
 
 def _check_size(path: Path) -> None:
@@ -116,7 +116,7 @@ def _check_size(path: Path) -> None:
 
 
 @contextmanager
-def opened_by_adbc(uri: str, table: str | None) -> Iterator[Opened]:
+def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
     """A table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
     if (found := ADBC.fullmatch(uri)) is None:
         raise ValueError("expected the URI of an ADBC driver")
@@ -126,11 +126,11 @@ def opened_by_adbc(uri: str, table: str | None) -> Iterator[Opened]:
     with closing(adbc.connect(login, **options)) as connection:
         schema, name = chosen_table(table, adbc_tables(connection))
         names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
-        yield Opened(connection=connection, names=names, select=_selecting(quoted(*filter(None, (schema, name)))))
+        yield OpenTable(connection=connection, names=names, select=_selecting(quoted(*filter(None, (schema, name)))))
 
 
 @contextmanager
-def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[Opened]:
+def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
     """A table of a database by SQLAlchemy. Raises InputError as the others."""
     engine = engine_of(uri)
     try:
@@ -145,6 +145,6 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[Opened]:
             exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
             return sql.select(*exact).select_from(source)
 
-        yield Opened(connection=engine, names=list(types), select=select, types=types)
+        yield OpenTable(connection=engine, names=list(types), select=select, types=types)
     finally:
         engine.dispose()

@@ -53,7 +53,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
-        groups = whole.layout.words_within(whole.layout.n_cells)
+        groups: tuple[tuple[int, ...], ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
         wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting

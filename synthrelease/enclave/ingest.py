@@ -23,7 +23,7 @@ from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.register_pieces import Piece, count_piece
+from synthrelease.enclave.register_pieces import RegisterPiece, count_piece
 from synthrelease.errors import InputError
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.columns import InputTable
@@ -38,7 +38,7 @@ def ingest(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None = None,
-    piece: Piece | None = None,
+    piece: RegisterPiece | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
@@ -137,7 +137,7 @@ def _counted(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: Piece | None,
+    piece: RegisterPiece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
@@ -157,7 +157,7 @@ def _read(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: Piece | None,
+    piece: RegisterPiece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     check_members(path, asked=schema.linked is not None)

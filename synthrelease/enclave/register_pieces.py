@@ -34,7 +34,7 @@ class Numbers(Protocol):
         ...
 
 
-class Piece(Protocol):
+class RegisterPiece(Protocol):
     """A piece of a register."""
 
     @property
@@ -45,7 +45,7 @@ class Piece(Protocol):
     def check(self, numbers: Numbers) -> None: ...
 
 
-def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Piece) -> CountedRows:
+def count_piece(source: Source, schema: Schema, policy: InputTable, piece: RegisterPiece) -> CountedRows:
     """What the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
 
     Values in the rows of other pieces have no effect, whatever they are.
