@@ -111,7 +111,7 @@ def draft(
 
 
 def _tried(drafting: Drafting) -> Draft:
-    """In steps: in wider bins, at a larger epsilon, with fewer columns, until it stands; then with numbers of marks or areas."""
+    """In steps: in wider bins, at a larger epsilon, with fewer columns, until it stands; then with marks counted, or areas."""
     total = drafting.promise.totals[0]
     tried = in_wider_bins(drafting, total) or drafting.tried(total)
     for most in drafting.promise.totals[1:]:
