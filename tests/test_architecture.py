@@ -601,7 +601,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_850
+MOST_LINES = 13_200
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -692,11 +692,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 62),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 118),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 84),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 126),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 94),
+        ("import synthrelease; synthrelease.load({folder!r})", 63),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 119),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 85),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 127),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 95),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )

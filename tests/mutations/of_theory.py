@@ -31,6 +31,7 @@ from tests.mutations.of_hidden_numbers import OF_HIDDEN_NUMBERS
 from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_marks import OF_MARKS
 from tests.mutations.of_members import OF_MEMBERS
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
@@ -1045,6 +1046,7 @@ QUOTED = (
     + OF_LARGE_COUNTS
     + OF_ESTIMATES
     + OF_AREAS
+    + OF_MARKS
 )
 
 
