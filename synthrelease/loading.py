@@ -1,4 +1,5 @@
-"""What a folder of kinds offers is loaded when it is first used: a document or a configuration names one kind, not all of them.
+"""What a folder of kinds offers is loaded when it is first used, and so is a library that comes with an extra: a document or a
+configuration names one kind, not all of them.
 
 The names of modules stand in the program. A name that comes from a file is only ever looked up among them.
 """
@@ -7,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
+from types import ModuleType
 from typing import TypeVar
+
+from synthrelease.errors import InputError
 
 Kind = TypeVar("Kind")
 
@@ -49,3 +53,18 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
         return getattr(import_module(f"{package}.{places[name]}"), name)
 
     return attribute
+
+
+def library(module: str, name: str, what: str, extra: str) -> ModuleType:
+    """A module of a library. Raises InputError, to which no cause is attached, where it is not installed.
+
+    Parameters
+    ----------
+    name, what : of the library, and what it is for.
+    extra : of this package, with which it comes.
+    """
+    try:
+        return import_module(module)
+    except ImportError:
+        pass
+    raise InputError(f'expected the library {name} for {what}, found none. pip install "synthrelease[{extra}]"')

@@ -15,8 +15,8 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.errors import InputError
 from synthrelease.linked import Linked
+from synthrelease.loading import library
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
@@ -149,10 +149,7 @@ class PublishedRelease:
         ------
         InputError : without pandas, which comes with the extra `frames`.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError('expected the library pandas, found none. pip install "synthrelease[frames]"') from None
+        pd = library("pandas", "pandas", "data frames", "frames")
         return pd.DataFrame(
             {
                 column.name: pd.Categorical.from_codes(
