@@ -8,8 +8,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease import __version__
-
 if TYPE_CHECKING:
     from jinja2.bccache import Bucket, BytecodeCache
 
@@ -37,8 +35,8 @@ def file_digest(path: str | Path) -> str:
 def compiled_templates(folder: Path) -> BytecodeCache | None:
     """Keeps the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
 
-    They are compiled anew for another text of a template, and for another version of Python, jinja2 or synthrelease; not where
-    settings of the environment are changed between two versions.
+    They are compiled anew for another text of a template, and for another version of Python or jinja2; not where settings of
+    the environment alone are changed.
     """
     import jinja2
 
@@ -50,4 +48,4 @@ def compiled_templates(folder: Path) -> BytecodeCache | None:
 
     if sys.dont_write_bytecode:
         return None
-    return Beside(str(folder / "__pycache__"), f"%s.jinja2-{jinja2.__version__}-{__version__}.cache")
+    return Beside(str(folder / "__pycache__"), f"%s.jinja2-{jinja2.__version__}.cache")
