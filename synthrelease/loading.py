@@ -56,7 +56,7 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
 
 
 def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """A module of a library, which comes with an extra of this package. Raises InputError, with no cause, where it is missing."""
+    """A module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is missing."""
     try:
         return import_module(module)
     except ImportError:
