@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synthrelease.errors import InputError, Unexpected
-from synthrelease.loading import library
+from synthrelease.libraries import library
 from synthrelease.protection import set_core_limit
 
 CONNECT_SECONDS = 15

@@ -1,5 +1,4 @@
-"""What a folder of kinds offers is loaded when it is first used, and so is a library that comes with an extra: a document or a
-configuration names one kind, not all of them.
+"""What a folder of kinds offers is loaded when it is first used: a document or a configuration names one kind, not all of them.
 
 The names of modules stand in the program. A name that comes from a file is only ever looked up among them.
 """
@@ -8,10 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from importlib import import_module
-from types import ModuleType
 from typing import TypeVar
-
-from synthrelease.errors import InputError
 
 Kind = TypeVar("Kind")
 
@@ -53,12 +49,3 @@ def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable
         return getattr(import_module(f"{package}.{places[name]}"), name)
 
     return attribute
-
-
-def library(module: str, name: str, what: str, extra: str) -> ModuleType:
-    """A module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is missing."""
-    try:
-        return import_module(module)
-    except ImportError:
-        pass
-    raise InputError(f'expected the library {name} for {what}, found none. pip install "synthrelease[{extra}]"')

@@ -37,7 +37,7 @@ from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
-from synthrelease.loading import library
+from synthrelease.libraries import library
 from synthrelease.toml.columns import InputTable
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}

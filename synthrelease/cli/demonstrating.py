@@ -22,7 +22,7 @@ from synthrelease.cli.releasing import run
 from synthrelease.cli.series import five_years, step
 from synthrelease.cli.terminal import NOTHING_RELEASED, Jobs
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.loading import library
+from synthrelease.libraries import library
 
 REHEARSED_MINUTES = 1.5
 ROWS, SEED, YEARS_LATER = 80_000, 1, 1

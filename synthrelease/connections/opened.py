@@ -18,7 +18,7 @@ from synthrelease.connections.drivers import ADBC
 from synthrelease.connections.source import PASSWORD, USER
 from synthrelease.connections.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
 from synthrelease.errors import InputError
-from synthrelease.loading import library
+from synthrelease.libraries import library
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (

@@ -14,7 +14,7 @@ from typing import Any
 
 from synthrelease.connections.source import PASSWORD, USER
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.loading import library
+from synthrelease.libraries import library
 
 
 def quoted(*names: str) -> str:

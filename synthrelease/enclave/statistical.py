@@ -21,7 +21,7 @@ from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
-from synthrelease.loading import library
+from synthrelease.libraries import library
 
 _OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}

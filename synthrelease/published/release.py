@@ -16,7 +16,6 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.linked import Linked
-from synthrelease.loading import library
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart
@@ -149,6 +148,8 @@ class PublishedRelease:
         ------
         InputError : without pandas, which comes with the extra `frames`.
         """
+        from synthrelease.libraries import library
+
         pd = library("pandas", "pandas", "data frames", "frames")
         return pd.DataFrame(
             {

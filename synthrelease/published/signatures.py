@@ -11,7 +11,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from synthrelease.errors import SynthreleaseError
-from synthrelease.loading import library
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
@@ -66,6 +65,8 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 def cryptography(module: str) -> Any:
     """Raises InputError where the library is not installed."""
+    from synthrelease.libraries import library
+
     return library(f"cryptography.{module}", "cryptography", "signatures", "sign")
 
 

@@ -22,7 +22,7 @@ from synthrelease.bundle.identity import (
 )
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled, labelled_title
-from synthrelease.loading import library
+from synthrelease.libraries import library
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
 from synthrelease.toml.card import is_email

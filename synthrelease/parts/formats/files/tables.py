@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.loading import library
+from synthrelease.libraries import library
 from synthrelease.parts.formats.files.names import SPSS, STATA
 from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note
 from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
