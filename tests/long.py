@@ -75,7 +75,7 @@ LONG = {
         "how many members the drawing of a root counts for, in the same file"
     ),
     "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
-        "other intervals in the same file"
+        "drawing homes moves two groups apart, in the same file"
     ),
     "bounds/test_measured.py::test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not": (
         "the same file looks at all small tables"
