@@ -110,7 +110,7 @@ LONG = {
     ),
     "rehearsal/test_proposal_whole.py": "tests/rehearsal/test_proposing.py",
     "rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
-        "single decisions against the same figures in the same file"
+        "single decisions against the same figures, and their noise, in the same file"
     ),
     "rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures in the same file"
