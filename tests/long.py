@@ -69,7 +69,7 @@ LONG = {
     ),
     "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
     "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
-        "limits against their formula in the same file"
+        "limits against their formulas, of shares and of numbers of rows, in the same file"
     ),
     "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
         "how many members the drawing of a root counts for, in the same file"
