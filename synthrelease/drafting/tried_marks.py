@@ -1,4 +1,4 @@
-"""A draft with numbers of marks is tried beside the one without them."""
+"""A draft with numbers of marks is tried beside the one without."""
 
 from __future__ import annotations
 
@@ -8,28 +8,27 @@ from synthrelease.drafting.areas import ignoring
 from synthrelease.drafting.criteria import draft_acceptance, settle
 from synthrelease.drafting.marks import draft_marks
 from synthrelease.drafting.text import TEST, Choices
-from synthrelease.drafting.tried_draft import FIRST, SEED, Progress, Tried
+from synthrelease.drafting.tried_draft import FIRST, SEED, Tried
 from synthrelease.errors import listing
 from synthrelease.rehearsal.plan_race import KeptByFits, with_marks_in
 
 
-def with_numbers_of_marks(whole: Tried, progress: Progress) -> Tried:
-    """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that; else as it is."""
+def counting_marks(whole: Tried) -> Tried:
+    """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
     drafting, before, choices = whole.drafting, whole.acceptance, whole.choices
-    race, layout = drafting.begun[1], whole.table.layout
+    race = drafting.begun[1]
+    names, sizes = whole.table.layout.columns, whole.table.layout.sizes
     marks = draft_marks(drafting.columns, whole.table, [*before.lost, *(pair.columns for pair in before.faint)])
     if marks is None:
         return whole
-    progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
+    drafting.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
 
-    def kept_by(choices: Choices) -> KeptByFits | None:
+    def tested(choices: Choices) -> KeptByFits | None:
         spec = drafting.loaded(choices, FIRST)
         return race.tested(spec, drafting.read(spec), whole.pairs)
 
-    counting = replace(
-        choices, tables=marks.tables(choices.tables, layout.columns, layout.sizes), marks=tuple(marks.lines(0, 0))
-    )
-    without, found = kept_by(choices), kept_by(counting)
+    counting = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
+    without, found = tested(choices), tested(counting)
     if without is None or found is None or not found.better(without):
         return whole
     counting = replace(

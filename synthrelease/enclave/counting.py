@@ -66,13 +66,8 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
     """What the rows of all parts add up to; unmatched where every part is. Raises InputError for too many rows."""
-    cells, n_rows, problems, misfits, unmatched = (
-        Tally(layout),
-        0,
-        frozenset[tuple[int, int]](),
-        Counter[tuple[int, int]](),
-        True,
-    )
+    cells, n_rows, unmatched = Tally(layout), 0, True
+    problems, misfits = frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
     for found in parts:
         cells.add(found.cells)
         n_rows += found.n_rows

@@ -430,7 +430,7 @@ OF_MEMBERS = (
         place="estimates.slopes:_spread",
         old="not question.slots",
         new="True",
-        tests=(f"{SLOPES}[slope age on rent-measured0-178]",),
+        tests=(f"{SLOPES}[slope age on rent-measured0-1.1]",),
     ),
     Mutation(
         name="estimates: slopes of members from tables of two columns as if each were drawn by itself",
@@ -438,7 +438,7 @@ OF_MEMBERS = (
         place="estimates.slopes:_spread",
         old="len(question.parts)",
         new="1",
-        tests=(f"{SLOPES}[slope age on rent, persons-measured2-200]",),
+        tests=(f"{SLOPES}[slope age on rent, persons-measured2-2]",),
     ),
     Mutation(
         name="bounds of members: as many in each slot as the release has",

@@ -870,7 +870,7 @@ OF_THE_THEORY = (
         place="rehearsal.attempts:_joint",
         old="passing(test.margin, slack, 1.0, test.epsilon)",
         new="passing(0.0, slack, 1.0, test.epsilon)",
-        tests=(f"{REHEARSED}::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release",),
+        tests=(f"{REHEARSED}::test_under_a_joint_test_a_slack_gets_the_noise_of_a_release",),
     ),
     Mutation(
         name="rare bins: ties not kept apart",
