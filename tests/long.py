@@ -119,7 +119,7 @@ LONG = {
         "calculated weights better a bad allocation, in the same file"
     ),
     "rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
-        "squares of a rho add up, in the same file; the lines of an epsilon load"
+        "lines of a rho that were not searched for, in the same file; the lines of an epsilon load"
     ),
     "rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
         "calculated weights better a bad allocation"
