@@ -103,7 +103,7 @@ LONG = {
     ),
     "candidates/generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
     "rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
-        "tests/enclave, of a worker that dies among files"
+        "every task runs once on a worker of a cluster, in the same file; tests/enclave, of a worker that dies"
     ),
     "rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
         "tests/rehearsal/test_report.py stops a rehearsal and goes on"
