@@ -103,7 +103,7 @@ LONG = {
     ),
     "candidates/generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
     "rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
-        "tests/enclave, of a worker that dies among files"
+        "every task runs once on a worker of a cluster, in the same file; tests/enclave, of a worker that dies"
     ),
     "rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
         "tests/rehearsal/test_report.py stops a rehearsal and goes on"
@@ -119,7 +119,7 @@ LONG = {
         "calculated weights better a bad allocation, in the same file"
     ),
     "rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
-        "squares of a rho add up, in the same file; the lines of an epsilon load"
+        "lines of a rho that were not searched for, in the same file; the lines of an epsilon load"
     ),
     "rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
         "calculated weights better a bad allocation"

@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 
-library("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+distributed = library("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
 
 SPACE = {
     "degree = 1": "degree = [1, 2]",
@@ -54,6 +54,23 @@ def cluster(tmp_path: Path) -> Iterator[tuple[str, list[subprocess.Popen]]]:
         for process in (*workers, scheduler):
             process.kill()
             process.wait()
+
+
+def on_a_worker(number: int) -> tuple[int, str]:
+    """And the address of the worker that runs it; fails where none does."""
+    return number, distributed.get_worker().address
+
+
+@pytest.mark.slow
+def test_every_task_runs_once_on_a_worker_of_the_cluster() -> None:
+    with distributed.LocalCluster(
+        n_workers=1, threads_per_worker=2, processes=False, protocol="tcp", dashboard_address=None
+    ) as cluster:
+        addresses = {worker.address for worker in cluster.workers.values()}
+        with running(Workers(backend="dask", address=cluster.scheduler_address)) as run:
+            found = sorted(run(on_a_worker, [(number,) for number in range(8)]))
+    assert [number for number, _ in found] == list(range(8))
+    assert {where for _, where in found} == addresses
 
 
 @pytest.mark.slow

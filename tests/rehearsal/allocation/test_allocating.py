@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -112,6 +113,26 @@ def test_what_a_rho_costs_goes_with_its_inverse(gaussian: ReleaseSpec, public: C
             assert found is not None
             assert found.units[0] == pytest.approx(known**2)
             assert found.deviations(np.full(3, 4.0), 1, 0)[0] == pytest.approx(100 / math.sqrt(2 + (known**2).sum() / 4))
+
+
+@pytest.mark.slow
+def test_the_lines_of_a_rho_are_the_allocation_and_cost_the_total(gaussian: ReleaseSpec) -> None:
+    divisible = Divisible.of(gaussian, Fraction(5, 2))
+    chosen = divisible.start.moved([1, 2, 1], 1.0)
+    lines = allocation_lines(SimpleNamespace(divisible=divisible, chosen=chosen))  # type: ignore[arg-type]
+    assert "weights are thousandths of rho" in lines
+    told, tried = tomllib.loads(lines), divisible.spec_with(chosen)
+    assert tried is not None
+    (generator,) = tried.space.generators
+    layout = gaussian.space.common.layout
+    assert type(generator).model_validate(told["generators"][0]).shares(layout) == generator.shares(layout)  # type: ignore[attr-defined]
+    assert told["budget"]["delta"] == float(gaussian.delta)
+    spec = replace(
+        tried,
+        generation_budget=Fraction(str(told["budget"]["generation"])),
+        joint_test=replace(tried.joint_test, epsilon=Fraction(str(told["selection"]["test_epsilon"]))),  # type: ignore[type-var]
+    )
+    assert Fraction(49, 20) < spec.plan.total.epsilon <= Fraction(5, 2)
 
 
 @pytest.mark.slow
