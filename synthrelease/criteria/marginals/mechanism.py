@@ -15,6 +15,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.grouping import Addends
 from synthrelease.domain.sub_tables import differences
 
 Tables = Sequence[tuple[int, ...]]
@@ -74,7 +75,8 @@ def records_to_spare(counts: Counts, synthetic: np.ndarray, threshold: float) ->
 
 def one_way(table: Counts) -> np.ndarray:
     """Counts of all bins of all columns, one after the other, empty bins included."""
-    return np.concatenate([table.marginal((column,)) for column in range(len(table.layout.sizes))])
+    counts = Addends(table.counts)
+    return np.concatenate([counts.sums(bins, size) for bins, size in zip(table.bins, table.layout.sizes, strict=True)])
 
 
 def largest_ratio(original: np.ndarray, synthetic: np.ndarray, clip: float) -> float:
