@@ -9,17 +9,31 @@ told by its name. Its columns are not looked at: the first line of a file withou
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from pathlib import Path
 
+from synthrelease.connections.drivers import ADBC
 from synthrelease.connections.files import PARQUET
 from synthrelease.connections.libraries import FORMATS, library
+from synthrelease.connections.opened import (
+    NO_CONNECTION,
+    NO_DUCKDB,
+    NO_SQLITE,
+    SQLITE,
+    OpenTable,
+    is_duckdb,
+    opened_by_adbc,
+    opened_by_sqlalchemy,
+    opened_duckdb,
+    opened_sqlite,
+)
 from synthrelease.connections.source import Source
+from synthrelease.domain.read_columns import ReadColumns
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.database_files import SQLITE, duckdb_batches, is_duckdb, sqlite_batches
-from synthrelease.enclave.databases import database_batches
 from synthrelease.enclave.feather import FILE, STREAM, opened_feather
+from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
@@ -72,13 +86,14 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     """
     table = source.table or policy.table
     if source.is_database:
-        return list(next(database_batches(source.uri, table, None, 1))[1])
+        by_uri = opened_by_adbc if ADBC.fullmatch(source.uri) else opened_by_sqlalchemy
+        return _names(lambda stop: by_uri(source.uri, table), NO_CONNECTION)
     file = source.files()[0]
     start, problem = start_of(file), ""
     if isinstance(file, Path) and start.startswith(SQLITE):
-        return list(next(sqlite_batches(file, table, None, 1))[1])
+        return _names(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE)
     if isinstance(file, Path) and is_duckdb(start):
-        return list(next(duckdb_batches(file, table, None, 1))[1])
+        return _names(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB)
     if isinstance(file, Path) and (package := package_of(start)):
         return list(read_package(package, file, policy.encoding, metadataonly=True)[1].column_names)
     try:
@@ -101,17 +116,26 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     return None
 
 
+def _names(opened: Callable[[Stop], AbstractContextManager[OpenTable]], unopened: str) -> list[str]:
+    """The columns of a table, by a database that is stopped where it does not answer."""
+
+    def names(stop: Stop) -> Iterator[list[str]]:
+        with opened(stop) as found:
+            yield found.names
+
+    return next(patiently(names, unopened))
+
+
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:
     """The files that are read, each with the columns of the schema that are read from it, and others."""
     linked = schema.linked
     if linked is None:
         yield source, schema, []
         return
-    of_roots = Schema(columns=tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size))
-    of_members = Schema(columns=tuple(schema[name] for name in linked.slots[0]))
+    read = ReadColumns.of(schema, linked)
     more = [linked.key, *linked.order, *([linked.reference[0]] if linked.reference else [])]
     if source.members is None:
-        yield source, Schema(columns=of_roots.columns + of_members.columns), more
+        yield source, Schema(columns=read.of_roots.columns + read.of_members.columns), more
     else:
-        yield replace(source, members=None), of_roots, [linked.key]
-        yield source.members, of_members, more
+        yield replace(source, members=None), read.of_roots, [linked.key]
+        yield source.members, read.of_members, more

@@ -23,10 +23,9 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.connections.pairs import check_members, check_pieces
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.misfits import TOGETHER
 from synthrelease.enclave.cluster import counting_cluster
-from synthrelease.enclave.ingest import TOGETHER
 from synthrelease.enclave.many_files import Run
-from synthrelease.enclave.record_numbers import PieceOfRegister
 from synthrelease.enclave.same_file import CalledPublic, check_not_public
 from synthrelease.errors import (
     BudgetError,
@@ -41,6 +40,7 @@ from synthrelease.ledger.entries import Statement
 from synthrelease.ledger.years import check_year
 from synthrelease.opening import check_opens, tables_to_read
 from synthrelease.protection import protected
+from synthrelease.record_numbers import PieceOfRegister
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory

@@ -3,7 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import sys
+from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from jinja2.bccache import Bucket, BytecodeCache
 
 
 def resource(name: str) -> Path:
@@ -24,3 +30,22 @@ def file_digest(path: str | Path) -> str:
     """sha256 of a file, read in batches."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def compiled_templates(folder: Path) -> BytecodeCache | None:
+    """Keeps the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
+
+    They are compiled anew for another text of a template, and for another version of Python or jinja2; not where settings of
+    the environment alone are changed.
+    """
+    import jinja2
+
+    class Beside(jinja2.FileSystemBytecodeCache):
+        def dump_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):
+                Path(self.directory).mkdir(exist_ok=True)
+                super().dump_bytecode(bucket)
+
+    if sys.dont_write_bytecode:
+        return None
+    return Beside(str(folder / "__pycache__"), f"%s.jinja2-{jinja2.__version__}.cache")

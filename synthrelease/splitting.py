@@ -10,11 +10,11 @@ from pathlib import Path
 
 from synthrelease.accounting.ledger_pieces import Split, SplitRule
 from synthrelease.connections.source import Source
-from synthrelease.enclave.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
 from synthrelease.ledger.account import check_unsplit, load_ledger
 from synthrelease.ledger.entries import Statement
 from synthrelease.randomness import secret_bytes
+from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
@@ -94,7 +94,7 @@ class KnownSplit:
 def piece_to_read(spec: ReleaseSpec, data: Source, known: KnownSplit, *, on_a_cluster: bool = False) -> PieceOfRegister | None:
     """What tells the rows of the piece that a release reads; None where it reads all rows.
 
-    The record numbers of the private file are read for this, before the charge: they are public (`enclave.record_numbers`).
+    The record numbers of the private file are read for this, before the charge: they are public (`record_numbers`).
 
     Raises
     ------

@@ -15,9 +15,9 @@ from synthrelease.accounting.charges import mechanism
 from synthrelease.accounting.ledger_pieces import Spent
 from synthrelease.audit.cases import Case
 from synthrelease.audit.worlds import World
-from synthrelease.enclave.record_numbers import RecordNumbers
 from synthrelease.enclave.texts import Texts
 from synthrelease.randomness import discrete_laplace
+from synthrelease.record_numbers import RecordNumbers
 from synthrelease.split_key import BYTES, SplitKey
 
 DRAWS = 4_000

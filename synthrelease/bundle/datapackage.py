@@ -13,7 +13,8 @@ from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import ReleaseDocument, TableFile
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table_file import TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email
 

@@ -14,16 +14,11 @@ from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval
 from synthrelease.bundle.options import packages, with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion, Score
-from synthrelease.published.document import (
-    FORMAT,
-    BoundsPart,
-    CriterionPart,
-    How,
-    IntervalPart,
-    ReleaseDocument,
-)
+from synthrelease.published.criterion import CriterionPart, How, IntervalPart
+from synthrelease.published.document import FORMAT, ReleaseDocument
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.parts import Part, number
+from synthrelease.published.selection import BoundsPart
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
 

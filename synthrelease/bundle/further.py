@@ -15,7 +15,7 @@ from synthrelease.toml.bundle import BundleTable
 
 def asked(bundle: BundleTable) -> Iterator[tuple[str, FurtherFiles, Collection[str]]]:
     """Every option of which something was chosen: its name, its hooks, and what was chosen."""
-    hooks: dict[str, FurtherFiles] = each("files")
+    hooks: Mapping[str, FurtherFiles] = each("files")
     yield from ((name, hooks[name], chosen) for name, chosen in bundle.chosen.items())
 
 

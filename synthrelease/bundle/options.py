@@ -17,12 +17,12 @@ from synthrelease.toml.bundle import BundleTable
 Found = TypeVar("Found")
 
 
-def writings() -> dict[str, Writing]:
+def writings() -> Mapping[str, Writing]:
     """The hooks of every option, by its name."""
     return each("writing")
 
 
-def namings() -> dict[str, FurtherNames]:
+def namings() -> Mapping[str, FurtherNames]:
     """The files of each option that is a list in [bundle], by its name."""
     return each("naming")
 

@@ -11,8 +11,8 @@ from synthrelease.criteria import Criterion
 from synthrelease.domain.schema import Transformation
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.document import BoundsPart, JointTestPart, SelectionPart
 from synthrelease.published.parts import number
+from synthrelease.published.selection import BoundsPart, JointTestPart, SelectionPart
 from synthrelease.specification.release_spec import ReleaseSpec
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}

@@ -13,7 +13,8 @@ from synthrelease.bundle.options import statements
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.published.beyond import beyond
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import BEFORE, CriterionPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.specification.canonical import WORDS
 
 NAME = "SIGN.md"

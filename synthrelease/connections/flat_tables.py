@@ -1,4 +1,4 @@
-"""Tables of a FlatBuffer, in which Arrow's format says how long each part of a file is. No value stands in them."""
+"""Tables of a FlatBuffer, in which Arrow says how long each part of a file is, and whose they are. No value stands in them."""
 
 from __future__ import annotations
 
@@ -53,3 +53,21 @@ class FlatTable:
             for number in range(self._number(start, 4)):
                 at = start + 4 + 16 * number
                 yield self._number(at, 8), self._number(at + 8, 8)
+
+
+def buffers_of(schema: Any) -> list[tuple[str, int, int]]:
+    """(name, first buffer, behind the last one) of each column of an Arrow schema in a batch."""
+    places, first = [], 0
+    for field in schema:
+        last = first + _n_buffers(field.type)
+        places.append((field.name, first, last))
+        first = last
+    return places
+
+
+def _n_buffers(kind: Any) -> int:
+    from pyarrow import types
+
+    kind = getattr(kind, "storage_type", kind)
+    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(place).type) for place in range(kind.num_fields))
+    return inside + (0 if types.is_null(kind) else kind.num_buffers)

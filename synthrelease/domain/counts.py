@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import bins_of, word_of, words_of, words_of_mapped
 from synthrelease.domain.grouping import EqualRows, dense_sums, places_in
 from synthrelease.domain.layout import Layout
 
@@ -23,7 +24,7 @@ class Counts:
     Parameters
     ----------
     layout : the public shape; one that has codes. `Counts.of` takes every layout.
-    codes : (n_cells,) int64 codes of cells (`Layout.codes`); repeated ones are added up.
+    codes : (n_cells,) int64 codes of cells (`cell_codes`); repeated ones are added up.
     counts : (n_cells,) non-negative integers; ones when omitted.
     """
 
@@ -47,11 +48,11 @@ class Counts:
         digits : for every column, (n_rows,) integers from 0 to its size; at least one column.
         counts : (n_rows,) how often each row occurs, at least 0; once when omitted. Repeated rows are added up.
         """
-        return cls.of_words(layout, layout.pack(digits), counts)
+        return cls.of_words(layout, words_of(layout, digits), counts)
 
     @classmethod
     def of_words(cls, layout: Layout, words: Sequence[np.ndarray], counts: np.ndarray | None = None) -> Counts:
-        """The rows with these words, (n_rows,) int64 each (`Layout.pack`); `counts` as of `of`."""
+        """The rows with these words, (n_rows,) int64 each (`cell_codes.words_of`); `counts` as of `of`."""
         found, sums = _collect(layout, words, counts)
         return cls.known(layout, sums, words=found)
 
@@ -102,7 +103,7 @@ class Counts:
     @property
     def words(self) -> tuple[np.ndarray, ...]:
         """(n_cells,) int64 for every word of the layout, in order: the codes alone where it has codes."""
-        return tuple(self.layout.pack(self.bins)) if self._words is None else self._words
+        return tuple(words_of(self.layout, self.bins)) if self._words is None else self._words
 
     @property
     def bins(self) -> tuple[np.ndarray, ...]:
@@ -111,7 +112,7 @@ class Counts:
         A table of many columns is held in one form: from here on its words are made when they are asked for.
         """
         if self._bins is None:
-            self._bins = self.layout.unpack(self.words)
+            self._bins = bins_of(self.layout, self.words)
             if len(self.words) > 1:
                 self._words = None
         return self._bins
@@ -124,7 +125,7 @@ class Counts:
         """The same rows on coarser cells: column c's bin b becomes `maps[c][b]`."""
         if layout.sizes == self.layout.sizes and all(np.array_equal(into, np.arange(len(into))) for into in maps):
             return self._over(layout)
-        return Counts.of_words(layout, layout.pack_mapped(maps, self.bins), self.counts)
+        return Counts.of_words(layout, words_of_mapped(layout, maps, self.bins), self.counts)
 
     def project(self, columns: Sequence[int]) -> Counts:
         """The sub-table of some columns, in the order given."""
@@ -136,7 +137,7 @@ class Counts:
         """Counts of every cell of the sub-table of `columns`, as an array of their sizes; of at most DENSE_LIMIT cells."""
         sub_table = self.layout.subset(tuple(columns))
         check_full_array(sub_table)
-        codes = self.layout.word(self.bins, columns)
+        codes = word_of(self.layout, self.bins, columns)
         return dense_sums(codes, self.counts, sub_table.n_cells).reshape(sub_table.sizes)
 
     def dense(self) -> np.ndarray:
@@ -161,7 +162,7 @@ class Counts:
 
     def find(self, digits: Sequence[np.ndarray]) -> np.ndarray:
         """(n_rows,) where a row with these bins (one array per column) stands among the cells; -1 where it is none."""
-        return places_in(self.words, self.layout.pack(digits))
+        return places_in(self.words, words_of(self.layout, digits))
 
     def __add__(self, other: Counts) -> Counts:
         words = [np.concatenate(both) for both in zip(self.words, other.words, strict=True)]

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.gaps import gaps_of_cells
 from synthrelease.domain.grouping import EqualRows
@@ -195,7 +196,7 @@ class _Groups:
         both = np.concatenate([pattern.donors, pattern.recipients])
         if columns:
             sub = table.layout.subset(tuple(columns))
-            ranks = EqualRows.of(sub.pack([table.bins[column][both] for column in columns])).ranks
+            ranks = EqualRows.of(words_of(sub, [table.bins[column][both] for column in columns])).ranks
         else:
             ranks = np.zeros(len(both), dtype=np.int64)
         of_donors, group = ranks[: len(pattern.donors)], ranks[len(pattern.donors) :]

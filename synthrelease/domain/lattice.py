@@ -9,6 +9,7 @@ from functools import cached_property, reduce
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import codes_of, word_of, words_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
 from synthrelease.domain.grouping import Addends, EqualRows
 from synthrelease.domain.layout import Layout
@@ -43,10 +44,10 @@ Table = np.ndarray | Sparse
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
     """The table of these columns of all parts together: the layout is that of the columns."""
     if layout.n_cells <= DENSE_LIMIT:
-        every = [part.addends.sums(layout.codes([part.bins[c] for c in columns]), layout.n_cells) for part in parts]
+        every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
         return reduce(np.add, every).reshape(layout.sizes)
     bins = [np.concatenate([part.bins[column] for part in parts]) for column in columns]
-    groups = EqualRows.of(layout.pack(bins))
+    groups = EqualRows.of(words_of(layout, bins))
     return Sparse(tuple(column[groups.first] for column in bins), groups.sums(np.concatenate([part.values for part in parts])))
 
 
@@ -102,7 +103,7 @@ class Lattice:
         wanted = self.layout.subset((*first, last))
         check_full_array(wanted)
         if self._prefix is None or self._prefix[0] != first:
-            self._prefix = first, [self.layout.word(part.bins, first) for part in self.parts]
+            self._prefix = first, [word_of(self.layout, part.bins, first) for part in self.parts]
         codes = (prefix * wanted.sizes[-1] + part.bins[last] for prefix, part in zip(self._prefix[1], self.parts, strict=True))
         return self.sums(codes, wanted)
 

@@ -105,12 +105,13 @@ class Plausibility:
                 into = transformation.maps[column]
                 if np.array_equal(into, np.arange(transformation.layout.sizes[column])):
                     continue
+                order = np.argsort(into, kind="stable")
+                bins, starts = np.unique(into[order], return_index=True)
                 merged = np.zeros(
                     allowed.shape[:axis] + (transformation.layout.sizes[column],) + allowed.shape[axis + 1 :],
                     dtype=bool,
                 )
-                for atom, bin_ in enumerate(into.tolist()):
-                    np.moveaxis(merged, axis, 0)[bin_] |= np.moveaxis(allowed, axis, 0)[atom]
+                merged[(slice(None),) * axis + (bins,)] = np.logical_or.reduceat(allowed.take(order, axis), starts, axis)
                 allowed = merged
             masks.append(Mask(columns=mask.columns, forbidden=~allowed))
         records = tuple(rule.merge(transformation) for rule in self.records)

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.layout import Layout
 
 RARE = 400
@@ -38,7 +39,7 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
     rarest = np.full(len(weights), np.iinfo(ranks.dtype).max, dtype=ranks.dtype)
     for start, size, bins in zip(starts, sizes, digits, strict=True):
         np.minimum(rarest, ranks[start : start + size][bins], out=rarest)
-    keys = Layout(columns=("",) * len(digits), sizes=sizes).pack(digits)
+    keys = words_of(Layout(columns=("",) * len(digits), sizes=sizes), digits)
     if len(keys) == 1 and (keys[0][1:] >= keys[0][:-1]).all():
         return np.argsort(rarest, kind="stable")  # of small integers: a radix sort
     return np.lexsort([*reversed(keys), rarest])

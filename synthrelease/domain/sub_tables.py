@@ -11,16 +11,17 @@ import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from itertools import combinations
+from itertools import accumulate, combinations, product
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
 from synthrelease.domain.layout import Layout
 
 GROUP_CELLS = 2**18
-"""Cells of the tables that are counted from the cells that occur, where columns are few enough to share such a table."""
+"""Cells, at most, of the tables that are counted from the cells that occur, where columns are few enough to share one."""
 _FEWEST_CELLS = 2**12
 _FEW_COLUMNS = 12
 _Step = tuple[int, int, tuple[int, ...]]
@@ -52,12 +53,17 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
-        groups = [tuple(range(len(sizes)))]
+        groups: tuple[tuple[int, ...], ...] = (tuple(range(len(sizes))),)
     else:
-        groups = column_groups(sizes, largest, sum(len(part.values) for part in whole.parts))
+        occur = sum(len(part.values) for part in whole.parts)
+        wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting
+        groups = column_groups(whole.layout, largest, wanted)
     together = min(largest, len(groups))
     cells = [math.prod(sizes[column] for column in group) for group in groups]
     words = _words(whole, groups, cells)
+    if largest == together == 2 and words and max(cells) ** 2 <= DENSE_LIMIT and _are_doubles(whole):
+        yield from _pairs(whole, groups, cells, words)
+        return
     for chosen in combinations(range(len(groups)), together):
         columns = tuple(sorted(column for number in chosen for column in groups[number]))
         # large columns first: the branch that sums out the first of them is the one with the most tables below
@@ -68,20 +74,51 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
                 yield tuple(sorted(found)), values_of(table)
 
 
-def column_groups(sizes: Sequence[int], together: int, cells_that_occur: int) -> list[tuple[int, ...]]:
-    """Neighbouring columns put together so that `together` groups have about `GROUP_CELLS` cells; at least one column each.
+def _are_doubles(whole: Lattice) -> bool:
+    """Whether no sum of some of its values is too large for a double."""
+    return sum(np.abs(part.values).sum(dtype=float) for part in whole.parts) < 2.0**53
 
-    Where few cells occur, fewer: each table is summed up further, which should take no longer than to count it.
+
+def _pairs(
+    whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
+) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    """The tables of one and two columns, those of columns in different groups all at once.
+
+    S_g has a line for every bin of every column of a group g, with 1 for the cells that have it. With T the table of the groups
+    g and h, as a matrix, S_g T S_h' holds the tables of each column of g with each of h. Doubles are exact here: whole numbers
+    are added up, and `_are_doubles`.
     """
-    most = min(GROUP_CELLS, max(_FEWEST_CELLS, cells_that_occur // 4))
-    room, groups, cells = max(2.0, most ** (1 / together)), list[list[int]](), math.inf
-    for column, size in enumerate(sizes):
-        if cells * size > room:
-            groups.append([])
-            cells = 1
-        groups[-1].append(column)
-        cells *= size
-    return [tuple(group) for group in groups]
+    sizes = whole.layout.sizes
+    shapes = [tuple(sizes[column] for column in group) for group in groups]
+    lines = [_lines(shape) for shape in shapes]
+    places = [[slice(end - size, end) for end, size in zip(accumulate(shape), shape, strict=True)] for shape in shapes]
+    for g, h in combinations(range(len(groups)), 2):
+        table = whole.layout.subset(groups[g] + groups[h])
+        both = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), table).reshape(cells[g], cells[h])
+        alone = {g: both.sum(axis=1)} if h == g + 1 else {}
+        if g == len(groups) - 2:
+            alone[h] = both.sum(axis=0)
+        for group, values in alone.items():
+            for found, one in _below(whole.layout, values.reshape(shapes[group]), groups[group], 2):
+                yield found, values_of(one)
+        block = (lines[g] @ both.astype(float) @ lines[h].T).astype(np.int64)
+        for (first, rows), (second, others) in product(
+            zip(groups[g], places[g], strict=True), zip(groups[h], places[h], strict=True)
+        ):
+            yield (first, second), block[rows, others].ravel()
+
+
+def _lines(shape: tuple[int, ...]) -> np.ndarray:
+    """(bins of all columns, cells) 1 where a cell of a table of this shape has a bin of a column."""
+    bins = np.indices(shape).reshape(len(shape), -1)
+    return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
+
+
+def column_groups(layout: Layout, together: int, wanted: int) -> tuple[tuple[int, ...], ...]:
+    """Neighbouring columns put together so that `together` groups have about as many cells as wanted, within limits; at least
+    one column each."""
+    most = min(GROUP_CELLS, max(_FEWEST_CELLS, wanted))
+    return layout.words_within(max(2.0, most ** (1 / together)))
 
 
 def _belongs(chosen: tuple[int, ...], touched: set[int]) -> bool:
@@ -133,7 +170,7 @@ def _words(whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[in
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
     return [
-        [whole.layout.word(part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
+        [word_of(whole.layout, part.bins, group).astype(np.min_scalar_type(size - 1)) for part in whole.parts]
         for group, size in zip(groups, cells, strict=True)
     ]
 

@@ -14,10 +14,13 @@ from synthrelease.drafting.choosing import ALL, MOST_COLUMNS, AskedFor, chosen_c
 from synthrelease.drafting.codebook import read_codebook
 from synthrelease.drafting.drafted import Draft, paths_of, write_files
 from synthrelease.drafting.file_columns import drafted_columns, with_areas
-from synthrelease.drafting.linked import read_members
-from synthrelease.drafting.persons import UnitAnswer
+from synthrelease.drafting.linked import AS_KEY_OF_ROOTS, read_members
+from synthrelease.drafting.persons import AS_KEY, UnitAnswer
 from synthrelease.drafting.public_file import names_of, read_public_file
+from synthrelease.drafting.smaller import smaller_draft
+from synthrelease.drafting.tried_areas import with_smallest_areas
 from synthrelease.drafting.tried_draft import ANY, Drafting, Progress, no_draft
+from synthrelease.drafting.wider_bins import in_wider_bins
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.plan_race import Promise
 from synthrelease.specification.json_schema import (
@@ -80,8 +83,8 @@ def draft(
         raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
     else:
         file = read_public_file(public, table, wanted)
-    own_key = key if answer is None or answer.key is None else answer.key
-    columns, left_out, dated = drafted_columns(file, book, own_key)
+    own_key, as_key = (key, AS_KEY_OF_ROOTS) if answer is None or answer.key is None else (answer.key, AS_KEY)
+    columns, left_out, dated = drafted_columns(file, book, own_key, as_key)
     answer = answer and answer.ordered(file, dated)
     within = None
     if areas is not None:
@@ -100,10 +103,26 @@ def draft(
         left_out += others
     problems: tuple[Problem, ...] = ()
     try:
-        return Drafting(name, file, columns, left_out, progress, answer, promise, linked, within).run()
+        return _tried(Drafting(name, file, columns, left_out, progress, answer, promise, linked, within))
     except SpecError as error:  # told of the file, not of a draft that nobody has seen
         problems = error.problems
     raise no_draft(file, problems)
+
+
+def _tried(drafting: Drafting) -> Draft:
+    """In steps: in wider bins, at a larger epsilon, with fewer columns, until it stands; then with its smallest areas."""
+    total = drafting.promise.totals[0]
+    tried = in_wider_bins(drafting, total) or drafting.tried(total)
+    for most in drafting.promise.totals[1:]:
+        if not tried.standing.good:
+            tried = tried.drafting.tried(most, above=tried.choices.limit)
+    if not tried.standing.good and drafting.members is None:
+        tried = smaller_draft(drafting, tried)
+    if drafting.areas is not None:
+        tried = with_smallest_areas(tried, drafting.areas, drafting.progress)
+    choices, acceptance = tried.choices, tried.acceptance
+    tried.drafting.loaded(choices, acceptance).plan.check_limit(choices.limit)
+    return tried.drafting.draft(choices, acceptance)
 
 
 def write_draft(

@@ -13,7 +13,6 @@ from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.drafting.gaps import with_bins_for_gaps
-from synthrelease.drafting.persons import AS_KEY
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import every_row, public_rows
 from synthrelease.drafting.together import Order, orders
@@ -21,9 +20,9 @@ from synthrelease.toml.columns import InputTable
 
 
 def drafted_columns(
-    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
-    """Every column of the file, in its order, without that of the key; and which hold dates."""
+    """Every column of the file, in its order, without that of the key, left out because `as_key`; and which hold dates."""
     answers = {
         source: answers_of(file, source, texts, book.get(source, CodebookEntry()))
         for source, texts in file.columns.items()
@@ -41,7 +40,7 @@ def drafted_columns(
     ]
     left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
     left_out += file.not_wanted
-    left_out += [LeftOut(source=key, because=AS_KEY)] if key is not None else []
+    left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
     left_out += once.left_out
     for source in (source for source in answers if source in dated or source in once.answers):
         taken = [column.name for column in columns]

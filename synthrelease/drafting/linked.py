@@ -23,7 +23,7 @@ COVERED = 0.99
 """Share of the roots of the public file of which all members are released, at least."""
 MOST_DRAFTED = 8
 SIZE = "members"
-_AS_KEY = "it is the key of [members], in whose place the release has new numbers"
+AS_KEY_OF_ROOTS = "it is the key of [members], in whose place the release has new numbers"
 _AS_ORDER = "it numbers the members of a root: [members] orders them by it"
 _AS_WEIGHT = "it is a design weight, and members have none of their own"
 
@@ -119,13 +119,11 @@ def read_members(
     most = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, key, [name for name in of_members if name != key])
     part = replace(file, columns={name: file.columns[name] for name in of_members})
-    columns, left_out, _ = drafted_columns(part, book, key)
-    left_out = [each for each in left_out if each.source != key]
+    columns, left_out, _ = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
     weights = [column for column in columns if column.weight]
     gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in weights]
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]
-    gone += [LeftOut(source=key, because=_AS_KEY)]
     stay = {each.source for each in gone}
     draft = MembersDraft(
         source=Source.of(public, table, members),

@@ -1,137 +1,29 @@
-"""A smaller draft: coarser bins where a fit keeps too little, fewer columns where it is no better than independent columns.
+"""A smaller draft: fewer columns where a fit is no better than independent columns.
 
 Every measured table gets its share of one budget, so the noise of each grows with their number, and with few rows it hides how
-columns hang together. Coarser bins put more rows into a cell; fewer columns need fewer tables.
+columns hang together. Fewer columns need fewer tables.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from itertools import pairwise
 
-import numpy as np
-
-from synthrelease.domain.bins import IntervalBin, parse_bins
-from synthrelease.domain.counts import Counts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
+from synthrelease.drafting.criteria import MOST_OFF, DraftStanding
+from synthrelease.drafting.tried_draft import Drafting, Tried
+from synthrelease.drafting.wider_bins import coarser
+from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
 
-FEW_CATEGORIES = 6
-FREQUENT = 0.05
-"""Share of the rows of a category that stays by itself in coarser bins."""
 _NEXT = 0.7
 """Part of the columns that is tried next."""
 
-
-@dataclass(frozen=True, kw_only=True)
-class Floor:
-    """How many rows a bin has at least in a draft with coarser bins.
-
-    Attributes
-    ----------
-    share : of the rows of the public file; a code below it counts among the others, neighbouring bins of numbers join.
-    most : columns of so many bins stay as they are.
-    """
-
-    share: float
-    most: int
-
-    def __str__(self) -> str:
-        return f"of at least {self.share:.0%} of the rows"
-
-
-FLOORS = (Floor(share=0.04, most=12), Floor(share=0.05, most=FEW_CATEGORIES), Floor(share=0.1, most=FEW_CATEGORIES))
-"""That are tried in turn where too little is kept: first of the columns with very many bins alone."""
-
-
-def coarser(columns: Sequence[ColumnDraft], table: Counts) -> list[ColumnDraft]:
-    """The columns with the bins that their numbers are grouped in, three at most, and with their frequent categories.
-
-    Parameters
-    ----------
-    table : the rows of the public file in the drafted bins of these columns.
-    """
-    return [_coarser(column, table.marginal((place,))) for place, column in enumerate(columns)]
-
-
-def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> list[ColumnDraft]:
-    """The columns with more bins than the floor lets be, in bins that have its share of the rows.
-
-    Parameters
-    ----------
-    table : the rows of the public file in the drafted bins of these columns.
-    """
-    found = []
-    for place, column in enumerate(columns):
-        rows = table.marginal((place,))
-        if column.n_bins <= floor.most:
-            found.append(column)
-        elif column.bins and not column.weight:
-            limits = _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share)
-            found.append(_in_bins(column, rows, limits))
-        else:
-            found.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with at least {floor.share:.0%}"))
-    return found
-
-
-def _joined(limits: Sequence[float], shares: np.ndarray, least: float) -> tuple[float, ...]:
-    """The limits between bins that have so large a share of the rows each; the one nearest to the middle where none are.
-
-    Parameters
-    ----------
-    shares : of the rows, in the bins between all limits; what is missing of 1 has no value.
-    """
-    kept, held = list[float](), 0.0
-    below = np.cumsum(shares)
-    for limit, share, reached in zip(limits, shares, below, strict=False):
-        held += share
-        if held >= least and below[-1] - reached >= least:
-            kept, held = [*kept, limit], 0.0
-    return tuple(kept) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
-
-
-def _coarser(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
-    if column.bins and not column.weight:
-        return _in_bins(column, rows, column.bins.groups)
-    if column.n_bins <= FEW_CATEGORIES:
-        return column
-    return _frequent(column, rows, FREQUENT, f"in this smaller draft the {{}} with at least {FREQUENT:.0%}")
-
-
-def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
-    """Its categories that have so large a share of the rows, and all others together."""
-    rare = [text for text in column.common or column.codes if column.codes[text].rows < least * rows.sum()]
-    spelled = any(code.spellings for code in column.codes.values())
-    frequent = tuple(text for text in column.common or column.codes if text not in rare)
-    if not column.codes or not frequent or len(rare) < 2 or spelled:
-        return column
-    return replace(column, kind="code", common=frequent, remark=f"{column.remark}; {told.format(len(frequent))} of the rows")
-
-
-def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
-    """These limits in place of the coarse ones, of which they are some; the coarse ones in place of the fine ones."""
-    bins, facts = column.bins, column.facts
-    if bins is None or facts is None or limits == bins.coarse:
-        return column
-    groups = bins.groups if set(bins.groups) <= set(limits) else limits[:: max(1, len(limits) // 2)][:2]
-    fewer = replace(bins, coarse=limits, fine=bins.coarse, groups=groups)
-    whole = column.kind == "integer"
-    old, new = (parse_bins(each.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole) for each in (bins, fewer))
-    stands = np.array([facts.numbers.get(one.label, one.number) for one in old])
-    numbers = {one.label: _mean(one, old, stands, rows, facts.numbers) for one in new}
-    kept = {label: number for label, number in facts.numbers.items() if label in {one.label for one in old}}
-    return replace(column, bins=fewer, facts=replace(facts, numbers={**kept, **numbers}))
-
-
-def _mean(
-    one: IntervalBin, old: Sequence[IntervalBin], stands: np.ndarray, rows: np.ndarray, known: Mapping[str, float]
-) -> float:
-    """The mean of the rows of a bin that is made up of others, by the numbers that stand for these."""
-    inside = np.array([one.lower <= each.lower and each.upper <= one.upper for each in old])
-    if one.label in known or not rows[: len(old)][inside].sum():
-        return known.get(one.label, one.number)
-    return float(f"{np.average(stands[inside], weights=rows[: len(old)][inside]):.4g}")
+_KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
+_KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
 
 
 def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair]) -> list[ColumnDraft]:
@@ -171,3 +63,55 @@ def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: in
     )
     gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
     return [column for column in columns if column.name in stay], gone
+
+
+def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
+    """The draft of as many columns as stand beside independent columns; in its drafted bins where it can.
+
+    Raises
+    ------
+    InputError : when no two columns do.
+    """
+    columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
+    in_coarse_bins = coarser(columns, whole.table)
+    most = whole.choices.limit
+    why = _too_many(len(columns), drafting.file.n_rows, whole.standing, most)
+
+    def tried(drafted: Sequence[ColumnDraft], kept: int, how: str) -> Tried:
+        drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
+        stay, gone = fewer(drafted, order, kept)
+        left_out = [*whole.drafting.left_out, *gone]
+        one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
+        smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
+        return replace(one, choices=replace(one.choices, smaller=smaller))
+
+    if whole.standing.near and (one := tried(in_coarse_bins, len(columns), ", in coarser bins")).standing.good:
+        return one
+    steps = pairwise(sizes(len(columns), whole.standing.errors))
+    good = ((wide, n, one) for wide, n in steps if (one := tried(in_coarse_bins, n, _KEPT_IN_COARSER)).standing.good)
+    if (first := next(good, None)) is None:
+        raise InputError(f"{why} Nor is a draft of the two columns that hang together most better. No draft was written.")
+    wider, kept, found = first
+    if (between := (kept + wider) // 2) not in (kept, wider):
+        one = tried(in_coarse_bins, between, _KEPT_IN_COARSER)
+        kept, found = (between, one) if one.standing.good else (kept, found)
+    in_drafted_bins = tried(columns, kept, _KEPT)
+    return in_drafted_bins if in_drafted_bins.standing.good else found
+
+
+def _too_many(n_columns: int, n_rows: int, standing: DraftStanding, total: Fraction) -> str:
+    """Why a draft of all columns is none."""
+    found = []
+    if standing.bins > MOST_OFF:
+        found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
+    if standing.tied and not (standing.judged and standing.errors <= 1):
+        strongest, independent = standing.of_strongest
+        found.append(
+            f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
+            f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
+            f"have {independent:.1%}"
+        )
+    return (
+        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, epsilon "
+        f"{float(total):g} in all) {'; '.join(found)}."
+    )

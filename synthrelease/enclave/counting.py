@@ -7,16 +7,18 @@ once for each cell that occurs, at the end.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import words_of_mapped
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.layout import Layout
+from synthrelease.domain.misfits import MISSING, WRONG, forbidden_kinds
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
-from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG, Digits, Known, atomic_bins
+from synthrelease.enclave.values import Digits, Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 
@@ -104,7 +106,7 @@ class BinRule:
         check_number_of_rows(self.n_rows)
         for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):
             kinds = found.kinds()
-            self.problems |= {(place, kind) for kind in kinds.keys() & set(_forbidden_kinds(column))}
+            self.problems |= {(place, kind) for kind in kinds.keys() & set(forbidden_kinds(column))}
             self.misfits.update({(place, kind): many for kind, many in {READ: len(found.codes), **kinds}.items()})
             if WRONG in kinds:
                 digits[place] = _as_missing(found, column)
@@ -127,15 +129,6 @@ def check_number_of_rows(n_rows: int) -> None:
         raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
 
 
-def _forbidden_kinds(column: Column) -> Iterator[int]:
-    """What must not occur in a column; the other rows without a bin are left out."""
-    if column.missing == "error":
-        yield MISSING
-        yield WRONG
-    if column.outside != "drop":  # clipped numbers are inside by now
-        yield OUTSIDE
-
-
 class CellCount:
     """The cells of the rows that were added, and how often each occurs."""
 
@@ -147,7 +140,7 @@ class CellCount:
     def add(self, digits: Sequence[Digits]) -> None:
         """Count the rows of a batch that have a bin in every column. The bins of one column each."""
         kept = rows_with_bins(digits)
-        words = self._layout.pack_mapped([np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
+        words = words_of_mapped(self._layout, [np.maximum(each.of_text, 0) for each in digits], [each.codes for each in digits])
         words = words if kept is None else [word[kept] for word in words]
         if self._dense is not None:
             np.add.at(self._dense, words[0], 1)

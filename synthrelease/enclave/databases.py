@@ -1,68 +1,79 @@
-"""Reading a table of a database that a URI names, in batches: by SQLAlchemy, or by an ADBC driver. Needs the extra `database`.
+"""Reading an open table of a database (`connections.opened`) in batches.
 
-A URI that begins with `adbc+` is read by ADBC: `adbc+postgresql://server/registry` by the package adbc-driver-postgresql. Every
-other one is SQLAlchemy's. The statement is one SELECT of the needed columns; nothing that a library says is shown, because it
-may hold the URI with its password, or a value.
+The statement is one SELECT of the needed columns; nothing that a library says is shown, because it may hold the URI with its
+password, or a value.
 """
 
 from __future__ import annotations
 
-import re
+import codecs
 from collections.abc import Iterator, Sequence
 from contextlib import closing
+from operator import methodcaller
+from pathlib import Path
 from typing import Any
 
 from synthrelease.connections.column_types import check_database_type, check_types
 from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.libraries import DATABASE, library
-from synthrelease.connections.source import PASSWORD, USER
-from synthrelease.connections.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
-from synthrelease.enclave.patience import Stop, patiently
-from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_batches, batches_of_rows, header_batch
-from synthrelease.enclave.texts import Batch, check_header
-
-_NO_CONNECTION = (
-    f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
-    "user read the table?"
+from synthrelease.connections.opened import (
+    NO_CONNECTION,
+    NO_DUCKDB,
+    NO_SQLITE,
+    opened_by_adbc,
+    opened_by_sqlalchemy,
+    opened_duckdb,
+    opened_sqlite,
 )
+from synthrelease.enclave.patience import Stop, patiently
+from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_batches, batches_of_rows
+from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
+
+NO_TEXT = "synthrelease.no_text"
+"""How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""
+codecs.register_error(NO_TEXT, lambda error: (NO_VALUE, error.end))  # type: ignore[attr-defined]
 _BROKEN = "expected a table that can be read to its end, found one that cannot."
 
 
-def database_batches(uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
-    """The batches of a table, with the needed columns alone; with None for these one batch of all columns, without rows.
+def database_batches(uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of a table behind a URI, with the needed columns alone.
 
     Raises
     ------
     InputError : when a library is not installed, the database does not answer, or the table or a column is not there.
     """
-    found = ADBC.fullmatch(uri)
-    if found is None:
-        return patiently(lambda stop: _sqlalchemy(stop, uri, table, needed, most_rows), _NO_CONNECTION, _BROKEN)
-    return patiently(lambda stop: _adbc(stop, found, table, needed, most_rows), _NO_CONNECTION, _BROKEN)
+    read = _adbc if ADBC.fullmatch(uri) else _sqlalchemy
+    return patiently(lambda stop: read(stop, uri, table, needed, most_rows), NO_CONNECTION, _BROKEN)
 
 
-def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
-    engine = engine_of(uri)
-    try:
-        import sqlalchemy as sql
+def duckdb_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The same of a DuckDB file."""
+    return patiently(lambda stop: _duckdb(stop, path, table, needed, most_rows), NO_DUCKDB)
 
-        inspector = sql.inspect(engine)
-        schema, name = chosen_table(table, sql_tables(inspector, table))
-        columns = {each["name"]: each["type"] for each in inspector.get_columns(name, schema=schema or None)}
-        if needed is None:
-            yield header_batch(columns)
-            return
-        check_header(list(columns), needed)
+
+def sqlite_batches(path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The same of a SQLite file, without a library."""
+    return patiently(lambda stop: _sqlite(stop, path, table, needed, most_rows), NO_SQLITE)
+
+
+def _adbc(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    with opened_by_adbc(uri, table) as opened, closing(opened.connection.cursor()) as cursor:
+        check_header(opened.names, needed)
+        stop.by(cursor.adbc_cancel)
+        cursor.execute(opened.select(needed))
+        reader = cursor.fetch_record_batch()
+        check_types(reader.schema, needed)
+        yield from batches_of_batches(reader, needed, most_rows)
+
+
+def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    with opened_by_sqlalchemy(uri, table) as opened:
+        check_header(opened.names, needed)
         for each in needed:
-            check_database_type(each, columns[each])
-        exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
-        source = sql.table(sql.quoted_name(name, quote=True), schema=sql.quoted_name(schema, quote=True) if schema else None)
-        with engine.connect().execution_options(stream_results=True, yield_per=min(ROWS_AT_ONCE, most_rows)) as connection:
+            check_database_type(each, opened.types[each])
+        at_once = {"stream_results": True, "yield_per": min(ROWS_AT_ONCE, most_rows)}
+        with opened.connection.connect().execution_options(**at_once) as connection:
             stop.by(lambda: _interrupt(connection.connection.dbapi_connection))
-            rows = connection.execute(sql.select(*exact).select_from(source))
-            yield from batches_of_rows(rows.partitions(), needed, most_rows)
-    finally:
-        engine.dispose()
+            yield from batches_of_rows(connection.execute(opened.select(needed)).partitions(), needed, most_rows)
 
 
 def _interrupt(connection: Any) -> None:
@@ -71,21 +82,17 @@ def _interrupt(connection: Any) -> None:
         getattr(connection, name, lambda: None)()
 
 
-def _adbc(stop: Stop, found: re.Match[str], table: str | None, needed: Sequence[str] | None, most_rows: int) -> Iterator[Batch]:
-    driver = found["driver"].lower()
-    adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", DATABASE)
-    uri, options = adbc_login(driver, f"{driver}{found['rest']}")
-    with closing(adbc.connect(uri, **options)) as connection:
-        schema, name = chosen_table(table, adbc_tables(connection))
-        source = quoted(schema, name) if schema else quoted(name)
-        names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
-        if needed is None:
-            yield header_batch(names)
-            return
-        check_header(names, needed)
-        with closing(connection.cursor()) as cursor:
-            stop.by(cursor.adbc_cancel)
-            cursor.execute(f"SELECT {', '.join(map(quoted, needed))} FROM {source}")
-            reader = cursor.fetch_record_batch()
-            check_types(reader.schema, needed)
-            yield from batches_of_batches(reader, needed, most_rows)
+def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    with opened_duckdb(path, table, stop.by) as opened:
+        check_header(opened.names, needed)
+        reader = opened.connection.sql(opened.select(needed)).to_arrow_reader(most_rows)
+        check_types(reader.schema, needed)
+        yield from batches_of_batches(reader, needed, most_rows)
+
+
+def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    with opened_sqlite(path, table, stop.by) as opened:
+        check_header(opened.names, needed)
+        opened.connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)
+        rows, size = opened.connection.execute(opened.select(needed)), min(ROWS_AT_ONCE, most_rows)
+        yield from batches_of_rows(iter(lambda: rows.fetchmany(size), []), needed, most_rows)

@@ -18,6 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from synthrelease.connections.source import Source
+from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.grouping import EqualRows
@@ -129,7 +130,7 @@ class Persons:
         number, rows_of_each = persons.ranks, np.diff(persons.starts, append=len(rows[0]))
         several = rows_of_each[number] > 1
         among = np.flatnonzero(several)  # the rows of persons with several; all others stay
-        words = self._layout.pack([column[among] for column in rows[self._n_before_bins :]])
+        words = words_of(self._layout, [column[among] for column in rows[self._n_before_bins :]])
         keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]  # the most telling one first
         ordered = among[np.lexsort(keys[::-1])]
         starts = np.diff(number[ordered], prepend=-1) != 0

@@ -13,8 +13,9 @@ from pathlib import Path
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.misfits import ADVICE, IN_PIECES, MANY, MEND, NO_ROOTS, TOGETHER, WRONG, sentences
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
@@ -22,22 +23,13 @@ from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.record_numbers import PieceOfRegister, count_piece
-from synthrelease.enclave.values import MISSING, OUTSIDE, WRONG
-from synthrelease.errors import InputError, listing
+from synthrelease.enclave.register_pieces import RegisterPiece, count_piece
+from synthrelease.errors import InputError
 from synthrelease.toml.budget import UnitTable
 from synthrelease.toml.columns import InputTable
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""
-TOGETHER = "all rows of a person must be seen together."
-NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
-IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
-ADVICE = (
-    "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
-    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
-    'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
-)
 
 
 def ingest(
@@ -46,7 +38,7 @@ def ingest(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None = None,
-    piece: PieceOfRegister | None = None,
+    piece: RegisterPiece | None = None,
     unit: UnitTable = ROWS_ALONE,
 ) -> PrivateRows:
     """Read the private file once and group the rows that the public rules keep to atomic cells.
@@ -132,15 +124,6 @@ def read_public(
     return found.kept
 
 
-MANY = 10
-"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward."""
-
-MEND = (
-    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
-    "every row has one, decimal, delimiter or format may be others."
-)
-
-
 @dataclass(frozen=True, kw_only=True)
 class _KeptRows(Fit):
     """What fits, and the kept rows of the file."""
@@ -154,7 +137,7 @@ def _counted(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: PieceOfRegister | None,
+    piece: RegisterPiece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
@@ -174,7 +157,7 @@ def _read(
     policy: InputTable,
     raw: Plausibility,
     run: Run | None,
-    piece: PieceOfRegister | None,
+    piece: RegisterPiece | None,
     unit: UnitTable,
 ) -> _KeptRows:
     check_members(path, asked=schema.linked is not None)
@@ -182,6 +165,7 @@ def _read(
         raise InputError("expected no piece of a register and no [unit] key with [members]: " + TOGETHER)
     if unit.key is not None and (piece is not None or run is not None):
         raise InputError("expected no cluster and no piece of a register with [unit] key: " + TOGETHER)
+    told = sentences(schema.columns, policy.decimal)  # before a value is seen
     if schema.linked is not None:
         found = count_linked_rows(path, schema, policy) if run is None else count_linked_pieces(path, schema, policy, run)
     elif unit.key is not None:
@@ -195,33 +179,16 @@ def _read(
     else:
         found = count_batches(batches(path, schema, policy), schema, policy)
     if found.problems:  # of the whole table, in the order of the columns, whatever the order of the rows
-        found_in = [_problem(schema.columns[place], kind, policy.decimal) for place, kind in sorted(found.problems)]
+        found_in = [told[misfit] for misfit in sorted(found.problems)]
         raise InputError("\n  ".join(["the file does not fit the specification.", *found_in]) + f"\n{ADVICE}")
     if not found.n_rows:
         raise InputError("expected rows after the header, found none.")
     unread, many = list[str](), list[str]()
     for (place, kind), rows in sorted(found.misfits.items()):
-        column = schema.columns[place]
         if kind == WRONG:
-            unread.append(_problem(column, kind, policy.decimal))
+            unread.append(told[place, kind])
         elif kind != READ and MANY * rows > found.misfits[place, READ]:
-            many.append(f"{_problem(column, kind, policy.decimal)} That is so in more than one row in {MANY}.")
+            many.append(f"{told[place, kind]} That is so in more than one row in {MANY}.")
     unread += ([NO_ROOTS] if found.unmatched else []) + ([IN_PIECES] if found.divided else [])
-    told, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
-    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=told, many=of_many)
-
-
-def _problem(column: Column, kind: int, decimal: str) -> str:
-    if kind == MISSING:
-        expected, found = "a value in every row", "missing values"
-    elif column.kind == "category":
-        expected, found = f"one of the categories {listing(column.values)}", "something else"
-    elif kind == OUTSIDE and column.bounds is not None:
-        expected, found = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
-    elif column.dates is not None:
-        expected, found = f"dates such as {column.dates.example}", "something else"
-    else:
-        numbers = "whole numbers such as 12" if column.kind == "integer" else f"numbers such as 1{decimal}5"
-        expected, found = numbers, "something else"
-    place = f"columns {listing(column.sources)}" if column.minus else f"column {column.source!r}"
-    return f"{place}: expected {expected}, found {found}."
+    wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
+    return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=wrong, many=of_many)

@@ -21,6 +21,7 @@ import numpy as np
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.read_columns import ReadColumns
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, date_format, order_of
@@ -65,7 +66,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     check_number_of_rows(keys)
     of_members = of_roots if one_file else of_members
     kept, of_columns = _roots(keys, of_roots, roots, one_file)
-    wide = dict(zip(reading.root_names, of_columns, strict=True))
+    wide = dict(zip(reading.read.of_roots.names, of_columns, strict=True))
     kept &= _members(keys, of_members, members, reading, wide)
     if piece is not None:
         kept &= ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
@@ -135,37 +136,24 @@ class _Rows:
 
 
 class _Reading:
-    """What is read of a file. A column of members is read once for all slots in which it has the same atomic bins.
+    """What is read of a file.
 
     Attributes
     ----------
-    root_names : of the columns of roots, without the number of members.
-    places : for each slot, where each of its columns stands among those that are read.
+    read : the columns.
     problems, misfits : of all rows so far, as in `CountedRows`.
     """
 
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
         self.schema, self.linked, self._policy = schema, linked, policy
-        self.root_names = [name for name in linked.of_roots(schema.names) if name != linked.size]
-        columns, self.places = list[Column](), list[list[int]]()
-        for slot in linked.slots:
-            self.places.append([])
-            for name in slot:
-                column = schema[name]
-                alike = next((place for place, one in enumerate(columns) if _read_alike(one, column)), None)
-                if alike is None:
-                    alike = len(columns)
-                    columns.append(column)
-                self.places[-1].append(alike)
-        self._of_members = Schema(columns=tuple(columns))
-        self._of_roots = Schema(columns=tuple(schema[name] for name in self.root_names))
+        self.read = ReadColumns.of(schema, linked)
         self._mark = marker(frozenset(policy.missing_values), secret)
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
         """The rows of a file that have a key."""
         linked, policy = self.linked, self._policy
-        parts = [each for each, asked in ((self._of_roots, of_roots), (self._of_members, of_members)) if asked]
+        parts = [each for each, asked in ((self.read.of_roots, of_roots), (self.read.of_members, of_members)) if asked]
         rules = [BinRule(each, policy) for each in parts]
         words = self._order() if of_members else []
         asked = Schema(columns=tuple(column for each in parts for column in each.columns))
@@ -201,7 +189,7 @@ class _Reading:
             name, text = self.linked.reference
             found.append((name, lambda texts: [_others(texts, text)], 1))
         for name in self.linked.order:
-            found.append((name, order_of(date_format(self._of_members, name), self._policy), WORDS))
+            found.append((name, order_of(date_format(self.read.of_members, name), self._policy), WORDS))
         return found
 
 
@@ -213,11 +201,6 @@ def _of_members_file(reading: _Reading, source: Source) -> _Rows:
     except InputError as error:
         problem = str(error)
     raise InputError(f"in the file of members, {source}: {problem}")
-
-
-def _read_alike(one: Column, other: Column) -> bool:
-    """Whether two columns of slots give every text the same bin: all that they are but for their names."""
-    return replace(one, name="", description="", alternatives={}) == replace(other, name="", description="", alternatives={})
 
 
 def _others(texts: Texts, text: str) -> np.ndarray:
@@ -286,7 +269,7 @@ def _members(keys: int, of_rows: np.ndarray, rows: _Rows, reading: _Reading, wid
     for slot, names in enumerate(linked.slots):
         here = place == slot
         at, chosen = keys_in_order[here], ordered[here]
-        for name, which in zip(names, reading.places[slot], strict=True):
+        for name, which in zip(names, reading.read.places[slot], strict=True):
             absent = len(schema[name].atoms) - 1
             column = np.full(keys, absent, dtype=rows.of_member[which].dtype)
             column[at] = rows.of_member[which][chosen]

@@ -11,10 +11,11 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import suppress
 from queue import Empty, Full, Queue
+from typing import Any, TypeVar
 
-from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 
+Part = TypeVar("Part")
 PATIENCE = 3600.0
 """Seconds in which a database must have given a batch of the table."""
 _GRACE = 5.0
@@ -49,8 +50,8 @@ class Stop:
                 way()
 
 
-def patiently(read: Callable[[Stop], Iterator[Batch]], unopened: str, broken: str | None = None) -> Iterator[Batch]:
-    """The batches that `read` gives, which runs in another thread.
+def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
+    """The batches, or whatever else `read` gives, which runs in another thread.
 
     Parameters
     ----------
@@ -60,7 +61,7 @@ def patiently(read: Callable[[Stop], Iterator[Batch]], unopened: str, broken: st
     ------
     InputError : as `read`; when no batch came for `PATIENCE` seconds.
     """
-    stop, parts = Stop(), Queue[Batch | str | None](maxsize=1)
+    stop, parts = Stop(), Queue[Any](maxsize=1)  # a text is what is wrong, None the end
     thread = threading.Thread(target=_work, args=(read, stop, parts, unopened, broken or unopened), daemon=True)
     thread.start()
     try:
@@ -73,7 +74,7 @@ def patiently(read: Callable[[Stop], Iterator[Batch]], unopened: str, broken: st
         thread.join(_GRACE)
 
 
-def _next(parts: Queue[Batch | str | None]) -> Batch | str | None:
+def _next(parts: Queue[Any]) -> Any:
     """What comes next: a batch, what is wrong, or None at the end."""
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
@@ -82,9 +83,7 @@ def _next(parts: Queue[Batch | str | None]) -> Batch | str | None:
     return f"expected a table or view that gives rows, found one that gave none for {PATIENCE / 60:g} minutes."
 
 
-def _work(
-    read: Callable[[Stop], Iterator[Batch]], stop: Stop, parts: Queue[Batch | str | None], problem: str, later: str
-) -> None:
+def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any], problem: str, later: str) -> None:
     """Hand over batches until the end, or until it is asked to stop; never an error with what it holds."""
     last: str | None = None
     try:
@@ -105,7 +104,7 @@ def _work(
     _handed_over(last, stop, parts)
 
 
-def _handed_over(part: Batch | str | None, stop: Stop, parts: Queue[Batch | str | None]) -> bool:
+def _handed_over(part: Any, stop: Stop, parts: Queue[Any]) -> bool:
     while not stop.asked:
         with suppress(Full):
             parts.put(part, timeout=_TICK)

@@ -11,11 +11,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET, File, StoredFile
+from synthrelease.connections.opened import SQLITE, is_duckdb
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.csv_files import csv_batches
-from synthrelease.enclave.database_files import SQLITE, duckdb_batches, is_duckdb, sqlite_batches
-from synthrelease.enclave.databases import database_batches
+from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
 from synthrelease.enclave.feather import FILE, STREAM, feather_batches
 from synthrelease.enclave.parquet import parquet_batches
 from synthrelease.enclave.statistical import package_batches, package_of

@@ -1,9 +1,4 @@
-"""What all databases have in common: names of tables and columns, and values of Python as texts.
-
-The names of a database's tables are shown when the one that was asked for is not among them. They are no rows: whoever set up
-the database chose them, they are there when every table is empty, and whoever runs the command may list them. What a table
-holds, how many rows, and what the database says of an error is never shown.
-"""
+"""What all databases have in common: rows, as batches of Arrow or as values of Python, become texts."""
 
 from __future__ import annotations
 
@@ -21,11 +16,6 @@ from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, 
 
 ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""
-
-
-def header_batch(names: Iterable[str]) -> Batch:
-    """The columns of a table as a batch without rows: what a reader that is not told which columns are needed gives."""
-    return 0, {name: Texts(texts=(), codes=np.zeros(0, dtype=np.int64)) for name in names}
 
 
 def batches_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

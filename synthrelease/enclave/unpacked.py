@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.flat_tables import FlatTable
+from synthrelease.connections.flat_tables import FlatTable, buffers_of
 from synthrelease.enclave.texts import LONGEST_TEXT
 from synthrelease.errors import InputError
 
@@ -53,7 +53,7 @@ def check_feather(path: Path, start: int, needed: Sequence[str]) -> None:
 
     with pa.memory_map(str(path)) as file:
         schema = ipc.open_stream(_rest(file, start)).schema
-        columns = _columns(schema)
+        columns = buffers_of(schema)
         reader = ipc.MessageReader.open_stream(_rest(file, start))
         for message in iter(reader):
             table = FlatTable.first(message.metadata)
@@ -74,24 +74,6 @@ def check_feather(path: Path, start: int, needed: Sequence[str]) -> None:
 def _rest(file: Any, start: int) -> Any:
     file.seek(start)
     return file
-
-
-def _columns(schema: Any) -> list[tuple[str, int, int]]:
-    """(name, first buffer, behind the last one) of each column."""
-    places, first = [], 0
-    for field in schema:
-        last = first + _n_buffers(field.type)
-        places.append((field.name, first, last))
-        first = last
-    return places
-
-
-def _n_buffers(kind: Any) -> int:
-    from pyarrow import types
-
-    kind = getattr(kind, "storage_type", kind)
-    inside = 0 if types.is_dictionary(kind) else sum(_n_buffers(kind.field(place).type) for place in range(kind.num_fields))
-    return inside + (0 if types.is_null(kind) else kind.num_buffers)
 
 
 def _sizes(batch: FlatTable, body: Any) -> Iterator[int]:

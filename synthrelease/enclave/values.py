@@ -22,12 +22,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.dates import PARTS
+from synthrelease.domain.misfits import MISSING, OUTSIDE, WRONG
 from synthrelease.domain.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.toml.columns import InputTable
 
-MISSING, OUTSIDE, WRONG = -1, -2, -3
-"""In the place of a bin: what has none."""
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)
 

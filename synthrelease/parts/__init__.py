@@ -23,10 +23,13 @@ two options have to do with each other is said in neutral facts of their tables 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
+
+from synthrelease.loading import Kinds
 
 PARTS = (
     "partition",
@@ -45,10 +48,11 @@ PARTS = (
 
 
 @cache
-def each(floor: str) -> dict[str, Any]:
-    """By the name of the option, what its folder holds for a floor: `each("table")` gives every `TABLE`."""
-    places = {name: f"{__name__}.{name}.{floor}" for name in PARTS}
-    return {name: getattr(import_module(place), floor.upper()) for name, place in places.items() if find_spec(place)}
+def each(floor: str) -> Mapping[str, Any]:
+    """By the name of the option, what its folder holds for a floor, loaded when it is asked for: `each("table")` has every
+    `TABLE`."""
+    there = [name for name in PARTS if find_spec(f"{__name__}.{name}.{floor}")]
+    return Kinds(__name__, {name: f"{name}.{floor}:{floor.upper()}" for name in there})
 
 
 @cache

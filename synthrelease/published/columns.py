@@ -112,12 +112,6 @@ class ColumnPart(Part):
     step: Annotated[Number, Field(gt=0)] | None = None
     bounds_by: str = ""
 
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent: dict[str, object] = {"missing_values": [], "minus": None, "date_format": ISO}
-        absent |= {"outside_label": "", "characters": None, "step": None, "bounds_by": ""}
-        return {name: value for name, value in dump(self).items() if name not in absent or value != absent[name]}
-
     @classmethod
     def of(cls, column: Column, binning: Binning) -> ColumnPart:
         """A column of the released table with its bins."""

@@ -11,14 +11,14 @@ import json
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import Field, ValidationError
 
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.published.checksums import sha256
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import SelectionPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
+from synthrelease.published.selection import SelectionPart
 from synthrelease.published.years import PlanOfYearsPart
 
 FORMAT: Literal[1] = 1
@@ -64,10 +64,6 @@ class CommitmentPart(Part):
     selection: SelectionPart
     criteria: list[CommittedCriterionPart]
     years: PlanOfYearsPart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "years" or value is not None}
 
     def dumped(self) -> bytes:
         """The file, in the one way that has this digest."""

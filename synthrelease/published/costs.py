@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from fractions import Fraction
-from typing import Any
 
-from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
+from pydantic import AliasChoices, Field
 
 from synthrelease.accounting.charges import REPLACING, Charge
 from synthrelease.accounting.guarantee import Guarantee
@@ -105,10 +104,6 @@ class DomainPart(Part):
     missing_values: list[str]
     persons: int | None = None
 
-    @model_serializer(mode="wrap")
-    def _without_persons(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "persons" or value is not None}
-
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """The number of persons, where a key tells their rows."""
         return () if self.persons is None else (("private_file", "domain.persons"),)
@@ -160,13 +155,7 @@ class ChargePart(Part):
     reason: str = ""
     renyi: CurvePart | None = None
     gaussian: bool = False
-    parts: list[ChargePart] = Field(default_factory=list)
-
-    @model_serializer(mode="wrap")
-    def _without_empty_fields(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {
-            name: value for name, value in dump(self).items() if name not in ("reason", "renyi", "gaussian", "parts") or value
-        }
+    parts: list[ChargePart] = []
 
     @classmethod
     def of(cls, charge: Charge) -> ChargePart:

@@ -21,9 +21,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import dataclass
-from fractions import Fraction
-from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
 from pydantic import (
@@ -33,243 +30,30 @@ from pydantic import (
     ValidationError,
     create_model,
     model_serializer,
-    model_validator,
 )
 
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
-from synthrelease.errors import BudgetError, Unexpected
-from synthrelease.linked import Linked, of_member
+from synthrelease.errors import Unexpected
+from synthrelease.linked import Linked
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
+from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.lines import TableShape
-from synthrelease.published.parts import ExactText, Number, Part, WeightColumn, number, upwards
+from synthrelease.published.parts import Part, WeightColumn
+from synthrelease.published.selection import SelectionPart
+from synthrelease.published.table_file import TableFile, files_of
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import dotted
 
-if TYPE_CHECKING:
-    from synthrelease.criteria import Criterion, Score
-    from synthrelease.criteria.one_noise import OneNoise
-
 FORMAT: Literal[1] = 1
 BEFORE: Literal[5] = 5
 """The provisional number of what became format 1."""
-MOST_SHARING = 100
-"""Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
-
-How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
-
-
-class IntervalPart(Part):
-    """An interval for the exact figure; `high` is null when nothing bounds it."""
-
-    level: Number
-    low: Number
-    high: Number | None
-    how: How
-
-
-class OneNoisePart(Part):
-    """The noise that a figure shares with others: how many they are, itself counted, and what it cost for all of them."""
-
-    figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
-    epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
-
-    @classmethod
-    def of(cls, noise: OneNoise) -> OneNoisePart:
-        """As it is published."""
-        return cls(figures=noise.figures, epsilon_exact=str(noise.epsilon))
-
-    def noise(self) -> OneNoise:
-        """The noise itself."""
-        from synthrelease.criteria.one_noise import OneNoise
-
-        return OneNoise(figures=self.figures, epsilon=Fraction(self.epsilon_exact))
-
-
-class CriterionPart(Part):
-    """A criterion, its threshold and its released figure.
-
-    Attributes
-    ----------
-    best, worst : what an exact figure can be; worst is null where nothing bounds it.
-    decides : whether this very figure was compared with the threshold.
-    parameters : everything else that stands in the acceptance file.
-    one_noise : the noise that the figure shares with others, `epsilon` being its share of what that cost; absent where it has
-        its own.
-    """
-
-    name: str
-    kind: str
-    threshold: Number
-    value: Number
-    epsilon: Number
-    epsilon_exact: ExactText
-    mechanism: str
-    sensitivity: Annotated[Number, Field(gt=0)] | None
-    noise_sd: Annotated[Number, Field(ge=0)] | None
-    noise_bound: Annotated[Number, Field(ge=0)] | None
-    passed: bool
-    decides: bool
-    best: Number
-    worst: Number | None
-    interval: IntervalPart | None
-    parameters: dict[str, Any]
-    one_noise: OneNoisePart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "one_noise" or value is not None}
-
-    @property
-    def noise(self) -> OneNoise | None:
-        """The noise that the figure shares with others."""
-        return None if self.one_noise is None else self.one_noise.noise()
-
-    @property
-    def answered(self) -> bool:
-        """Whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
-        return self.parameters.get("answered_by") == "measurements"
-
-    def criterion(self) -> Criterion | None:
-        """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
-        return self._criterion
-
-    @cached_property
-    def _criterion(self) -> Criterion | None:
-        from synthrelease.criteria import published_criterion
-
-        return published_criterion(
-            self.kind,
-            name=self.name,
-            threshold=self.threshold,
-            epsilon=self.epsilon_exact,
-            parameters=self.parameters,
-        )
-
-    @classmethod
-    def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """A criterion with its figure; the interval follows from the other fields (`bundle.interval`)."""
-        best, worst = figure_range
-        return cls(
-            name=score.name,
-            kind=score.kind,
-            threshold=number(score.threshold),
-            value=number(score.value),
-            epsilon=upwards(score.epsilon),
-            epsilon_exact=str(score.epsilon),
-            mechanism=score.mechanism,
-            sensitivity=score.sensitivity,
-            noise_sd=score.noise_sd,
-            noise_bound=score.noise_bound,
-            passed=score.passed,
-            decides=score.decides,
-            best=number(best),
-            worst=number(worst) if math.isfinite(worst) else None,
-            interval=None,
-            parameters=parameters,
-            one_noise=None if score.one_noise is None else OneNoisePart.of(score.one_noise),
-        )
-
-    def score(self) -> Score:
-        """The figure as the release published it."""
-        from synthrelease.criteria import Score
-
-        return Score(
-            name=self.name,
-            kind=self.kind,
-            threshold=float(self.threshold),
-            value=float(self.value),
-            epsilon=Fraction(self.epsilon_exact),
-            mechanism=self.mechanism,
-            sensitivity=None if self.sensitivity is None else float(self.sensitivity),
-            noise_sd=None if self.noise_sd is None else float(self.noise_sd),
-            noise_bound=None if self.noise_bound is None else float(self.noise_bound),
-            passed=self.passed,
-            decides=self.decides,
-            one_noise=self.noise,
-        )
-
-
-class JointTestPart(Part):
-    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
-
-    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
-    """
-
-    epsilon_exact: ExactText
-    false_acceptance: ExactText
-    margin: Number
-
-
-class BoundsPart(Part):
-    """What the bounds of the criteria that measurements answer may be wrong with, all together.
-
-    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
-    that its bounds rest on.
-    """
-
-    risk_exact: ExactText
-    transformations: Annotated[int, Field(ge=1)]
-
-
-class SelectionPart(Part):
-    """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
-
-    `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
-    number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each
-    with its probability; absent with other laws, and `stop_probability` is null just where it is there. `bounds` is absent
-    where measurements answer no criterion.
-    """
-
-    configurations: int
-    stop_probability: ExactText | None
-    shape: ExactText | None
-    shared_measurements: bool
-    joint_test: JointTestPart | None
-    rounds: dict[str, ExactText] | None = None
-    bounds: BoundsPart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("rounds", "bounds")
-        return {name: value for name, value in dump(self).items() if name not in optional or value is not None}
-
-    @model_validator(mode="after")
-    def _one_law(self) -> SelectionPart:
-        try:
-            _ = self.rule.law
-        except BudgetError as error:
-            problem = str(error)
-        else:
-            return self
-        raise ValueError(problem)
-
-    @property
-    def rule(self) -> SelectionRule:
-        """How rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
-        if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
-            raise ValueError("expected one law of the number of rounds")
-        if self.rounds is not None:
-            return SelectionRule(rounds=FiniteLaw.of({int(k): Fraction(share) for k, share in self.rounds.items()}))
-        shape = None if self.shape is None else Fraction(self.shape)
-        return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
-
-    @property
-    def measured_times(self) -> float:
-        """How often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
-        if self.shared_measurements:
-            return 1.0
-        law = self.rule.law
-        return math.inf if law is None else law.mean
-
 
 Said = TypeVar("Said", bound=Part)
 
@@ -310,28 +94,6 @@ else:
     _DocumentWithOptions = create_model("_DocumentWithOptions", __base__=_DocumentCore, **_OPTIONS)
 
 
-@dataclass(frozen=True, kw_only=True)
-class TableFile:
-    """One of the tables of a release, in every format under one name.
-
-    Attributes
-    ----------
-    stem : the name before its ending.
-    key : the name of a column of whole numbers before all others; empty where there is none.
-    columns : of the schema, under the names that they have in this table; of members those of the first one.
-    of_members : whether its rows are members.
-    """
-
-    stem: str
-    key: str
-    columns: tuple[ColumnPart, ...]
-    of_members: bool = False
-
-    def named(self, ending: str) -> str:
-        """The file in one format."""
-        return f"{self.stem}.{ending}"
-
-
 class ReleaseDocument(_DocumentWithOptions):
     """The whole of release.json. Options that are a folder of `synthrelease.parts` have a field each, absent where not used.
 
@@ -351,12 +113,7 @@ class ReleaseDocument(_DocumentWithOptions):
 
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        optional = ("estimates", *each("published"))
-        absent = {name for name in optional if getattr(self, name) is None}
-        absent |= {"bundle"} if self.bundle == BundleTable() else set()
-        absent |= {name for name in each("listed") if not getattr(self, name)}
-        absent |= {"not_promised"} if self.not_promised == NotPromisedTable() else set()
-        found = dump(self)
+        found, unsaid = dump(self), self.unsaid
         options = {name: found.pop(name) for name in each("published")}
         listed = {name: found.pop(name) for name in each("listed")}
         ordered = dict[str, Any]()
@@ -364,7 +121,7 @@ class ReleaseDocument(_DocumentWithOptions):
             ordered[field] = value
             ordered |= {name: options[name] for name, part in each("published").items() if part.follows == field}
             ordered |= listed if field == "estimates" else {}
-        return {name: value for name, value in ordered.items() if name not in absent}
+        return {name: value for name, value in ordered.items() if name not in unsaid}
 
     @property
     def questions(self) -> list[QuestionTable]:
@@ -436,21 +193,7 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def table_files(self) -> tuple[TableFile, ...]:
         """The table; or that of roots and that of their members."""
-        linked, whole = self.linked, tuple(self.columns)
-        if linked is None:
-            return (TableFile(stem=self.bundle.stem, key="", columns=whole),)
-        own = {column.name: column for column in whole}
-        roots = tuple(own[name] for name in linked.of_roots(own))
-        members = []
-        for plain, name in zip(linked.names, linked.slots[0], strict=True):
-            column = own[name]
-            bins = [one for one in column.bins if not (one.missing and plain in linked.whole)]
-            described = column.description.removesuffix(of_member(1))
-            members.append(column.model_copy(update={"name": plain, "bins": bins, "description": described}))
-        return (
-            TableFile(stem=self.bundle.stem, key=linked.key, columns=roots),
-            TableFile(stem=self.bundle.named("members"), key=linked.key, columns=tuple(members), of_members=True),
-        )
+        return files_of(self.columns, self.linked, self.bundle)
 
     @property
     def tables(self) -> tuple[tuple[str, str], ...]:

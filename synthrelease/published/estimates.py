@@ -93,10 +93,6 @@ class EstimatesPart(Part):
     intended: list[IntendedEstimatePart | None]
     errors: dict[str, int] = {}
 
-    @model_serializer(mode="wrap")
-    def _errors_that_there_are(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "errors" or self.errors}
-
 
 def _decimals(width: float) -> int:
     """So many that two digits of a width are shown, six at most."""

@@ -29,7 +29,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
-from pydantic import Field, SerializerFunctionWrapHandler, ValidationError, model_serializer
+from pydantic import Field, ValidationError
 
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
@@ -78,10 +78,6 @@ class MeasuredTablePart(Part):
             )
         return Fraction(cost)
 
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if value is not None}
-
 
 class MeasuredSumPart(Part):
     """One measured sum, of the scores of bins (`steps`), or of own values (`own_values`, the least and the most of one row)."""
@@ -99,10 +95,6 @@ class MeasuredSumPart(Part):
     own_values: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = None
     value: int
 
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if value is not None}
-
 
 class MeasurementsPart(Part):
     """The whole file; `sums` is absent where none were measured."""
@@ -111,10 +103,6 @@ class MeasurementsPart(Part):
     n_rows: Annotated[int, Field(ge=1)]
     tables: list[MeasuredTablePart]
     sums: list[MeasuredSumPart] | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "sums" or value is not None}
 
     def dumped(self) -> bytes:
         """The bytes of the file."""

@@ -6,9 +6,9 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.rows import Way
@@ -45,7 +45,8 @@ class WeightColumn:
 
 
 class Part(BaseModel):
-    """Base of all parts of release.json: nothing may be missing, and nothing may be there that is not described.
+    """Base of all parts of release.json: nothing may be missing but a field that has its default, and
+    nothing may be there that is not described.
 
     The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
 
@@ -59,6 +60,17 @@ class Part(BaseModel):
     names_others: ClassVar[bool] = False
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
+    @property
+    def unsaid(self) -> set[str]:
+        """Its fields that have their defaults."""
+        optional = {name: each.default for name, each in type(self).model_fields.items() if not each.is_required()}
+        return {name for name, default in optional.items() if getattr(self, name) == default}
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unsaid = self.unsaid
+        return {name: value for name, value in dump(self).items() if name not in unsaid}
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """What it publishes exactly that files could differ in: the scope of the guarantee names it.

@@ -1,10 +1,18 @@
-"""Confidence intervals of a probability, and of a mean of figures in [0, 1], that hold for any number of trials."""
+"""Confidence intervals of a probability, and of a mean of figures in [0, 1], that hold for any number of trials.
+
+`Looks` are intervals that may say themselves, on the way, that enough was tried.
+"""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+
+_EARLY = 0.3
+"""Share of the probability to miss that is kept for the early looks."""
+_STAKES = (1.0, 0.5, 0.25)
+"""Shares of the capital that are put on every figure (`narrow_mean`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,6 +54,67 @@ def bounded_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, f
     mean = min(1.0, max(0.0, math.fsum(values) / len(values)))
     most = math.log(2 / (1 - level)) / len(values)
     return 1 - _further(1 - mean, most), _further(mean, most)
+
+
+def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, float]:
+    """As `bounded_mean`, and much narrower where the figures hardly differ; wider for those that are 0 or 1.
+
+    A capital of 1 is put on the figures x_t, a share b of it on each, as if the mean of their expectations M_t were m: it
+    becomes W_b = prod_t (1 - b + b x_t / m). Where that is so, E[W_b] = prod_t (1 - b + b M_t / m) is at most 1, since a
+    product of numbers is at most the power of their mean. So W, the mean of W_b over some b, is 2 / (1 - level) or more with at
+    most half of the probability to miss (Markov). W falls with m: the lower end is where it crosses, and the upper end that of
+    1 - x_t. After Waudby-Smith & Ramdas, Estimating means of bounded random variables by betting (2023), with fixed stakes.
+    """
+    if not values:
+        return 0.0, 1.0
+    return _lower_by_bets(values, 2 / (1 - level)), 1 - _lower_by_bets([1 - value for value in values], 2 / (1 - level))
+
+
+def _lower_by_bets(values: Sequence[float], most: float) -> float:
+    """The smallest mean m at which bets win less than this, rounded down."""
+
+    def won(mean: float) -> float:
+        logs = (math.fsum(_log(1 - stake + stake * value / mean) for value in values) for stake in _STAKES)
+        return math.fsum(math.exp(min(each, 700.0)) for each in logs) / len(_STAKES)
+
+    low, high = 0.0, min(1.0, math.fsum(values) / len(values))  # at the mean itself nobody wins
+    for _ in range(60):
+        middle = (low + high) / 2
+        low, high = (middle, high) if middle > 0 and won(middle) >= most else (low, middle)
+    return low
+
+
+def _log(value: float) -> float:
+    return math.log(value) if value > 0 else -math.inf
+
+
+@dataclass(frozen=True, kw_only=True)
+class Looks:
+    """Intervals of a mean that are looked at after a quarter, after half and after all of the planned figures.
+
+    The first that is narrow enough may be the last: any of them misses with at most the probability that the level leaves
+    (Boole), so that whichever is stated holds with this confidence.
+
+    Attributes
+    ----------
+    planned : figures, at most.
+    level : of confidence, in (0, 1).
+    """
+
+    planned: int
+    level: float = 0.95
+
+    @property
+    def after(self) -> tuple[int, ...]:
+        """Numbers of figures."""
+        return tuple(sorted({-(-self.planned // 4), -(-self.planned // 2), self.planned}))
+
+    def mean(self, values: Sequence[float]) -> tuple[float, float]:
+        """The interval after so many figures."""
+        miss = 1 - self.level
+        if len(values) >= self.planned:
+            return bounded_mean(values, 1 - (1 - _EARLY) * miss)
+        return narrow_mean(values, 1 - _EARLY * miss / 2)
 
 
 def _further(mean: float, most: float) -> float:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from synthrelease.parts import each
 from synthrelease.rehearsal.part import Rehearsing
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -9,5 +11,5 @@ from synthrelease.specification.release_spec import ReleaseSpec
 
 def offered(spec: ReleaseSpec) -> list[str]:
     """What is said of all options that the specification does without and that would pay."""
-    hooks: dict[str, Rehearsing] = each("rehearsing")
+    hooks: Mapping[str, Rehearsing] = each("rehearsing")
     return [text for one in hooks.values() for text in one.offered(spec)]

@@ -23,7 +23,7 @@ from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
 from synthrelease.rehearsal.advice import chances_by_fit
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import bounded_mean
+from synthrelease.rehearsal.intervals import Looks
 from synthrelease.rehearsal.laws import (
     ONCE,
     best_law,
@@ -41,7 +41,7 @@ CHOOSING, JUDGING = 1_000, 2_000
 
 LOOKING_AGAIN = "generation budget {} again, by fresh attempts: those that made it look cheapest flatter it"
 JUDGING_IT = "judging generation budget {} by fresh attempts: those that chose the rounds flatter them"
-"""The phases, for the progress. They are as many attempts as the widest interval needs, and may take most of the time."""
+"""The phases, for the progress. They are at most as many attempts as the widest interval needs."""
 
 PER_FIT = 4
 """Attempts with the same private fit, of different configurations."""
@@ -146,11 +146,20 @@ def propose(
         return None
     shared, offers = shares_luck(spec), dict(first)
     attempts = math.ceil(6 / wish.width**2)  # the interval of a share near 1/2 is then a little narrower than the width
+    looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:
-        pairs = fresh_attempts(shortlist, start, attempts)
-        found = tried(generation, pairs, phase.format(f"{float(generation):g}"))
-        return found if len(found) == len(pairs) else []  # the time was used up
+        """As many as a narrow interval needs; none where the time was used up before."""
+        pairs, found = fresh_attempts(shortlist, start, attempts), list[AttemptResult]()
+        for figures in looks.after:
+            enough = min(len(pairs), _whole_passes(figures, shortlist, shared))
+            found += tried(generation, pairs[len(found) : enough], phase.format(f"{float(generation):g}"))
+            if len(found) < enough:
+                return []
+            low, high = looks.mean(_units(found, shared))
+            if high - low <= wish.width:
+                break
+        return found
 
     for _ in range(len(offers) + 1):
         best = cheapest_offer(offers.values())
@@ -170,7 +179,7 @@ def propose(
         wanted=wish.nothing,
         offers=ordered,
         chosen=chosen,
-        judgement=judgement(chosen.law, judged, shared) if judged else None,
+        judgement=judgement(chosen.law, judged, looks, shared) if judged else None,
         frontier=frontier(spec, chosen, wish.most),
         coins=coins(spec, chosen),
         coin=None if gamma is None else _coin_point(spec, chosen, gamma),
@@ -188,15 +197,32 @@ def fresh_attempts(shortlist: Sequence[int], first: int, attempts: int) -> list[
     ]
 
 
-def judgement(law: FiniteLaw, results: Sequence[AttemptResult], shared: bool) -> Judgement:
+def _together(shortlist: Sequence[int], shared: bool) -> int:
+    """Attempts that make up one figure: those with the same private fit, or one where rounds share none."""
+    return min(PER_FIT, len(shortlist)) if shared else 1
+
+
+def _whole_passes(figures: int, shortlist: Sequence[int], shared: bool) -> int:
+    """At least as many attempts as so many figures need, the same number of each configuration: a release draws them alike."""
+    together = _together(shortlist, shared)
+    whole = math.lcm(together, len(shortlist))
+    return -(-figures * together // whole) * whole
+
+
+def _units(results: Sequence[AttemptResult], shared: bool) -> tuple[float, ...]:
+    """Chances that are independent of each other: of fits, or of attempts where rounds share none."""
+    return _chances(results, shared=True) if shared else tuple(result.chance for result in results)
+
+
+def judgement(law: FiniteLaw, results: Sequence[AttemptResult], looks: Looks, shared: bool) -> Judgement:
     """What to expect of a law that was not chosen by these attempts.
 
-    Fits are independent of each other, and where rounds share none attempts are: `intervals.bounded_mean`. The probability of
-    "nothing" of a fit is a convex function of its acceptance: from a few attempts with it, it is overstated in the mean,
-    never understated.
+    Fits are independent of each other, and where rounds share none attempts are: intervals hold whenever the looks ended
+    (`intervals.Looks`). The probability of "nothing" of a fit is a convex function of its acceptance: from a few attempts
+    with it, it is overstated in the mean, never understated.
     """
-    units = _chances(results, shared=True) if shared else tuple(result.chance for result in results)
-    low, high = bounded_mean(units)
+    units = _units(results, shared)
+    low, high = looks.mean(units)
     fits = _chances(results, shared)
     ends = chances_of_nothing(law, fits)
     return Judgement(
@@ -204,7 +230,7 @@ def judgement(law: FiniteLaw, results: Sequence[AttemptResult], shared: bool) ->
         acceptance_low=low,
         acceptance_high=high,
         nothing=math.fsum(ends) / len(ends),
-        nothing_high=bounded_mean(ends)[1] if shared else mean_nothing(law, [low]),
+        nothing_high=looks.mean(ends)[1] if shared else mean_nothing(law, [low]),
         rounds=mean_rounds_run(law, fits),
         attempts=len(results),
         fits=len(fits) if shared else None,

@@ -7,7 +7,8 @@ each stage every configuration that is still in the race is brought to that many
   configuration that would make the shortlist;
 - it is outrun when too many others are still in the race and did better (successive halving: the longer the stage, the fewer
   may run on);
-- it is settled, and gets no more attempts, when its interval is narrow enough.
+- it is settled, and gets no more attempts, when its interval is narrow enough, or that of the chances of its candidates: these
+  are probabilities over the noise of the criteria, and differ less than being accepted or not.
 
 The upper bound is the smaller of two: the exact one from the number of accepted attempts (Clopper-Pearson), and one from the
 figures (`upper_bound`), which drops after a single attempt what is far beyond a threshold.
@@ -26,7 +27,7 @@ from enum import Enum
 import numpy as np
 
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson
+from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson, narrow_mean
 
 PILOT_SIZE, PILOT_ATTEMPTS = 60, 3
 STAGES = (1, 3, 6, 12, 24, 48, 96, 192, 384)
@@ -117,7 +118,7 @@ class Race:
                 estimate = estimates[c]
                 if min(estimate.high, upper_bound(seen[c], thresholds, scatter)) < bar:
                     standings[c] = Standing.DROPPED
-                elif estimate.high - estimate.low <= goal.width or stage == STAGES[-1]:
+                elif _narrow(estimate, seen[c], goal) or stage == STAGES[-1]:
                     standings[c] = Standing.SETTLED
             for c in _outrun(seen, standings, max(goal.keep, goal.keep * _LAST_STAGE // stage)):
                 standings[c] = Standing.OUTRUN
@@ -133,6 +134,11 @@ class Race:
         ]
         best = sorted(useful, key=lambda c: (-self.estimates[c].share, -self.estimates[c].low, c))
         return tuple(sorted(best[: self.goal.keep]))
+
+
+def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: RaceGoal) -> bool:
+    low, high = narrow_mean([result.chance for result in attempts], goal.level)
+    return min(estimate.high - estimate.low, high - low) <= goal.width
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], most: int) -> list[int]:

@@ -21,7 +21,7 @@ def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: 
 
 def check_lists(lists: Mapping[str, object], card: CardTable, schema: Schema, problems: Problems) -> None:
     """What each list of an option says goes with the rest."""
-    checks: dict[str, Checking] = each("checking")
+    checks: Mapping[str, Checking] = each("checking")
     for name, listed in lists.items():
         if name in checks:
             checks[name](listed, card, schema, problems)

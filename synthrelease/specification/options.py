@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from synthrelease.accounting.pieces import PartitionRule
 
 
-def buildings() -> dict[str, Building]:
+def buildings() -> Mapping[str, Building]:
     """The hooks of every option, by its name."""
     return each("building")
 

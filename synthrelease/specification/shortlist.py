@@ -33,7 +33,7 @@ class ShortlistTable(SpecTable):
     generator: dict[str, Any]
     projection: dict[str, Any]
     acceptance: float | None = None
-    interval: list[float] = Field(default_factory=list)
+    interval: list[float] = Field(default=[])
     attempts: int | None = None
 
 

@@ -61,7 +61,7 @@ class UnitTable(SpecTable):
 
     name: Line = Field(default="record", min_length=1, max_length=60)
     key: str | None = Field(default=None, min_length=1)
-    first_by: list[str] = Field(default_factory=list, max_length=20)
+    first_by: list[str] = Field(default=[], max_length=20)
     records_per_person: Annotated[int, Field(ge=1, le=1000)] | Literal["not answered"] = 1
     why: Reason = ""
 

@@ -32,7 +32,7 @@ class _ReleaseCore(SpecTable):
     acceptance: str
     input: InputTable = Field(default_factory=InputTable.model_construct)
     columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
-    rules: list[RuleTable] = Field(default_factory=list, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
     generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
     projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
@@ -45,9 +45,7 @@ if TYPE_CHECKING:
     _ReleaseWithOptions = _ReleaseCore
 else:
     _OPTIONS = {name: (table | None, None) for name, table in each("table").items()}
-    _OPTIONS |= {
-        name: (list[table], Field(default_factory=list, max_length=MAX_TABLES)) for name, table in each("listed").items()
-    }
+    _OPTIONS |= {name: (list[table], Field(default=[], max_length=MAX_TABLES)) for name, table in each("listed").items()}
     _ReleaseWithOptions = create_model(
         "_ReleaseWithOptions",
         __base__=_ReleaseCore,

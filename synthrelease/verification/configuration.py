@@ -11,7 +11,8 @@ from pydantic import BaseModel
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.validation import validated
 from synthrelease.verification.checks import Check
 

@@ -15,7 +15,9 @@ from synthrelease.criteria.one_noise import shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.noise_grids import grid_point, laplace_sd, noise_grid, shared_grid
-from synthrelease.published.document import BoundsPart, CriterionPart, ReleaseDocument, SelectionPart
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.selection import BoundsPart, SelectionPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.bounds import bound_problems
 from synthrelease.verification.checks import Check

@@ -11,7 +11,7 @@ from synthrelease.verification.checks import Check, made
 from synthrelease.verification.part import KnownFiles, Verifying
 
 
-def verifyings() -> dict[str, Verifying]:
+def verifyings() -> Mapping[str, Verifying]:
     """The hooks of every option, by its name."""
     return each("verifying")
 

@@ -13,7 +13,8 @@ from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.one_noise import MECHANISM, OneNoise
 from synthrelease.errors import SpecError
-from synthrelease.published.document import CriterionPart, OneNoisePart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart, OneNoisePart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable

@@ -23,7 +23,8 @@ from synthrelease.errors import Unexpected
 from synthrelease.linked import in_slots
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.canonical import NAME, read_tables
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile

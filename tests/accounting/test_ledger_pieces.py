@@ -17,8 +17,8 @@ import numpy as np
 import pytest
 
 from synthrelease.accounting.ledger_pieces import Spent
-from synthrelease.enclave.record_numbers import RecordNumbers
 from synthrelease.enclave.texts import Texts
+from synthrelease.record_numbers import RecordNumbers
 from synthrelease.split_key import SplitKey
 
 Register = tuple[tuple[str, int], ...]

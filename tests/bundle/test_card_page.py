@@ -17,8 +17,9 @@ from synthrelease.bundle.card.explanations import bin_text, parameter_texts, pro
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart
+from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import TEXT_ON
 from synthrelease.toml.card import LANGUAGES, CardTable

@@ -31,7 +31,7 @@ from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_tail
 from synthrelease.noise_grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps
 from synthrelease.public_entropy import NoNoise, SeededEntropy
-from synthrelease.published.document import MOST_SHARING
+from synthrelease.published.criterion import MOST_SHARING
 from synthrelease.randomness import SystemEntropy, one_noise
 from synthrelease.releasing.attempt import Attempt, generate, prepare, released_figures
 from synthrelease.releasing.release import release

@@ -17,6 +17,7 @@ from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import sub_tables as module
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.sub_tables import column_groups, differences
 from tests.helpers.small import layout_of
 
@@ -61,6 +62,28 @@ def test_every_difference_of_every_table_is_there_once(
         expected = slow_differences(left, right, columns)
         assert sorted(v for v in values.tolist() if v) == sorted(v for v in expected.values() if v)
     assert worst == max(abs(v) for columns in wanted for v in slow_differences(left, right, columns).values())
+
+
+@settings(max_examples=60, deadline=None)
+@given(st.lists(st.integers(1, 4), min_size=4, max_size=7).filter(lambda sizes: np.prod(sizes) > 70), st.integers(0, 10**6))
+def test_tables_of_two_columns_of_a_wide_table_are_products_of_matrices(sizes: list[int], seed: int) -> None:
+    """Groups of up to eight cells, so that columns meet within a group and across two; weights of up to 2^50, and beyond 2^53,
+    where doubles would not be exact."""
+    left, right = two_tables(sizes, seed)
+    wanted = [columns for k in (1, 2) for columns in combinations(range(len(sizes)), k)]
+    for weight in (1, 2**50 // 21 * 2 + 1, 2**58 + 1):
+        tables = [counted(sizes, rows) for rows in (left, right)]
+        with pytest.MonkeyPatch.context() as patched:
+            for one in (counts_module, lattice_module, module):
+                patched.setattr(one, "DENSE_LIMIT", 70)
+            patched.setattr(module, "GROUP_CELLS", 64)
+            found = list(differences(*(table.with_counts(table.counts * weight) for table in tables), 2))
+        assert sorted(columns for columns, _ in found) == sorted(wanted)
+        for columns, values in found:
+            expected = {cell: weight * value for cell, value in slow_differences(left, right, columns).items()}
+            cells = product(*(range(sizes[column]) for column in columns))
+            assert values.dtype.kind == "i"
+            assert sorted(values.tolist()) == sorted(expected.get(cell, 0) for cell in cells)
 
 
 @settings(max_examples=100, deadline=None)
@@ -108,7 +131,7 @@ def test_few_tables_are_alive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
 
 def test_groups_cover_every_column_once_and_are_small_together() -> None:
     sizes = [2, 3, 2, 4, 12, 2, 5, 3, 6, 2] * 3
-    groups = column_groups(sizes, 3, 10**7)
+    groups = column_groups(Layout(columns=("",) * 30, sizes=tuple(sizes)), 3, 10**7)
     assert [column for group in groups for column in group] == list(range(30))
     cells = sorted((int(np.prod([sizes[c] for c in group])) for group in groups), reverse=True)
     assert np.prod(cells[:3]) <= module.GROUP_CELLS

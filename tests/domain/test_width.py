@@ -17,6 +17,7 @@ from synthrelease.domain import counts as counts_module
 from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import layout as layout_module
 from synthrelease.domain import sub_tables as sub_tables_module
+from synthrelease.domain.cell_codes import codes_of
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.lattice import difference, lattice
@@ -236,7 +237,7 @@ def test_digests_of_wide_tables_tell_cells_counts_and_columns_apart() -> None:
 
 def test_a_wide_table_says_that_it_has_no_codes() -> None:
     table = counted(EIGHTY, drawn(EIGHTY, 1, 3))
-    for action in (lambda: table.codes, lambda: EIGHTY.codes(table.bins), lambda: Counts(EIGHTY, np.array([1]))):
+    for action in (lambda: table.codes, lambda: codes_of(EIGHTY, table.bins), lambda: Counts(EIGHTY, np.array([1]))):
         with pytest.raises(ValueError, match="codes"):
             action()
     with pytest.raises(ValueError, match="full array"):

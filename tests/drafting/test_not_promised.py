@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.public_file import PublicFile, read_public_file
-from synthrelease.drafting.tried_draft import _FIRST
+from synthrelease.drafting.tried_draft import FIRST
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.toml.not_promised import MOST_PAIRS, NotPromisedTable
 
@@ -26,7 +26,7 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
         Pair(columns=("mark", f"sign {number}"), distance=0, largest_cell=0.01, cramers_v=0.5, beyond_chance=0)
         for number in range(40)
     )
-    draft = replace(_FIRST, lost=(("age", "ward"), ("mark", "sign 3")), faint=faint)
+    draft = replace(FIRST, lost=(("age", "ward"), ("mark", "sign 3")), faint=faint)
     text = acceptance_text("x", file, draft, [])
     table = NotPromisedTable.model_validate(tomllib.loads(text)["not_promised"])
     assert sorted(table.pairs) == sorted({"age:ward", *(f"mark:sign {number}" for number in range(40))})
@@ -37,9 +37,9 @@ def test_every_pair_that_fits_lose_is_named_once_with_a_reason(file: PublicFile)
 
 def test_of_very_many_pairs_as_many_are_named_as_the_file_can_hold(file: PublicFile) -> None:
     lost = tuple((f"one {number}", "other") for number in range(MOST_PAIRS + 5))
-    table = tomllib.loads(acceptance_text("x", file, replace(_FIRST, lost=lost), []))["not_promised"]
+    table = tomllib.loads(acceptance_text("x", file, replace(FIRST, lost=lost), []))["not_promised"]
     assert NotPromisedTable.model_validate(table).pairs == tuple(":".join(pair) for pair in lost[:MOST_PAIRS])
 
 
 def test_a_draft_that_loses_nothing_says_nothing(file: PublicFile) -> None:
-    assert "not_promised" not in acceptance_text("x", file, _FIRST, [])
+    assert "not_promised" not in acceptance_text("x", file, FIRST, [])

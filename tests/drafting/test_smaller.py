@@ -19,7 +19,8 @@ from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
-from synthrelease.drafting.smaller import FEW_CATEGORIES, FREQUENT, Floor, coarser, fewer, floored, in_order, sizes
+from synthrelease.drafting.smaller import fewer, in_order, sizes
+from synthrelease.drafting.wider_bins import FEW_CATEGORIES, FREQUENT, Floor, coarser, floored
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import Pair

@@ -13,11 +13,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.connections.source import Source
+from synthrelease.domain.misfits import WRONG
 from synthrelease.enclave.counting import READ
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import count_files
-from synthrelease.enclave.values import WRONG
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.command_line import said_by

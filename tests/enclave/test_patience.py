@@ -15,7 +15,7 @@ import pytest
 
 from synthrelease.connections.source import Source
 from synthrelease.enclave import patience
-from synthrelease.enclave.database_files import sqlite_batches
+from synthrelease.enclave.databases import sqlite_batches
 from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError

@@ -60,7 +60,7 @@ OF_COLUMNS = (
     Mutation(
         name="missing: it counts as a reason to leave rows out",
         breaks="epsilon is spent on counting rows of which all are kept",
-        place="specification.spec:_SpecBuilder._rows_rule",
+        place="specification.kept_rows:rows_rule",
         old='"drop" in (column.missing, column.outside)',
         new='column.missing != "error" or column.outside == "drop"',
         tests=(f"{WHOLE}::test_nothing_is_left_out_so_nothing_is_counted",),
@@ -101,7 +101,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: those that no known value escapes are accepted",
         breaks="a release of missing values alone",
-        place="specification.spec:_SpecBuilder._plausibility",
+        place="specification.record:plausibility_of",
         old="np.arange(column.atoms.present)",
         new="np.arange(len(column.atoms))",
         tests=(f"{CODES}::test_rules_that_leave_nothing_but_missing_values_are_refused",),

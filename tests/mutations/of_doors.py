@@ -63,7 +63,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: they refuse the file whatever is asked for",
         breaks="one record brings about a statement that nothing pays for",
-        place="enclave.counting:_forbidden_kinds",
+        place="domain.misfits:forbidden_kinds",
         old='if column.missing == "error":\n    yield MISSING\n    yield WRONG',
         new='yield WRONG\nif column.missing == "error":\n    yield MISSING',
         tests=(VALUES,),
@@ -143,8 +143,8 @@ OF_DOORS = (
     Mutation(
         name="patience: a database computes on",
         breaks="a view that never gives a row takes a processor for ever",
-        place="enclave.database_files:_sqlite",
-        old="stop.by(connection.interrupt)",
+        place="connections.opened:opened_sqlite",
+        old="stop(connection.interrupt)",
         new="pass",
         tests=("tests/enclave/test_patience.py::test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends",),
     ),

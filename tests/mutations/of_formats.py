@@ -143,7 +143,7 @@ OF_FORMATS = (
     Mutation(
         name="SQLite: a file that is cut off passes",
         breaks="the number of rows, which is published, is that of a damaged file",
-        place="enclave.database_files:_check_size",
+        place="connections.opened:_check_size",
         old="path.stat().st_size < (65_536 if page == 1 else page) * count",
         new="False",
         tests=(CUT_OFF,),
@@ -192,7 +192,7 @@ OF_FORMATS = (
     Mutation(
         name="DuckDB: views may open other files",
         breaks="the specification's author, or the file's, opens what the steward may read",
-        place="enclave.database_files:_duckdb",
+        place="connections.opened:opened_duckdb",
         old="duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS))",
         new="duckdb.connect(str(path), read_only=True)",
         tests=(f"{DATABASES}::test_a_duckdb_file_opens_nothing_but_itself",),
@@ -208,8 +208,8 @@ OF_FORMATS = (
     Mutation(
         name="domain: the digest forgets the encoding",
         breaks="two exact releases give away how many rows have a letter beyond ASCII",
-        place="specification.spec:_SpecBuilder._domain",
-        old='self.release.input.encoding != "utf-8"',
+        place="specification.kept_rows:domain_digest",
+        old='release.input.encoding != "utf-8"',
         new="False",
         tests=("tests/enclave/test_resizing.py::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
     ),

@@ -67,11 +67,8 @@ OF_LEAKS = (
         name="message: the value that does not fit is quoted",
         breaks="a person's value on the screen",
         place="enclave.ingest:_read",
-        old="_problem(schema.columns[place], kind, policy.decimal)",
-        new=(
-            "_problem(schema.columns[place], kind, policy.decimal) + "
-            "repr([list(x.texts) for _, y in batches(path, schema, policy) for x in y.values()])"
-        ),
+        old="told[misfit]",
+        new=("told[misfit] + repr([list(x.texts) for _, y in batches(path, schema, policy) for x in y.values()])"),
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
         core=True,
     ),

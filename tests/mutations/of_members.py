@@ -271,9 +271,9 @@ OF_MEMBERS = (
     Mutation(
         name="members: columns that read alike but for values outside of them are one",
         breaks="a value is clipped where its column says that its root is left out",
-        place="enclave.linked_rows:_read_alike",
-        old='replace(one, name="", description="", alternatives={})',
-        new='replace(one, name="", description="", alternatives={}, outside=other.outside)',
+        place="domain.read_columns:_but_for_names",
+        old='replace(column, name="", description="", alternatives={})',
+        new='replace(column, name="", description="", alternatives={}, outside="drop")',
         tests=(
             "tests/enclave/test_linked_hostile.py"
             "::test_two_columns_of_members_that_read_one_column_of_the_file_keep_their_own_rules",

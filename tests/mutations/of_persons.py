@@ -61,7 +61,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: several rows of each pass for a public number",
         breaks="how many rows persons have is published exactly",
-        place="specification.spec:_SpecBuilder._rows_rule",
+        place="specification.kept_rows:rows_rule",
         old="every = not dropped and not raw.masks and not several",
         new="every = not dropped and not raw.masks",
         tests=(f"{ASKED}::test_how_many_rows_are_kept_is_counted_wherever_it_is_private",),

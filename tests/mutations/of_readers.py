@@ -77,8 +77,8 @@ OF_READERS = (
     Mutation(
         name="reader: a text of SQLite that is no UTF-8 stops the reading",
         breaks="one record decides whether there is a release, after the charge",
-        place="enclave.database_files:_sqlite",
-        old='connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)',
+        place="enclave.databases:_sqlite",
+        old='opened.connection.text_factory = methodcaller("decode", "utf-8", NO_TEXT)',
         new="pass",
         tests=(f"{ALONE}::test_rows_of_sqlite_with_bytes_that_are_no_text",),
     ),

@@ -92,7 +92,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: all rows are read",
         breaks="records of other pieces are not paid for",
-        place="enclave.record_numbers:count_piece",
+        place="enclave.register_pieces:count_piece",
         old="numbers.add(columns[piece.rule.by]) == piece.rule.piece",
         new="numbers.add(columns[piece.rule.by]) >= 1",
         tests=(READ,),
@@ -109,7 +109,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: by the place in the file",
         breaks="a register in another order is split anew",
-        place="enclave.record_numbers:RecordNumbers.add",
+        place="record_numbers:RecordNumbers.add",
         old='1 + int.from_bytes(mark[:16], "big") % self._of',
         new="1 + place % self._of",
         tests=(ASSIGNED,),
@@ -117,7 +117,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: spaces make another number",
         breaks="a record changes its piece with the width of a column",
-        place="enclave.record_numbers:RecordNumbers.add",
+        place="record_numbers:RecordNumbers.add",
         old="text.strip()",
         new="text",
         tests=(ASSIGNED,),
@@ -125,7 +125,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a number of several rows",
         breaks="one record for the split, several for the guarantee",
-        place="enclave.record_numbers:RecordNumbers.digest",
+        place="record_numbers:RecordNumbers.digest",
         old="len(repeated(np.concatenate(self._marks)))",
         new="False",
         tests=(f"{NUMBERS}::test_a_number_of_two_rows_is_refused_and_not_shown",),
@@ -133,7 +133,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: numbers may change after the charge",
         breaks="records in another piece than the one that paid for them",
-        place="enclave.record_numbers:count_piece",
+        place="enclave.register_pieces:count_piece",
         old="piece.check(numbers)",
         new="pass",
         tests=(f"{NUMBERS}::test_a_register_that_was_numbered_anew_is_refused_also_while_it_is_read",),
@@ -141,7 +141,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the number of rows of the piece passes for that of the file",
         breaks="an exact number of rows that nothing pays for",
-        place="enclave.record_numbers:count_piece",
+        place="enclave.register_pieces:count_piece",
         old="replace(found, n_rows=numbers.n_rows)",
         new="found",
         tests=(READ,),
@@ -149,8 +149,8 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: all rows of a piece are used",
         breaks="their number is published, and it changes with a record that comes or goes",
-        place="specification.spec:_SpecBuilder._rows_rule",
-        old="self.release.numbered is None",
+        place="specification.kept_rows:rows_rule",
+        old="release.numbered is None",
         new="True",
         tests=(f"{WHOLE}::test_without_rules_too_the_number_of_rows_of_a_piece_is_counted",),
     ),

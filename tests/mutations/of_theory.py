@@ -810,7 +810,7 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.spec:_digest_of",
+        place="specification.priors:prior_digest",
         old="digest_of(Source.of(path))",
         new="name",
         tests=(LOW,),

@@ -21,7 +21,8 @@ from synthrelease.errors import Unexpected
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.document import CriterionPart, ReleaseDocument, read_leniently, read_strictly
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.parts import Part
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import bounded_mean
+from synthrelease.rehearsal.intervals import Looks, bounded_mean
 from synthrelease.rehearsal.laws import ONCE, cheapest_law
 from synthrelease.rehearsal.proposal import Offer, Proposal, cheapest_offer
 from synthrelease.rehearsal.proposing import (
@@ -146,15 +146,27 @@ def test_a_flattered_budget_is_left_and_what_is_stated_rests_on_attempts_that_no
     assert found.judgement.nothing > 0.05
     judging = [asked for asked in runs.asked if asked[2] >= JUDGING]
     assert {generation for generation, _, _ in judging} == {Fraction(3)}
-    assert found.judgement.attempts == len(judging) == 24  # 6 / 0.5^2
+    assert found.judgement.attempts == len(judging) == 12  # half of 6 / 0.5^2: the chances do not differ
     assert len(set(runs.asked)) == len(runs.asked)  # no attempt counts twice
+
+
+@pytest.mark.slow
+def test_chances_that_differ_need_all_attempts_and_looks_are_after_whole_passes(coins: ReleaseSpec) -> None:
+    """Candidates that pass for sure or not at all tell as little as coins: the widest interval is planned for them. Six
+    configurations are drawn alike in a release, so a quarter of 96 attempts is four passes, and a half eight."""
+    wish = replace(WISH, width=0.25)
+    for world, wanted in (((lambda generation, c, number: float((c + number) % 2 == 0)), 96), ((lambda *_: 0.6), 24)):
+        found = advised(coins, Runs(world), ["1"], wish)
+        assert found.judgement is not None
+        assert found.judgement.attempts == wanted
+        assert found.judgement.acceptance_low < found.judgement.acceptance < found.judgement.acceptance_high
 
 
 def test_nothing_at_the_lower_end_of_the_interval_where_rounds_share_nothing() -> None:
     law = FiniteLaw.of({1: Fraction(1, 5), 6: Fraction(4, 5)})
     chances = [0.9, 0.7, 0.8, 0.4]
     results = [result(Fraction(1), c, c, chance) for c, chance in enumerate(chances)]
-    found, (low, high) = judgement(law, results, shared=False), bounded_mean(chances)
+    found, (low, high) = judgement(law, results, Looks(planned=4), shared=False), bounded_mean(chances, 0.965)
     assert (found.acceptance, found.acceptance_low, found.acceptance_high) == (pytest.approx(0.7), low, high)
     assert found.nothing == pytest.approx(0.2 * 0.3 + 0.8 * 0.3**6)
     assert found.nothing_high == pytest.approx(0.2 * (1 - low) + 0.8 * (1 - low) ** 6)
@@ -167,10 +179,10 @@ def test_with_a_shared_fit_the_luck_of_fits_is_what_counts() -> None:
     law = FiniteLaw.of({1: Fraction(1, 5), 6: Fraction(4, 5)})
     results = [result(Fraction(1), c, fit, chance) for fit, chances in enumerate([(0.9, 0.7), (0.1, 0.3)])
                for c, chance in enumerate(chances)]  # fmt: skip
-    found = judgement(law, results, shared=True)
+    found = judgement(law, results, Looks(planned=2), shared=True)
     ends = [0.2 * 0.2 + 0.8 * 0.2**6, 0.2 * 0.8 + 0.8 * 0.8**6]
     assert found.nothing == pytest.approx(sum(ends) / 2)
-    assert found.nothing_high == pytest.approx(bounded_mean(ends)[1])
+    assert found.nothing_high == pytest.approx(bounded_mean(ends, 0.965)[1])
     assert found.acceptance == pytest.approx(0.5)
     assert (found.attempts, found.fits) == (4, 2)
 

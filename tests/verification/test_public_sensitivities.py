@@ -13,7 +13,8 @@ import pytest
 from synthrelease.bundle.document import interval_part, release_document
 from synthrelease.bundle.public import public_facts
 from synthrelease.noise_grids import laplace_sd, noise_grid
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec

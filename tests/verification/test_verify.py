@@ -17,7 +17,8 @@ from synthrelease.bundle.document import release_document
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import InputError
 from synthrelease.noise_grids import noise_grid
-from synthrelease.published.document import JointTestPart, ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification import Check, Report, verify_bundle
 from synthrelease.verification.charges import charges

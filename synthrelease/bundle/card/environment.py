@@ -9,6 +9,7 @@ from pathlib import Path
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
+from synthrelease.resources import compiled_templates
 from synthrelease.toml.card import is_email
 
 FOLDER = Path(__file__).parent / "templates"
@@ -20,6 +21,7 @@ def environment() -> Environment:
     """Everything that is put into a page is escaped."""
     found = Environment(
         loader=FileSystemLoader(FOLDER),
+        bytecode_cache=compiled_templates(FOLDER),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,

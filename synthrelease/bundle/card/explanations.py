@@ -12,7 +12,8 @@ from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import published_projection
 from synthrelease.criteria.wording import figure, shown, words
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import CriterionPart, IntervalPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart, IntervalPart
+from synthrelease.published.document import ReleaseDocument
 
 Parameters = Mapping[str, Any]
 

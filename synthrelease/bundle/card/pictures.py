@@ -12,7 +12,8 @@ from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACIN
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.published.costs import ChargePart
-from synthrelease.published.document import CriterionPart, ReleaseDocument
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
 

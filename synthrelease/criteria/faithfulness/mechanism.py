@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
 from synthrelease.domain.layout import CODED_CELLS
@@ -179,7 +180,7 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
 
     def coded(word: tuple[int, ...]) -> np.ndarray:
-        return np.concatenate([layout.word(table.bins, word) for table in (left, right)])
+        return np.concatenate([word_of(layout, table.bins, word) for table in (left, right)])
 
     before = [np.zeros(n_cells, dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):

@@ -307,4 +307,4 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
         return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
     if largest == len(layout.sizes):
         return 1e-7 * 2 * rows * 2**largest
-    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout.sizes, largest, 2 * rows)), largest)
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout, largest, rows // 2)), largest)

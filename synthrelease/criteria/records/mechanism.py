@@ -27,6 +27,7 @@ from synthrelease.criteria.records import (
     RegressionColumns,
     StandardUnits,
 )
+from synthrelease.domain.cell_codes import codes_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
@@ -83,7 +84,7 @@ def sub_table(table: Counts, columns: tuple[str, ...], present: Sequence[Binning
     layout = Layout(columns=columns, sizes=tuple(binning.present for binning in wanted))
     digits = [bins[table.digits(index)] for index, bins in into.items()]
     valued = np.all([bins < size for bins, size in zip(digits, layout.sizes, strict=True)], axis=0)
-    return Counts(layout, layout.codes([bins[valued] for bins in digits]), table.counts[valued]).dense()
+    return Counts(layout, codes_of(layout, [bins[valued] for bins in digits]), table.counts[valued]).dense()
 
 
 def noisy_moments(

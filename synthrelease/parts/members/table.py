@@ -49,11 +49,11 @@ class MembersTable(SpecTable):
     most: int = Field(ge=1, le=MOST_MEMBERS)
     least: int = Field(default=0, ge=0, le=MOST_MEMBERS)
     more: Literal["first", "drop"] = "first"
-    order: list[str] = Field(default_factory=list, max_length=20)
+    order: list[str] = Field(default=[], max_length=20)
     reference: dict[str, str] = Field(default_factory=dict, max_length=1)
     size: str = "members"
     columns: dict[str, ColumnTable] = Field(min_length=1, max_length=100)
-    rules: list[RuleTable] = Field(default_factory=list, max_length=50)
+    rules: list[RuleTable] = Field(default=[], max_length=50)
 
     @field_validator("size")
     @classmethod

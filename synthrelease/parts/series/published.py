@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, Literal
-
-from pydantic import SerializerFunctionWrapHandler, model_serializer
+from typing import ClassVar, Literal
 
 from synthrelease.published.estimates import IntendedEstimatePart
 from synthrelease.published.parts import ExactText, Part
@@ -40,11 +38,6 @@ class EarlierPart(Part):
     year: int | None = None
     again: Literal[True] | None = None
     estimated: list[IntendedEstimatePart] = []
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        absent = [name for name in ("year", "again", "estimated") if getattr(self, name) in (None, [])]
-        return {name: value for name, value in dump(self).items() if name not in absent}
 
 
 class CorrectedPart(Part):
@@ -90,10 +83,6 @@ class SeriesPart(Part):
     total_epsilon_exact: ExactText | None
     total_delta_exact: ExactText | None
     years: YearsPart | None = None
-
-    @model_serializer(mode="wrap")
-    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
-        return {name: value for name, value in dump(self).items() if name != "years" or value is not None}
 
     @property
     def beyond(self) -> str:

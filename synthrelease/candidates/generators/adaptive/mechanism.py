@@ -109,7 +109,7 @@ class PrivateTables:
         in every round.
         """
         sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
-        groups = column_groups(sizes, 2, len(self._counts))
+        groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
         of_column = {column: group for group in groups for column in group}
         for columns in sorted(competing, key=lambda columns: [of_column[column] for column in columns]):
             cells = math.prod(sizes[column] for column in columns)

@@ -12,6 +12,7 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.candidates.generators.nested.allotting import allotted
 from synthrelease.candidates.generators.nested.tree import AreaTable, Level
+from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.layout import Layout
@@ -78,7 +79,7 @@ class NestedModel:
         core = sorted({column for table in level.tables for column in table.columns})
         keys = [above, *(bins[column] for column in core)]
         layout = Layout(columns=("",) * len(keys), sizes=tuple(int(key.max(initial=0)) + 1 for key in keys))
-        groups = EqualRows.of(layout.pack(keys))  # those of one area above side by side
+        groups = EqualRows.of(words_of(layout, keys))  # those of one area above side by side
         first, totals = groups.first, groups.sums(counts)
         larger = np.arange(int(level.home.max()) + 2)
         ends, lies = np.searchsorted(above[first], larger), np.argsort(level.home, kind="stable")

@@ -13,7 +13,8 @@ from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import ReleaseDocument, TableFile
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.table_file import TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 
 _CONTEXT: dict[str, Any] = {

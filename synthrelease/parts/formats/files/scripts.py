@@ -12,8 +12,10 @@ from synthrelease.domain.margins import WEIGHT
 from synthrelease.parts.formats.files.names import STATA, renamed
 from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.document import CriterionPart, ReleaseDocument, TableFile
+from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
+from synthrelease.published.table_file import TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 
 R_NAME, STATA_NAME = "read.R", "read.do"

@@ -12,8 +12,7 @@ is refused, depends on record numbers alone. No message holds one.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -21,11 +20,10 @@ import numpy as np
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import CountedRows, count_batches
-from synthrelease.enclave.many_files import unwritten
 from synthrelease.enclave.marks import NO_MARKS, repeated
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.texts import Batch, Texts
+from synthrelease.enclave.register_pieces import Numbers
+from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
@@ -41,7 +39,11 @@ class PieceOfRegister:
     rule: SplitRule
     register: str
 
-    def check(self, numbers: RecordNumbers) -> None:
+    def numbers(self, missing: frozenset[str]) -> RecordNumbers:
+        """None so far, of a file in which these texts stand for no number."""
+        return RecordNumbers(self.key, self.rule.by, self.rule.of, missing)
+
+    def check(self, numbers: Numbers) -> None:
         """Raises InputError when the register has other numbers than when it was split."""
         if numbers.digest() != self.register:
             raise InputError(
@@ -124,27 +126,3 @@ def read_numbers(
     if problem:  # raised here, so that no frame that saw rows is attached
         raise InputError(problem)
     return numbers
-
-
-def count_piece(source: Source, schema: Schema, policy: InputTable, piece: PieceOfRegister) -> CountedRows:
-    """What the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
-
-    Values in the rows of other pieces have no effect, whatever they are.
-
-    Raises
-    ------
-    InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
-        was split; for a file that was written meanwhile.
-    """
-    numbers = RecordNumbers(piece.key, piece.rule.by, piece.rule.of, frozenset(policy.missing_values))
-
-    def own() -> Iterator[Batch]:
-        for row, columns in batches(source, schema, policy, [piece.rule.by]):
-            mine = numbers.add(columns[piece.rule.by]) == piece.rule.piece
-            others = {name: texts for name, texts in columns.items() if name != piece.rule.by}
-            yield row, {name: replace(texts, codes=texts.codes[mine]) for name, texts in others.items()}
-
-    with unwritten(lambda: [source.files()]):
-        found = count_batches(own(), schema, policy)
-        piece.check(numbers)
-    return replace(found, n_rows=numbers.n_rows)

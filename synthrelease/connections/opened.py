@@ -1,0 +1,150 @@
+"""A table of a database, opened for reading alone and for nothing but itself, without a look at a row.
+
+Which table it is and what its columns are called follows from what the database says of itself (`tables`). Its rows are read
+by whoever has it open. DuckDB and servers need the extra `database`; SQLite comes with Python.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, field
+from operator import methodcaller
+from pathlib import Path
+from typing import Any
+
+from synthrelease.connections.drivers import ADBC
+from synthrelease.connections.libraries import DATABASE, library
+from synthrelease.connections.source import PASSWORD, USER
+from synthrelease.connections.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
+from synthrelease.errors import InputError
+
+SQLITE = b"SQLite format 3\0"
+NO_CONNECTION = (
+    f"expected a database that answers, found none. Are the server, the database, {USER} and {PASSWORD} right, and may this "
+    "user read the table?"
+)
+NO_SQLITE = "expected a whole SQLite file with values of less than 32 MB, found one that cannot be read."
+NO_DUCKDB = "expected a whole DuckDB file that no other program is writing, found one that cannot be read."
+_DUCKDB_SETTINGS = {
+    # no other file, no network, no extension, nothing of the rows on a disk, no variable of this program as a table
+    "enable_external_access": "false",
+    "autoinstall_known_extensions": "false",
+    "autoload_known_extensions": "false",
+    "temp_directory": "",
+    "python_enable_replacements": "false",
+    "preserve_insertion_order": "false",
+    "lock_configuration": "true",
+}
+LONGEST_VALUE = 2**25
+"""Bytes of one value in SQLite."""
+
+Told = Callable[[Callable[[], object]], None]
+"""Is told what stops the library, from another thread."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenTable:
+    """An open table.
+
+    Attributes
+    ----------
+    connection : of the library; of SQLAlchemy its engine.
+    names : of the columns.
+    select : gives the one statement, of some columns of all rows.
+    types : of the columns, where the database tells them before the statement.
+    """
+
+    connection: Any
+    names: list[str]
+    select: Callable[[Sequence[str]], Any]
+    types: Mapping[str, Any] = field(default_factory=dict)
+
+
+def _selecting(table: str) -> Callable[[Sequence[str]], str]:
+    return lambda needed: f"SELECT {', '.join(map(quoted, needed))} FROM {table}"
+
+
+def is_duckdb(start: bytes) -> bool:
+    """Whether a file that begins so is one of DuckDB."""
+    return start[8:12] == b"DUCK"
+
+
+@contextmanager
+def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
+    """A table of a DuckDB file. Raises InputError where there is no such table or no library."""
+    duckdb = library("duckdb", "duckdb", "DuckDB files", DATABASE)
+    with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
+        stop(connection.interrupt)
+        tables = connection.execute(
+            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
+            "ORDER BY ALL"
+        ).fetchall()
+        catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
+        chosen = quoted(catalog, *chosen_table(table, tables))
+        names = connection.sql(f"SELECT * FROM {chosen} LIMIT 0").columns
+        yield OpenTable(connection=connection, names=names, select=_selecting(chosen))
+
+
+@contextmanager
+def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
+    """A table of a SQLite file. Raises InputError where there is no such table, or the file is cut off."""
+    _check_size(path)
+    with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)) as connection:
+        stop(connection.interrupt)
+        connection.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, LONGEST_VALUE)
+        connection.text_factory = methodcaller("decode", "utf-8", "replace")
+        for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
+            connection.execute(f"PRAGMA {setting}")
+        tables = connection.execute(
+            "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
+            "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
+        ).fetchall()
+        chosen = quoted(*chosen_table(table, tables))
+        found = connection.execute(f"SELECT * FROM {chosen} LIMIT 0").description
+        yield OpenTable(connection=connection, names=[name for name, *_ in found], select=_selecting(chosen))
+
+
+def _check_size(path: Path) -> None:
+    """SQLite reads zeros beyond the end of a file; its header says of how many pages of how many bytes it is."""
+    with path.open("rb") as file:
+        header = file.read(32)
+    page, count = int.from_bytes(header[16:18], "big"), int.from_bytes(header[28:32], "big")
+    if path.stat().st_size < (65_536 if page == 1 else page) * count:
+        raise InputError(NO_SQLITE)
+
+
+@contextmanager
+def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
+    """A table of a database by an ADBC driver, whose URI begins with adbc+. Raises InputError as the others."""
+    if (found := ADBC.fullmatch(uri)) is None:
+        raise ValueError("expected the URI of an ADBC driver")
+    driver = found["driver"].lower()
+    adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", DATABASE)
+    login, options = adbc_login(driver, f"{driver}{found['rest']}")
+    with closing(adbc.connect(login, **options)) as connection:
+        schema, name = chosen_table(table, adbc_tables(connection))
+        names = connection.adbc_get_table_schema(name, db_schema_filter=schema or None).names
+        yield OpenTable(connection=connection, names=names, select=_selecting(quoted(*filter(None, (schema, name)))))
+
+
+@contextmanager
+def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
+    """A table of a database by SQLAlchemy. Raises InputError as the others."""
+    engine = engine_of(uri)
+    try:
+        import sqlalchemy as sql
+
+        inspector = sql.inspect(engine)
+        schema, name = chosen_table(table, sql_tables(inspector, table))
+        types = {each["name"]: each["type"] for each in inspector.get_columns(name, schema=schema or None)}
+        source = sql.table(sql.quoted_name(name, quote=True), schema=sql.quoted_name(schema, quote=True) if schema else None)
+
+        def select(needed: Sequence[str]) -> Any:
+            exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
+            return sql.select(*exact).select_from(source)
+
+        yield OpenTable(connection=engine, names=list(types), select=select, types=types)
+    finally:
+        engine.dispose()

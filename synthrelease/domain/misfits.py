@@ -1,0 +1,60 @@
+"""Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
+
+All sentences are written before a file is read: none can hold a value, a row or a number of rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from synthrelease.domain.schema import Column
+from synthrelease.errors import listing
+
+MISSING, OUTSIDE, WRONG = -1, -2, -3
+"""In the place of a bin: what has none."""
+TOGETHER = "all rows of a person must be seen together."
+NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
+IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
+ADVICE = (
+    "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
+    "private file and is not paid for: do not change bounds, bins or categories because of it. What works for any file, and is "
+    'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
+)
+MANY = 10
+"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward."""
+
+MEND = (
+    "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
+    "every row has one, decimal, delimiter or format may be others."
+)
+
+
+def forbidden_kinds(column: Column) -> Iterator[int]:
+    """What must not occur in a column; the other rows without a bin are left out."""
+    if column.missing == "error":
+        yield MISSING
+        yield WRONG
+    if column.outside != "drop":  # clipped numbers are inside by now
+        yield OUTSIDE
+
+
+def sentences(columns: Sequence[Column], decimal: str) -> dict[tuple[int, int], str]:
+    """What to tell of each column, by its place, where some value is of each kind."""
+    kinds = (MISSING, OUTSIDE, WRONG)
+    return {(place, kind): _sentence(column, kind, decimal) for place, column in enumerate(columns) for kind in kinds}
+
+
+def _sentence(column: Column, kind: int, decimal: str) -> str:
+    if kind == MISSING:
+        expected, found = "a value in every row", "missing values"
+    elif column.kind == "category":
+        expected, found = f"one of the categories {listing(column.values)}", "something else"
+    elif kind == OUTSIDE and column.bounds is not None:
+        expected, found = "values within the public bounds {:.15g} to {:.15g}".format(*column.bounds), "other values"
+    elif column.dates is not None:
+        expected, found = f"dates such as {column.dates.example}", "something else"
+    else:
+        numbers = "whole numbers such as 12" if column.kind == "integer" else f"numbers such as 1{decimal}5"
+        expected, found = numbers, "something else"
+    place = f"columns {listing(column.sources)}" if column.minus else f"column {column.source!r}"
+    return f"{place}: expected {expected}, found {found}."

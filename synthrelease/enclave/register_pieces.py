@@ -1,0 +1,69 @@
+"""The rows of one piece of a register are counted, whatever the others hold. Which these are, record numbers tell, which are
+public (`record_numbers`): a piece is handed in, and looks at that column alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Protocol
+
+import numpy as np
+
+from synthrelease.accounting.ledger_pieces import SplitRule
+from synthrelease.connections.source import Source
+from synthrelease.domain.schema import Schema
+from synthrelease.enclave.counting import CountedRows, count_batches
+from synthrelease.enclave.many_files import unwritten
+from synthrelease.enclave.reading import batches
+from synthrelease.enclave.texts import Batch, Texts
+from synthrelease.toml.columns import InputTable
+
+
+class Numbers(Protocol):
+    """The record numbers of `n_rows` rows."""
+
+    n_rows: int
+
+    def add(self, texts: Texts) -> np.ndarray:
+        """(n_rows,) the piece of each of some more rows."""
+        ...
+
+    def digest(self) -> str:
+        """Of all numbers, each of which occurs once."""
+        ...
+
+
+class RegisterPiece(Protocol):
+    """A piece of a register."""
+
+    @property
+    def rule(self) -> SplitRule: ...
+
+    def numbers(self, missing: frozenset[str]) -> Numbers: ...
+
+    def check(self, numbers: Numbers) -> None: ...
+
+
+def count_piece(source: Source, schema: Schema, policy: InputTable, piece: RegisterPiece) -> CountedRows:
+    """What the rows of one piece add up to; `n_rows` is the number of rows of the whole file, which is public.
+
+    Values in the rows of other pieces have no effect, whatever they are.
+
+    Raises
+    ------
+    InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
+        was split; for a file that was written meanwhile.
+    """
+    numbers = piece.numbers(frozenset(policy.missing_values))
+
+    def own() -> Iterator[Batch]:
+        for row, columns in batches(source, schema, policy, [piece.rule.by]):
+            mine = numbers.add(columns[piece.rule.by]) == piece.rule.piece
+            others = {name: texts for name, texts in columns.items() if name != piece.rule.by}
+            yield row, {name: replace(texts, codes=texts.codes[mine]) for name, texts in others.items()}
+
+    with unwritten(lambda: [source.files()]):
+        found = count_batches(own(), schema, policy)
+        piece.check(numbers)
+    return replace(found, n_rows=numbers.n_rows)
