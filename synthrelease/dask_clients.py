@@ -9,6 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 from typing import Any
 
 from synthrelease.errors import InputError, Unexpected
+from synthrelease.libraries import library
 from synthrelease.protection import set_core_limit
 
 CONNECT_SECONDS = 15
@@ -31,10 +32,7 @@ def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
     ------
     InputError : when there is no scheduler with workers, or its package is not installed.
     """
-    try:
-        from distributed import Client
-    except ImportError:
-        raise InputError("--backend dask: expected the package distributed, found none. Install synthrelease[dask].") from None
+    distributed = library("distributed", "distributed", "--backend dask", "dask")
     if of_rows and not (address.startswith("tls://") or _is_here(address)):
         raise InputError(
             f"--address {address}: expected tls://, because counts of private rows go over the network, found a connection "
@@ -42,7 +40,7 @@ def dask_client(address: str, of_rows: bool = True) -> Iterator[Any]:
         )
     client = None
     try:
-        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=not of_rows)
+        client = distributed.Client(address, timeout=CONNECT_SECONDS, set_as_default=not of_rows)
         client.wait_for_workers(1, timeout=CONNECT_SECONDS)
     except Exception as error:  # OSError, TimeoutError, ValueError for a malformed address, and Dask's own
         problem = type(error).__name__

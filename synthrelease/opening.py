@@ -16,7 +16,6 @@ from pathlib import Path
 
 from synthrelease.connections.drivers import ADBC
 from synthrelease.connections.files import PARQUET
-from synthrelease.connections.libraries import FORMATS, library
 from synthrelease.connections.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
@@ -38,6 +37,7 @@ from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 from synthrelease.toml.columns import InputTable
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
@@ -70,7 +70,7 @@ def _open(source: Source, policy: InputTable, needed: list[str]) -> None:
     file = None if source.is_database else source.files()[0]  # of an object store this loads the library that lists it
     ending = file.suffix.lower() if isinstance(file, Path) else ""
     if ending in _PACKAGES:
-        library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", FORMATS)
+        library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
     start = start_of(file) if file is not None and ending in _DATABASES else b""
     if file is None or start.startswith(SQLITE) or is_duckdb(start):
         check_header(column_names(source, policy) or [], needed)

@@ -32,15 +32,19 @@ def file_digest(path: str | Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
-def compiled_templates(folder: Path) -> BytecodeCache | None:
+def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
     """Keeps the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
 
-    They are compiled anew for another text of a template, and for another version of Python or jinja2; not where settings of
-    the environment alone are changed.
+    They are compiled anew for another text of the template or of the module `settings`, which makes their environment, and for
+    another version of Python or jinja2.
     """
     import jinja2
 
     class Beside(jinja2.FileSystemBytecodeCache):
+        def load_bytecode(self, bucket: Bucket) -> None:
+            with suppress(OSError):
+                super().load_bytecode(bucket)
+
         def dump_bytecode(self, bucket: Bucket) -> None:
             with suppress(OSError):
                 Path(self.directory).mkdir(exist_ok=True)
@@ -48,4 +52,4 @@ def compiled_templates(folder: Path) -> BytecodeCache | None:
 
     if sys.dont_write_bytecode:
         return None
-    return Beside(str(folder / "__pycache__"), f"%s.jinja2-{jinja2.__version__}.cache")
+    return Beside(str(folder / "__pycache__"), f"%s.{file_digest(settings)[:16]}.jinja2-{jinja2.__version__}.cache")

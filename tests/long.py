@@ -69,13 +69,13 @@ LONG = {
     ),
     "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
     "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
-        "limits against their formula in the same file"
+        "limits against their formulas, of shares and of numbers of rows, in the same file"
     ),
     "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
         "how many members the drawing of a root counts for, in the same file"
     ),
     "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
-        "other intervals in the same file"
+        "drawing homes moves two groups apart, in the same file"
     ),
     "bounds/test_measured.py::test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not": (
         "the same file looks at all small tables"
@@ -110,7 +110,7 @@ LONG = {
     ),
     "rehearsal/test_proposal_whole.py": "tests/rehearsal/test_proposing.py",
     "rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
-        "single decisions against the same figures in the same file"
+        "single decisions against the same figures, and their noise, in the same file"
     ),
     "rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures in the same file"

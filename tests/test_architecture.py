@@ -601,7 +601,7 @@ def code_without_texts(text: str) -> str:
 
 
 ALONE = "synthrelease.verification.alone"
-MOST_LINES = 12_850
+MOST_LINES = 13_200
 """Of everything that the part of a verification imports that stands alone, comments and blank lines included."""
 
 
@@ -692,11 +692,11 @@ BOUND, ESTIMATE = "face == 'head' and year < 5", "share face == 'head' by year"
 @pytest.mark.parametrize(
     ("code", "most"),
     [
-        ("import synthrelease; synthrelease.load({folder!r})", 62),
-        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 118),
-        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 84),
-        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 126),
-        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 94),
+        ("import synthrelease; synthrelease.load({folder!r})", 63),
+        (f"import synthrelease; synthrelease.bound({{folder!r}}, {BOUND!r})", 119),
+        (f"import synthrelease; synthrelease.estimate({{folder!r}}, {ESTIMATE!r})", 85),
+        (f"from synthrelease.cli import app; app(['bound', {{folder!r}}, {BOUND!r}], standalone_mode=False)", 127),
+        (f"from synthrelease.cli import app; app(['estimate', {{folder!r}}, {ESTIMATE!r}], standalone_mode=False)", 95),
     ],
     ids=["load", "bound", "estimate", "the command bound", "the command estimate"],
 )
@@ -717,7 +717,7 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
     assert {name.split(".")[1] for name in loaded - {"synthrelease"} - protected}.isdisjoint(BEHIND_THE_DOOR)
 
 
-@pytest.mark.parametrize(("command", "most"), [("plan", 166), ("verify", 321)])
+@pytest.mark.parametrize(("command", "most"), [("plan", 153), ("verify", 305)])
 def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command: str, most: int, tmp_path: Path) -> None:
     """What a release costs is planned from classes alone, and what it published is computed once more from itself."""
     from tests.helpers.cards import rich_bundle, write_files

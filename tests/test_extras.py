@@ -63,13 +63,16 @@ def test_a_steward_simulates_releases_and_verifies_without_pandas(tmp_path: Path
         [sys.executable, "-c", OF_A_STEWARD, facts], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False,
         env=os.environ | {"PYTHONPATH": str(ROOT)},
     )  # fmt: skip
-    expected = 'InputError: expected the library pandas, found none. pip install "synthrelease[frames]"'
+    expected = 'InputError: expected the library pandas for data frames, found none. pip install "synthrelease[frames]"'
     assert done.stderr.strip().endswith(expected), done.stderr
 
 
 @pytest.mark.usefixtures("without_pandas")
 @pytest.mark.parametrize("shown", [each for each in Shipped if each is not Shipped.births])
 def test_a_longer_demonstration_says_what_it_needs_before_it_makes_a_folder(tmp_path: Path, shown: Shipped) -> None:
-    with pytest.raises(InputError, match=rf"demo --release {shown}: expected the library pandas.*synthrelease\[frames\]"):
+    with pytest.raises(
+        InputError,
+        match=rf"expected the library pandas for the simulated files of demo --release {shown}, .*synthrelease\[frames\]",
+    ):
         demo(tmp_path / "out", shown)
     assert not (tmp_path / "out").exists()

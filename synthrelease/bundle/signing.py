@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.errors import InputError, OutputError
-from synthrelease.published.signatures import SigningError, fingerprint, key_file, library, public_pem
+from synthrelease.published.signatures import SigningError, cryptography, fingerprint, key_file, public_pem
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -24,8 +24,8 @@ def make_key(path: Path, password: bytes | None) -> str:
     ------
     OutputError : when one of the files exists already, or cannot be written.
     """
-    serialization = library("hazmat.primitives.serialization")
-    key = library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
+    serialization = cryptography("hazmat.primitives.serialization")
+    key = cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
     secrecy = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
     private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, secrecy)
     public_path = path.with_name(path.name + ".pub")
@@ -44,7 +44,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
     ------
     SigningError : when there is none, or the password is not right.
     """
-    serialization = library("hazmat.primitives.serialization")
+    serialization = cryptography("hazmat.primitives.serialization")
     content = key_file(path)
     if b"ENCRYPTED" in content and password is None:
         raise SigningError(f"{path}: expected the password of this key (--password-file FILE), found none.")
@@ -52,7 +52,7 @@ def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
         key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
     except Exception:  # of many kinds, none of which may quote the key
         key = None
-    if not isinstance(key, library("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
+    if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
         raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
     return key
 

@@ -6,7 +6,6 @@ import runpy
 from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -23,7 +22,7 @@ from synthrelease.cli.releasing import run
 from synthrelease.cli.series import five_years, step
 from synthrelease.cli.terminal import NOTHING_RELEASED, Jobs
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 REHEARSED_MINUTES = 1.5
 ROWS, SEED, YEARS_LATER = 80_000, 1, 1
@@ -73,11 +72,7 @@ def demo(
     from synthrelease.resources import resource
 
     if release is not Shipped.births:
-        if find_spec("pandas") is None:
-            raise InputError(
-                f"demo --release {release}: expected the library pandas, which its simulated files are made with, found none. "
-                'pip install "synthrelease[frames]"'
-            )
+        library("pandas", "pandas", f"the simulated files of demo --release {release}", "frames")
         check_free(out)
         out.mkdir()
         shown = {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years, Shipped.country: _country}

@@ -15,10 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.libraries import DATABASE, library
 from synthrelease.connections.source import PASSWORD, USER
 from synthrelease.connections.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (
@@ -74,7 +74,7 @@ def is_duckdb(start: bytes) -> bool:
 @contextmanager
 def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTable]:
     """A table of a DuckDB file. Raises InputError where there is no such table or no library."""
-    duckdb = library("duckdb", "duckdb", "DuckDB files", DATABASE)
+    duckdb = library("duckdb", "duckdb", "DuckDB files", "database")
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
         stop(connection.interrupt)
         tables = connection.execute(
@@ -121,7 +121,7 @@ def opened_by_adbc(uri: str, table: str | None) -> Iterator[OpenTable]:
     if (found := ADBC.fullmatch(uri)) is None:
         raise ValueError("expected the URI of an ADBC driver")
     driver = found["driver"].lower()
-    adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", DATABASE)
+    adbc = library(f"adbc_driver_{driver}.dbapi", f"adbc-driver-{driver}", "this database", "database")
     login, options = adbc_login(driver, f"{driver}{found['rest']}")
     with closing(adbc.connect(login, **options)) as connection:
         schema, name = chosen_table(table, adbc_tables(connection))

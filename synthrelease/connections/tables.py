@@ -12,9 +12,9 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from synthrelease.connections.libraries import DATABASE, library
 from synthrelease.connections.source import PASSWORD, USER
 from synthrelease.errors import InputError, closest, listing
+from synthrelease.libraries import library
 
 
 def quoted(*names: str) -> str:
@@ -52,12 +52,12 @@ def chosen_table(asked: str | None, tables: Sequence[tuple[str, str]]) -> tuple[
 
 
 def _with_login(uri: str, user: str | None, password: str | None) -> Any:
-    url = library("sqlalchemy", "sqlalchemy", "this database", DATABASE).make_url(uri)
+    url = library("sqlalchemy", "sqlalchemy", "this database", "database").make_url(uri)
     return url if user is None and password is None else url.set(username=user, password=password)
 
 
 def engine_of(uri: str) -> Any:
-    sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", DATABASE), False
+    sqlalchemy, lacks = library("sqlalchemy", "sqlalchemy", "this database", "database"), False
     try:
         return sqlalchemy.create_engine(_with_login(uri, *_credentials()), hide_parameters=True)
     except (ImportError, sqlalchemy.exc.NoSuchModuleError):  # of the dialect, or of its driver

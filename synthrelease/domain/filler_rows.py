@@ -18,14 +18,14 @@ class FillerRows:
 
     Row i takes, in every group of columns that rules tie together and in every other column, the allowed bin combination at
     the place i, i + 1, ... (one further for each group), over and over: all of them occur, nearly equally often. Where rules
-    are asked of whole rows, those that they keep of the first ones come over and over.
+    are asked of whole rows, or columns follow from others, those that they keep of the first ones come over and over.
     """
 
     def __init__(self, raw: Plausibility):
         self.layout: Layout = raw.layout
-        self._groups, self._linked = raw.drawn_from(), raw.linked
+        self._groups, self._raw = raw.drawn_from(), raw
         self._kept: np.ndarray | None = None
-        if raw.records:
+        if raw.records or raw.counted:
             self._kept = np.flatnonzero(~raw.forbidden(self._digits(np.arange(_TRIED))))
             if not len(self._kept):
                 raise RuleError("rules that leave some row possible", f"none among {_TRIED:,} rows of a public sequence")
@@ -41,6 +41,5 @@ class FillerRows:
             chosen = allowed[(places + shift) % len(allowed)]
             for axis, column in enumerate(columns):
                 digits[column] = chosen[:, axis]
-        if self._linked is not None:
-            self._linked.empty(self.layout.columns, self.layout.sizes, digits)
+        self._raw.follow(digits)
         return digits

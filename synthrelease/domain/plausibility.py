@@ -19,7 +19,7 @@ import numpy as np
 
 from synthrelease.domain.allowed_cells import AllowedCells
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Transformation
 from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said
@@ -49,12 +49,14 @@ class Plausibility:
     ----------
     linked : of rules for private rows, how these are roots with their members: that slots without a member are empty, and
         others are not, holds as they are read.
+    counted : of rules for private rows, the columns that follow from others in the same row, as they are read.
     records : rules that count, or compare columns: in no mask, or not in one of the file, and asked of each row by itself.
     """
 
     layout: Layout
     masks: tuple[Mask, ...]
     linked: Linked | None = None
+    counted: tuple[MarksCounted, ...] = ()
     records: tuple[RecordRule, ...] = ()
 
     @classmethod
@@ -133,7 +135,8 @@ class Plausibility:
     def drawn_from(self) -> list[tuple[tuple[int, ...], AllowedCells | np.ndarray]]:
         """For each mask its columns, and (n, n_columns) the combinations of their bins that it allows in a row of the file.
 
-        Where rows are roots with members, those that a member who is there can have: `Linked.empty` does the rest.
+        `follow` makes rows of them: where rows are roots with members, these are combinations that a member who is there can
+        have.
         """
         found: list[tuple[tuple[int, ...], AllowedCells | np.ndarray]] = []
         for mask in self.masks:
@@ -146,6 +149,14 @@ class Plausibility:
                 most = size - 1 if self.linked is not None and name in self.linked.needed else size
                 found.append(((column,), np.arange(most)[:, None]))
         return found
+
+    def follow(self, digits: list[np.ndarray]) -> None:
+        """Of rows that were put together from such combinations, set the bins that follow from others: slots without a member
+        are empty, and numbers of marks are those of the row."""
+        if self.linked is not None:
+            self.linked.empty(self.layout.columns, self.layout.sizes, digits)
+        for one in self.counted:
+            digits[one.column] = one.of(digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
         """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""

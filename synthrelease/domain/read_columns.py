@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from synthrelease.domain.dates import DateFormat
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.linked import Linked
 
@@ -36,6 +37,11 @@ class ReadColumns:
             places.append(tuple(map(known.index, plain)))
         roots = tuple(schema[name] for name in linked.of_roots(schema.names) if name != linked.size)
         return cls(of_roots=Schema(columns=roots), of_members=Schema(columns=tuple(columns)), places=tuple(places))
+
+
+def dates_in(schema: Schema, source: str) -> DateFormat | None:
+    """How the dates of a column of the file are written, where the specification says so."""
+    return next((one.dates for one in schema.columns if source in one.sources and one.dates is not None), None)
 
 
 def _but_for_names(column: Column) -> Column:

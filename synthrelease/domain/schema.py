@@ -13,7 +13,7 @@ from functools import cached_property
 import numpy as np
 
 from synthrelease.domain.dates import DateFormat
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.linked import Linked
 
 
@@ -118,6 +118,8 @@ class Column:
     ordered : whether neighbouring bins are one step apart (needed by faithfulness).
     atoms : the atomic bins as a binning of their own.
     alternatives : name -> binning that a transformation may choose.
+    counts : of a column that the file does not have, the columns whose marks it counts in a row, each with the atomic bins that
+        are one; None for a column of the file.
     """
 
     name: str
@@ -142,6 +144,7 @@ class Column:
     dates: DateFormat | None = None
     step: float | None = None
     bounds_by: str = ""
+    counts: Mapping[str, frozenset[int]] | None = None
 
     @property
     def unlisted(self) -> int | None:
@@ -151,6 +154,8 @@ class Column:
     @property
     def sources(self) -> tuple[str, ...]:
         """The columns of the file that it is read from."""
+        if self.counts is not None:
+            return ()
         return (self.source,) if self.minus is None else (self.source, self.minus)
 
 
@@ -176,6 +181,23 @@ class Schema:
     def layout(self) -> Layout:
         """The layout of atomic cells."""
         return Layout(columns=self.names, sizes=tuple(len(column.atoms) for column in self.columns))
+
+    @cached_property
+    def counted(self) -> tuple[MarksCounted, ...]:
+        """The columns that count marks in a row, on atomic bins."""
+        places = {name: place for place, name in enumerate(self.names)}
+        return tuple(
+            MarksCounted(
+                column=places[column.name],
+                marks={
+                    places[name]: np.isin(np.arange(len(self[name].atoms)), list(marks))
+                    for name, marks in column.counts.items()
+                },
+                bins=np.searchsorted(np.array(column.edges), np.arange(len(column.counts) + 1), side="right"),
+            )
+            for column in self.columns
+            if column.counts is not None
+        )
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -57,8 +57,8 @@ def _not_promised(draft: AcceptanceDraft) -> list[str]:
         lines += comment(
             f"NOT KEPT, among few rows: {named}. By Cramer's V, in brackets, these pairs hang together in the public file, but "
             "fewer than one row in a hundred shows it, so no table of them is measured and no figure above tells of it: what "
-            "comes together with a rare value is not to be read from this release. One column of several rare marks, such as "
-            "whether any of them is there, keeps more."
+            "comes together with a rare value is not to be read from this release. How many of some rare marks a row has, as "
+            "[marks] counts them, may keep more."
         )
     return [
         *lines,

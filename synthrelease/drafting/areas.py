@@ -182,15 +182,15 @@ class AreasDraft:
         settings |= {"name": f"rows of each {name}", "tables": [name]}
         remark = "The share of the rows in each of the smallest areas"
         own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
-        return (*(_without(name, each) for each in drafted), own)
+        return (*(ignoring([name], each) for each in drafted), own)
 
 
-def _without(name: str, drafted: CriterionDraft) -> CriterionDraft:
-    """A criterion that says of every column how rows compare in it, with this one left out of the comparison."""
+def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
+    """A criterion that says of every column how rows compare in it, with these left out of the comparison."""
     if "exact" not in drafted.settings:
         return drafted
     ignored = drafted.settings.get("ignored", [])
-    return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), name]})
+    return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), *names]})
 
 
 def areas_asked(asked: str, file: PublicFile) -> list[str]:

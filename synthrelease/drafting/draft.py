@@ -20,6 +20,7 @@ from synthrelease.drafting.public_file import names_of, read_public_file
 from synthrelease.drafting.smaller import smaller_draft
 from synthrelease.drafting.tried_areas import with_smallest_areas
 from synthrelease.drafting.tried_draft import ANY, Drafting, Progress, no_draft
+from synthrelease.drafting.tried_marks import counting_marks
 from synthrelease.drafting.wider_bins import in_wider_bins
 from synthrelease.errors import InputError, OutputError, Problem, SpecError
 from synthrelease.rehearsal.plan_race import Promise
@@ -118,6 +119,8 @@ def _tried(drafting: Drafting) -> Draft:
             tried = tried.drafting.tried(most, above=tried.choices.limit)
     if not tried.standing.good and drafting.members is None:
         tried = smaller_draft(drafting, tried)
+    if drafting.members is None and drafting.areas is None and tried.choices.measures:
+        tried = counting_marks(tried)
     if drafting.areas is not None:
         tried = with_smallest_areas(tried, drafting.areas, drafting.progress)
     choices, acceptance = tried.choices, tried.acceptance

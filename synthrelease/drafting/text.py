@@ -42,6 +42,7 @@ class Choices:
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     gaps : rows of the public file that are left out for a missing value.
     areas : areas within areas, with tables of each level; None without any.
+    marks : the lines of [marks]; none where no marks are counted.
     """
 
     tables: tuple[str, ...]
@@ -58,6 +59,7 @@ class Choices:
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None
+    marks: tuple[str, ...] = ()
 
     @property
     def measures(self) -> bool:
@@ -109,6 +111,7 @@ def configuration_text(
         lines += [*column_lines(name, column), ""]
     if choices.areas is not None:
         lines += [*_geography(choices.areas), ""]
+    lines += [*choices.marks, ""] if choices.marks else []
     lines += _left_out(left_out)
     lines += [] if members is None else ["", *_members(name, members)]
     if gaps:

@@ -66,13 +66,8 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
     """What the rows of all parts add up to; unmatched where every part is. Raises InputError for too many rows."""
-    cells, n_rows, problems, misfits, unmatched = (
-        Tally(layout),
-        0,
-        frozenset[tuple[int, int]](),
-        Counter[tuple[int, int]](),
-        True,
-    )
+    cells, n_rows, unmatched = Tally(layout), 0, True
+    problems, misfits = frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
     for found in parts:
         cells.add(found.cells)
         n_rows += found.n_rows
@@ -94,14 +89,17 @@ class BinRule:
     def __init__(self, schema: Schema, policy: InputTable):
         self._schema, self._policy = schema, policy
         self._known: list[dict[str, Known]] = [{} for _ in schema.columns]
+        self._read = [place for place, column in enumerate(schema.columns) if column.counts is None]
         self.n_rows, self.problems, self.misfits = 0, set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def bins(self, columns: Mapping[str, Texts]) -> list[Digits]:
         """The bins of each column of the schema. Raises InputError for too many rows."""
         schema = self._schema
-        digits = [
-            atomic_bins(columns, column, self._policy, each) for column, each in zip(schema.columns, self._known, strict=True)
-        ]
+        of_file = {place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read}
+        for one in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
+            rows = one.of({place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
+            of_file[one.column] = Digits(of_text=np.arange(len(schema.columns[one.column].atoms)), codes=rows)
+        digits = [of_file[place] for place in range(len(schema.columns))]
         self.n_rows += len(digits[0].codes)
         check_number_of_rows(self.n_rows)
         for place, (column, found) in enumerate(zip(schema.columns, digits, strict=True)):

@@ -24,6 +24,7 @@ from synthrelease.domain.dates import ISO, DateFormat
 from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.read_columns import dates_in
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
 from synthrelease.enclave.many_files import unwritten
@@ -55,7 +56,7 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
         raise ValueError("without a key nobody knows the rows of a person")
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
     mark = marker(frozenset(policy.missing_values))
-    orders = [order_of(date_format(schema, name), policy) for name in unit.first_by]
+    orders = [order_of(dates_in(schema, name), policy) for name in unit.first_by]
     with unwritten(lambda: [source.files()]):
         for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):
             digits = rule.bins(columns)
@@ -143,12 +144,6 @@ class Persons:
 
 WORDS = 3
 """Words that order the rows by one column: what kind of value it is, and 16 bytes of it."""
-
-
-def date_format(schema: Schema, name: str) -> DateFormat | None:
-    """How the dates of a column of the file are written, where the specification says so."""
-    known = (column.dates for column in schema.columns if name in column.sources and column.dates is not None)
-    return next(known, None)
 
 
 def order_of(dates: DateFormat | None, policy: InputTable) -> Callable[[Texts], list[np.ndarray]]:

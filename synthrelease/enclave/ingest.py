@@ -7,6 +7,7 @@ values is refused, by the names of all columns that do not fit, never with a val
 
 from __future__ import annotations
 
+import sys
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -143,7 +144,10 @@ def _counted(
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
     path, problem = Source.of(path), ""
     try:
-        return _read(path, schema, policy, raw, run, piece, unit)
+        found = _read(path, schema, policy, raw, run, piece, unit)
+        if "pyarrow" in sys.modules:  # it keeps the memory in which rows were; they are counted
+            sys.modules["pyarrow"].default_memory_pool().release_unused()
+        return found
     except InputError as error:
         problem = str(error)
     except Exception:

@@ -21,10 +21,10 @@ import numpy as np
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.read_columns import ReadColumns
+from synthrelease.domain.read_columns import ReadColumns, dates_in
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
-from synthrelease.enclave.first_rows import WORDS, date_format, order_of
+from synthrelease.enclave.first_rows import WORDS, order_of
 from synthrelease.enclave.many_files import unwritten
 from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
 from synthrelease.enclave.reading import batches
@@ -189,7 +189,7 @@ class _Reading:
             name, text = self.linked.reference
             found.append((name, lambda texts: [_others(texts, text)], 1))
         for name in self.linked.order:
-            found.append((name, order_of(date_format(self.read.of_members, name), self._policy), WORDS))
+            found.append((name, order_of(dates_in(self.read.of_members, name), self._policy), WORDS))
         return found
 
 

@@ -16,12 +16,12 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.connections.libraries import FORMATS, library
 from synthrelease.connections.packages import PORTABLE, SAS, SPSS, STATA, TRANSPORT, Package
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.enclave.unpacked import MOST_BYTES
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 _OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}
@@ -70,7 +70,7 @@ def package_batches(package: Package, path: Path, needed: Sequence[str], encodin
 def read_package(package: Package, path: Path, encoding: str, **options: Any) -> tuple[Any, Any]:
     """(table, what the file says of itself) by the library."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
-    parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", FORMATS).parser_entry_point
+    parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
     if path.stat().st_size % package.block:
         raise InputError(damaged)

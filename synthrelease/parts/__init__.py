@@ -40,6 +40,7 @@ PARTS = (
     "population",
     "imputation",
     "geography",
+    "marks",
     "formats",
     "catalogues",
     "intended_queries",

@@ -15,7 +15,6 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.errors import InputError
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
@@ -149,10 +148,9 @@ class PublishedRelease:
         ------
         InputError : without pandas, which comes with the extra `frames`.
         """
-        try:
-            import pandas as pd
-        except ImportError:
-            raise InputError('expected the library pandas, found none. pip install "synthrelease[frames]"') from None
+        from synthrelease.libraries import library
+
+        pd = library("pandas", "pandas", "data frames", "frames")
         return pd.DataFrame(
             {
                 column.name: pd.Categorical.from_codes(

@@ -2,7 +2,6 @@
 
 The files are those that other tools read: keys in PEM, the signature as its 64 bytes.
 `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig` checks one too.
-The library `cryptography` comes with `pip install synthrelease[sign]`.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _MAX_KEY_BYTES = 10_000
 
 
 class SigningError(SynthreleaseError):
-    """A key file that cannot be used, or a library that is not there."""
+    """A key file that cannot be used."""
 
 
 def load_public_key(path: Path) -> Ed25519PublicKey:
@@ -33,46 +32,42 @@ def load_public_key(path: Path) -> Ed25519PublicKey:
 
 
 def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
+    serialization = cryptography("hazmat.primitives.serialization")
     try:
-        key = library("hazmat.primitives.serialization").load_pem_public_key(content)
-    except SigningError:
-        raise
+        key = serialization.load_pem_public_key(content)
     except Exception:
         return None
-    return key if isinstance(key, library("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey) else None
+    return key if isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey) else None
 
 
 def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
     """Whether the signature was made of this content with the private half of the key."""
     try:
         key.verify(signature, content)
-    except library("exceptions").InvalidSignature:
+    except cryptography("exceptions").InvalidSignature:
         return False
     return True
 
 
 def public_pem(key: Ed25519PublicKey) -> bytes:
-    serialization = library("hazmat.primitives.serialization")
+    serialization = cryptography("hazmat.primitives.serialization")
     pem: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
     return pem
 
 
 def fingerprint(key: Ed25519PublicKey) -> str:
     """SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
-    serialization = library("hazmat.primitives.serialization")
+    serialization = cryptography("hazmat.primitives.serialization")
     raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
     digits = hashlib.sha256(raw).hexdigest()
     return " ".join(digits[i : i + 4] for i in range(0, len(digits), 4))
 
 
-def library(module: str) -> Any:
-    from importlib import import_module
+def cryptography(module: str) -> Any:
+    """Raises InputError where the library is not installed."""
+    from synthrelease.libraries import library
 
-    try:
-        return import_module(f"cryptography.{module}")
-    except ImportError:
-        pass
-    raise SigningError("Signatures need the library cryptography: pip install synthrelease[sign].")
+    return library(f"cryptography.{module}", "cryptography", "signatures", "sign")
 
 
 def key_file(path: Path) -> bytes:

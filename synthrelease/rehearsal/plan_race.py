@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -22,9 +23,19 @@ from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
-from synthrelease.rehearsal.dependence import Pair, Purse, TellingTables, pairs_off, telling_tables, tied_pairs, weight_of
+from synthrelease.rehearsal.dependence import (
+    Pair,
+    Purse,
+    TellingTables,
+    pairs_off,
+    strongest_pairs,
+    telling_tables,
+    tied_pairs,
+    weight_of,
+)
 from synthrelease.rehearsal.yardsticks import halves
 from synthrelease.releasing.threads import one_thread
+from synthrelease.specification.release_spec import ReleaseSpec
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8
@@ -131,6 +142,25 @@ class Raced:
     def finds_its_own(self) -> bool:
         """Whether the generator that finds its own tables is so much better that it is drafted."""
         return self.adaptive is not None and self.kept is not None and self.adaptive >= self.kept + _BETTER
+
+
+@dataclass(frozen=True, kw_only=True)
+class KeptByFits:
+    """What fits of a draft to the public file lose.
+
+    Attributes
+    ----------
+    kept : of the dependence of all pairs, and of those that hang together most, where that can be told.
+    lost : pairs that hang together, also in few rows alone, and that most fits lose.
+    """
+
+    kept: tuple[float, ...]
+    lost: tuple[Pair, ...]
+
+    def better(self, other: KeptByFits) -> bool:
+        """Whether fewer pairs are lost, and as much is kept of all."""
+        kept = all(mine >= theirs - _CLEARLY for mine, theirs in zip(self.kept, other.kept, strict=True))
+        return kept and len(self.lost) < len(other.lost)
 
 
 class PlanRace:
@@ -311,14 +341,46 @@ class PlanRace:
         ----------
         number : fits of the same number have the same noise, up to its scale.
         """
-        charge = _charge(purse)
-        private = PrivateCounts(self._table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12, number))
-        try:
-            model = generator.fit(private, charge, self._background)
-        except RejectedRound:
+        drawn = self._drawn(generator, _charge(purse), self._table, self._background, number)
+        if drawn is None:
             return [-math.inf] * len(self._yardsticks)
-        drawn = model.sample(round(self._table.total), SeededEntropy(self._seed, 13, number).generator())
         return [each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks]
+
+    def _drawn(self, generator: Generator, charge: Charge, table: Counts, background: Background, number: int) -> Counts | None:
+        """Rows of a fit; None where the fit fails."""
+        private = PrivateCounts(table, Meter([charge])).rehearsed(SeededEntropy(self._seed, 12, number))
+        try:
+            model = generator.fit(private, charge, background)
+        except RejectedRound:
+            return None
+        return model.sample(round(table.total), SeededEntropy(self._seed, 13, number).generator())
+
+    @one_thread
+    def tested(self, spec: ReleaseSpec, rows: Counts, pairs: Sequence[Pair]) -> KeptByFits | None:
+        """What fits of a whole draft lose, which may have further columns behind those of the race; None where a fit fails.
+
+        Parameters
+        ----------
+        rows : of the public file over the atomic cells of the draft.
+        pairs : all pairs of the columns of the race.
+        """
+        one = spec.space[0]
+        transformation, charge = one.transformation, one.generator.charge(spec.generation_budget)
+        table = rows.merge(transformation.layout, transformation.maps)
+        background = Background(plausibility=spec.synthetic.merge(transformation), ordered=transformation.ordered)
+        tied = [pair for pair in pairs if pair.strong or pair.faint(round(table.total))]
+        kept, times = list[list[float]](), Counter[tuple[str, str]]()
+        for number in range(_FITS):
+            drawn = self._drawn(one.generator, charge, table, background, number)
+            if drawn is None:
+                return None
+            kept.append([each.kept(pairs_off(self._table, drawn, each.pairs)) for each in self._yardsticks])
+            now = {pair.columns: pair.cramers_v for pair in strongest_pairs(drawn, missing=self._missing)}
+            times.update(pair.columns for pair in tied if now[pair.columns] < _LOST * pair.cramers_v)
+        lost = (pair for pair in tied if 2 * times[pair.columns] > _FITS)
+        return KeptByFits(
+            kept=tuple(np.mean(kept, axis=0).tolist()), lost=tuple(sorted(lost, key=lambda pair: -pair.cramers_v))
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -342,6 +404,8 @@ PRIOR_WEIGHT = {True: 100, False: 30}
 """Where a race begins, by whether the noise is pure: that of Gaussian noise is smaller, and bears less of a prior."""
 PRIOR_WEIGHTS = (1, 5, 300)
 """That are raced against it."""
+_FITS, _LOST = 3, 0.5
+"""Of a draft that is tested; a pair of which a fit keeps a smaller part of Cramer's V is lost in it."""
 _CLEARLY = 0.02
 """So much more has to be kept: by less, single fits differ by their noise."""
 
@@ -349,6 +413,14 @@ _CLEARLY = 0.02
 def _charge(purse: Purse) -> Charge:
     of = mechanism if purse.kind is DiscreteLaplace else gaussian
     return of(GENERATION, purse.cost, "a fit to public rows")
+
+
+def faint_words(faint: int) -> str:
+    """How many pairs of rare values are not kept, a sentence; empty for none."""
+    pairs = "One pair of rare values that come together is"
+    if faint != 1:
+        pairs = f"{faint} pairs of rare values that come together are"
+    return f"{pairs} not kept: the acceptance file says which." if faint else ""
 
 
 def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
@@ -367,13 +439,8 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         f"Fits to the public file keep {max(0.0, min(kept, 1.0)):.0%} of how columns hang together in pairs (100%: another "
         "sample of the same population; 0%: independent columns)."
     )
-    if faint := len(raced.told.faint):
-        pairs = (
-            "One pair of rare values that come together is"
-            if faint == 1
-            else f"{faint} pairs of rare values that come together are"
-        )
-        found.append(f"{pairs} not kept: the acceptance file says which.")
+    if faint := faint_words(len(raced.told.faint)):
+        found.append(faint)
     if kept < PROMISED:
         reached = race.reached(raced, others)
         found.append(
@@ -384,3 +451,16 @@ def plan_words(race: PlanRace, raced: Raced, others: Fraction) -> str:
         names = ", ".join(f"{name} ({bins} bins)" for name, bins in race.widest(raced.told))
         found.append(f"Most cells that get noise are those of {names}: with coarser bins there, or without them, more is kept.")
     return " ".join(found)
+
+
+def with_marks_in(words: str, faint: int, found: KeptByFits) -> str:
+    """These sentences, of a plan that has numbers of marks, too.
+
+    Parameters
+    ----------
+    faint : pairs of rare values that the plan loses without them.
+    """
+    before, now = faint_words(faint), faint_words(sum(not pair.strong for pair in found.lost))
+    words = words.replace(f" {before}", "") if before else words
+    kept = f"With the numbers of marks they keep {max(0.0, min(1.0, found.kept[0])):.0%}." if found.kept else ""
+    return " ".join(filter(None, (words, kept, now)))

@@ -104,8 +104,7 @@ def made_up(spec: ReleaseSpec) -> Counts:
         drawn = allowed[generator.integers(len(allowed), size=rows)]
         for column, bins in zip(columns, drawn.T, strict=True):
             digits[column] = bins.copy()
-    if spec.raw.linked is not None:
-        spec.raw.linked.empty(layout.columns, layout.sizes, digits)
+    spec.raw.follow(digits)
     return Counts.of(layout, digits)
 
 

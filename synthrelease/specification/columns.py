@@ -50,6 +50,17 @@ def build_column(
     return column
 
 
+def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
+    """The columns, where those that count marks of others know which atomic bins of these are one."""
+    atoms = {column.name: column.atoms.places for column in columns}
+    counted = {
+        name: {one: frozenset(atoms[one][label] for label in labels) for one, labels in table.counts.items()}
+        for name, table in tables.items()
+        if table.counts is not None
+    }
+    return tuple(replace(column, counts=counted[column.name]) if column.name in counted else column for column in columns)
+
+
 def _check_missing_values(column: Column) -> None:
     """A text that is both a category and, by the column's own word, a missing value."""
     texts = {text.strip() for text in column.values}
@@ -125,7 +136,7 @@ def _numeric_column(
         kind=table.kind,
         description=table.description,
         unit=table.unit,
-        source=table.source or name,
+        source="" if table.counts is not None else table.source or name,
         part=table.part,
         minus=table.minus,
         dates=dates,

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from fractions import Fraction
+from functools import cache
 from typing import Any
 
 from pydantic import BaseModel
@@ -45,14 +46,14 @@ def schema_text(schema: Schema) -> str:
 
 def table_schema(model: type[BaseModel], definitions: Schema) -> Schema:
     """The schema of one table. The tables inside it are added to the definitions."""
-    generated = model.model_json_schema(mode="validation")
+    generated = _generated(model)
     properties: Schema = {}
     for name, field in model.model_fields.items():
         for inner in inner_models(field.annotation):
             if inner.__name__ not in definitions:
                 definitions[inner.__name__] = {}  # its place, should it mention itself
                 definitions[inner.__name__] = table_schema(inner, definitions)
-        found = _union(FAMILIES[name], name, definitions) if name in FAMILIES else _plain(generated["properties"][name])
+        found = _union(FAMILIES[name], name, definitions) if name in FAMILIES else _plain(generated[name])
         properties[name] = {**found, **_explained(model, name, field)}
     schema: Schema = {"type": "object", "properties": properties, "additionalProperties": False}
     required = [name for name, field in model.model_fields.items() if field.is_required()]
@@ -62,6 +63,13 @@ def table_schema(model: type[BaseModel], definitions: Schema) -> Schema:
         else:
             schema["anyOf"] = [{"required": ["epsilon"]}, {"required": ["answered_by"]}]
     return {**_described(summary(model)), **schema, **({"required": required} if required else {})}
+
+
+@cache
+def _generated(model: type[BaseModel]) -> Schema:
+    """Its properties as pydantic writes them."""
+    properties: Schema = model.model_json_schema(mode="validation")["properties"]
+    return properties
 
 
 def default(field: FieldInfo) -> Any:

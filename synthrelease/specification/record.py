@@ -14,7 +14,7 @@ from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.errors import closest, cut, listing
 from synthrelease.linked import Linked
 from synthrelease.specification.categories import ColumnError
-from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.specification.columns import build_column, group_binning, with_counted
 from synthrelease.specification.level_rules import with_levels_written_out
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems
@@ -39,12 +39,12 @@ def read_rules(release: ReleaseFile, n_own: int, problems: Problems, *, of_recor
     }
     parsed, written_out = Rules(), list[RuleTable]()
     for index, table in enumerate(release.rules):
+        own = index < n_own  # others were added by an option
         try:
             never = with_levels_written_out(table.never, release.columns)
-            parsed.append((parse_rule(never, domains, of_records=of_records), table.applies_to))
+            parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
-            own = index < n_own  # others were written out of those of members
             where = f"rules[{index}].never" if own else f"members.rules, of each member: {cut(table.never, 100)!r}"
             problems.add_error(where, error)
     return parsed, written_out
@@ -89,7 +89,7 @@ def read_schema(
             problems.add_error(where, error, acceptance if in_groups else None)
     if problems.found:
         return Schema(columns=()), {}
-    schema = Schema(columns=tuple(columns), linked=linked)
+    schema = Schema(columns=with_counted(columns, release.columns), linked=linked)
     groups: dict[str, Binning] = {}
     for name, bins in listed_groups.items():
         if not isinstance(bins, str):
@@ -120,8 +120,8 @@ def plausibility_of(
     chosen = [rule for rule, applies_to in rules if kind in applies_to]
     try:
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
-        masks = masks if kind == "synthetic" else replace(masks, linked=linked)
-        if kind == "raw" and masks.records:
+        masks = masks if kind == "synthetic" else replace(masks, linked=linked, counted=schema.counted)
+        if kind == "raw" and (masks.records or masks.counted):
             from synthrelease.enclave.resizing import FillerRows
 
             FillerRows(masks)  # public, and found before a file is read

@@ -249,6 +249,12 @@ class ColumnTable(SpecTable):
 
     _one_record_alone = field_validator("missing", mode="before")(_missing_rule)
 
+    @property
+    def counts(self) -> Mapping[str, tuple[str, ...]] | None:
+        """Of a column that an option adds and no file has: the columns whose marks it counts, each with the released categories
+        that are one; None for a column of the file."""
+        return None
+
     @field_validator("bounds")
     @classmethod
     def _usable_bounds(cls, bounds: tuple[float, float] | None, info: ValidationInfo) -> tuple[float, float] | None:

@@ -49,8 +49,7 @@ def rebuild(document: ReleaseDocument) -> Rebuilt:
     if problems:
         raise SchemaProblem(problems[0])
     domains = {column.name: _domain(column) for column in document.columns}
-    linked = document.linked is not None
-    rules = [(_parsed(rule.never, domains, of_records=linked), rule.applies_to) for rule in document.rules]
+    rules = [(_parsed(rule.never, domains), rule.applies_to) for rule in document.rules]
     schema = Schema(columns=tuple(_column(column, [rule for rule, _ in rules]) for column in document.columns))
     transformation = Transformation(schema=schema, binnings=tuple(column.alternatives[_RELEASED] for column in schema.columns))
     return Rebuilt(
@@ -76,9 +75,9 @@ def _domain(column: ColumnPart) -> Domain:
     return Domain(kind=column.kind, bounds=bounds, categories=categories, missing=column.missing == "bin")
 
 
-def _parsed(text: str, domains: dict[str, Domain], *, of_records: bool) -> Rule:
+def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
     try:
-        return parse_rule(text, domains, of_records=of_records)
+        return parse_rule(text, domains, of_records=True)
     except RuleError as error:
         problem = f"rules: {text!r}: {error}"
     raise SchemaProblem(problem)

@@ -1,7 +1,8 @@
 """How near a released table is to its register, for `registers.py`: what a reader would find who had both.
 
-Distances are total variation: the share of rows that are in a wrong cell of a table, on average over all tables of one, two and
-three columns, in the released bins (of three columns, 300 tables drawn at random where there are more).
+The columns of the file are compared, not those that a release adds. Distances are total variation: the share of rows that are
+in a wrong cell of a table, on average over all tables of one, two and three columns, in the released bins (of three columns,
+300 tables drawn at random where there are more).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.yardsticks import independent_columns
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 
 SEED = 20261122
@@ -89,14 +91,15 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
         for column, binning in zip(released.schema, transformation.binnings, strict=True)
     ]
     made = Counts.of(layout, [place[column] for place, column in zip(places, released.codes.T, strict=True)])
+    public, register, made = (_of_file(spec, each) for each in (public.merge(layout, transformation.maps), register, made))
     against = {
         "the release": made,
-        "real against real": public.merge(layout, transformation.maps),
+        "real against real": public,
         "independent columns": independent_columns(register, random),
     }
     found = {what: distances(table, register, np.random.default_rng(SEED)) for what, table in against.items()}
     ours, real, alone = (pairs for _, pairs, _ in found.values())
-    of_register, of_release, names = lattice(register), lattice(made), layout.columns
+    of_register, of_release, names = lattice(register), lattice(made), register.layout.columns
     strong = [
         (v, cramers_v(of_release.get(pair)), f"{names[pair[0]]} and {names[pair[1]]}")
         for pair in combinations(range(len(names)), 2)
@@ -115,6 +118,12 @@ def compared(folder: Path, name: str, halves: tuple[Path, Path], fits: int) -> C
     )
 
 
+def _of_file(spec: ReleaseSpec, table: Counts) -> Counts:
+    """A table without the columns that no file has, which follow from others and would be strong pairs with these."""
+    places = tuple(place for place, column in enumerate(spec.schema.columns) if column.counts is None)
+    return Counts.of(table.layout.subset(places), [table.bins[place] for place in places], table.counts)
+
+
 def means(folder: Path, name: str, private: Path) -> str:
     """How far means of the released table are from those of the register's own values, in words."""
     spec, released = load_spec(folder / "configs" / f"{name}.toml"), synthrelease.load(folder / "released")
@@ -123,7 +132,7 @@ def means(folder: Path, name: str, private: Path) -> str:
     texts, off = read_public_file(private).columns, list[tuple[float, float]]()
     for place, column in enumerate(released.schema):
         read = spec.schema[column.name]
-        if read.bounds is None or read.part or read.minus:
+        if read.bounds is None or read.part or read.minus or read.counts is not None:
             continue
         missing = {*spec.input.missing_values, *read.missing_values}
         given = {text.strip(): times for text, times in texts[read.source].items() if text and text.strip() not in missing}

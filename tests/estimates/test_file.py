@@ -142,7 +142,7 @@ def test_a_number_of_rows_that_is_published_has_no_error() -> None:
 
 def test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_of_a_population() -> None:
     counts = np.array([300, 650])
-    ends = []
+    ends, rows = [], []
     for n_file in (950, 1900, 10**6):
         made = release(counts, [YES], RowsRule(way="stated", stated=950), 950, n_file, Fraction(20))
         [term] = estimate(made, "share c == 'yes'").terms
@@ -150,11 +150,14 @@ def test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_
         assert term.high is not None
         assert term.population_high is not None
         ends.append((term.high - term.low, term.population_high - (term.population_low or 0.0)))
+        rows.append((term.rows_low, term.rows_high))
     widths, population = [width for width, _ in ends], ends[0][1]
     assert widths == sorted(widths)
     half = math.sqrt(300 * 650 / 950**3 / 2)
     assert widths[1] == pytest.approx(2 * 1.96 * half, rel=0.1)
     assert widths[2] == pytest.approx(population, rel=1e-3)
+    # so are numbers of rows: of 950 to 1,900 kept ones
+    assert rows[1] == pytest.approx((300 - 1.96 * 950 * half, 2 * (300 + 1.96 * 950 * half)), abs=4)
 
 
 WIDE = replace(

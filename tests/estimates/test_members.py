@@ -214,6 +214,14 @@ def test_slopes_from_tables_of_two_columns_are_those_of_all_members() -> None:
     assert any("equal variances" in said for said in found.approximate)
 
 
+def test_drawing_homes_moves_two_groups_who_live_together_apart() -> None:
+    """A home adds its older person's age less the younger's, 2 - 2 a: the error is twice that of a mean of a, and not the root
+    of 2 times it, as of groups who have nothing in common."""
+    homes = opposites(300, np.random.default_rng(9))
+    [found] = estimate(release(homes, APART, epsilon=Fraction(1000)), "mean age: work == 'yes' against == 'no'").contrasts
+    assert found.population_standard_error == pytest.approx(2 * np.std(homes[:, 2]) / math.sqrt(300), rel=0.05)
+
+
 def test_two_groups_whose_members_live_together_may_differ_more() -> None:
     """The mean age of who works less that of who does not: drawing moves both, apart. Without that 64% are expected."""
     random, held = np.random.default_rng(6), 0

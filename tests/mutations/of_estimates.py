@@ -5,6 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 FILE = "tests/estimates/test_file.py"
+WIDER = f"{FILE}::test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_of_a_population"
 HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes"
 OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
@@ -182,7 +183,7 @@ OF_ESTIMATES = (
         place="estimates.averages:groups",
         old="sampling=tables.kept.left_out * sampling",
         new="sampling=0 * sampling",
-        tests=(f"{FILE}::test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_of_a_population", HELD),
+        tests=(WIDER, HELD),
     ),
     Mutation(
         name="estimates: a count without the noise of the number of rows",
@@ -198,7 +199,7 @@ OF_ESTIMATES = (
         place="estimates.averages:counted_rows",
         old="half_width(share.file.noises, weights, times**2 * drawing, level, times)",
         new="half_width(share.file.noises, weights, 0.0, level, times)",
-        tests=(HELD,),
+        tests=(WIDER, HELD),
     ),
     Mutation(
         name="estimates: counts are those of the drawn rows",

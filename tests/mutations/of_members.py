@@ -237,7 +237,7 @@ OF_MEMBERS = (
         name="rules of records: public filling rows break them",
         breaks="rows that no root can have",
         place="domain.filler_rows:FillerRows.__init__",
-        old="if raw.records:",
+        old="if raw.records or raw.counted:",
         new="if False:",
         tests=(f"{COUNTED}::test_public_filling_rows_follow_the_rules",),
     ),
@@ -430,7 +430,7 @@ OF_MEMBERS = (
         place="estimates.slopes:_spread",
         old="not question.slots",
         new="True",
-        tests=(f"{SLOPES}[slope age on rent-measured0-178]",),
+        tests=(f"{SLOPES}[slope age on rent-measured0-1.1]",),
     ),
     Mutation(
         name="estimates: slopes of members from tables of two columns as if each were drawn by itself",
@@ -438,7 +438,7 @@ OF_MEMBERS = (
         place="estimates.slopes:_spread",
         old="len(question.parts)",
         new="1",
-        tests=(f"{SLOPES}[slope age on rent, persons-measured2-200]",),
+        tests=(f"{SLOPES}[slope age on rent, persons-measured2-2]",),
     ),
     Mutation(
         name="bounds of members: as many in each slot as the release has",

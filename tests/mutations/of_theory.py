@@ -31,6 +31,7 @@ from tests.mutations.of_hidden_numbers import OF_HIDDEN_NUMBERS
 from tests.mutations.of_large_counts import OF_LARGE_COUNTS
 from tests.mutations.of_leaks import OF_LEAKS
 from tests.mutations.of_ledger import OF_THE_LEDGER
+from tests.mutations.of_marks import OF_MARKS
 from tests.mutations.of_members import OF_MEMBERS
 from tests.mutations.of_networks import OF_NETWORKS
 from tests.mutations.of_noise import OF_NOISE
@@ -869,7 +870,7 @@ OF_THE_THEORY = (
         place="rehearsal.attempts:_joint",
         old="passing(test.margin, slack, 1.0, test.epsilon)",
         new="passing(0.0, slack, 1.0, test.epsilon)",
-        tests=(f"{REHEARSED}::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release",),
+        tests=(f"{REHEARSED}::test_under_a_joint_test_a_slack_gets_the_noise_of_a_release",),
     ),
     Mutation(
         name="rare bins: ties not kept apart",
@@ -1045,6 +1046,7 @@ QUOTED = (
     + OF_LARGE_COUNTS
     + OF_ESTIMATES
     + OF_AREAS
+    + OF_MARKS
 )
 
 

@@ -11,6 +11,7 @@ FIT = "tests/candidates/generators/test_privbayes.py"
 EVEN = "tests/candidates/generators/test_even_rows.py"
 WIDE = "tests/candidates/generators/test_elimination.py"
 DIFFERENCES = "tests/domain/test_sub_tables.py::test_every_difference_of_every_table_is_there_once"
+PAIRS = "tests/domain/test_sub_tables.py::test_tables_of_two_columns_of_a_wide_table_are_products_of_matrices"
 COUNTS = "tests/domain/test_counts.py"
 
 OF_WIDTH = (
@@ -165,6 +166,22 @@ OF_WIDTH = (
         old="min(len(left) - 1, largest) + 1",
         new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),
+    ),
+    Mutation(
+        name="sub-tables: doubles that are too small for the sums",
+        breaks="a figure that one record moves by more than its sensitivity",
+        place="domain.sub_tables:_are_doubles",
+        old="2.0**53",
+        new="2.0**70",
+        tests=(PAIRS,),
+    ),
+    Mutation(
+        name="sub-tables: of two groups, tables within the second are left out",
+        breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
+        place="domain.sub_tables:_pairs",
+        old="if g == len(groups) - 2:",
+        new="if g == len(groups):",
+        tests=(PAIRS,),
     ),
     Mutation(
         name="lattice: everything is kept",

@@ -14,11 +14,12 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import fisher_exact
+from scipy.stats import binomtest, fisher_exact
 
 from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.criteria.joint import JointTest
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.public_entropy import SeededEntropy
@@ -199,6 +200,18 @@ def test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_
         assert result.chance == pytest.approx(passing(margin, slack, 1.0, spec.joint_test.epsilon), abs=0.002)
     assert {result.passed[0] for result in found} == {True, False}
     assert {result.accepted for result in found if not result.passed[0]} == {True, False}  # the noise may turn it
+
+
+def test_under_a_joint_test_a_slack_gets_the_noise_of_a_release() -> None:
+    """Two scales below the margin it passes with probability exp(-2) / 2, 27 times in 400; with half of the noise 4 times.
+    The binomial test errs once in a million."""
+    test = JointTest(epsilon=Fraction(3, 10), false_acceptance=Fraction(1, 5))
+    slack = test.margin - 2 / float(test.epsilon)
+    found = [attempts._joint(test, slack, SeededEntropy(5, number)) for number in range(400)]
+    assert [likely for _, likely in found] == pytest.approx([math.exp(-2) / 2] * 400)
+    passed = sum(accepted for accepted, _ in found)
+    assert binomtest(passed, 400, math.exp(-2) / 2).pvalue > 1e-6
+    assert binomtest(passed, 400, math.exp(-4) / 2).pvalue < 1e-6
 
 
 def test_under_a_joint_test_a_public_criterion_that_fails_leaves_no_chance(tmp_path: Path) -> None:

@@ -21,7 +21,7 @@ def environment() -> Environment:
     """Everything that is put into a page is escaped."""
     found = Environment(
         loader=FileSystemLoader(FOLDER),
-        bytecode_cache=compiled_templates(FOLDER),
+        bytecode_cache=compiled_templates(FOLDER, __file__),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=StrictUndefined,
         trim_blocks=True,

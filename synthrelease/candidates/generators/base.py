@@ -91,6 +91,9 @@ class Generator(SpecTable):
     library_megabytes: ClassVar[int] = 0
     """What the libraries of this family add to the memory of a process, measured (docs/appendix/benchmarks.md)."""
 
+    counts: ClassVar[bool] = False
+    """Whether rules that count are exact zeros of its models (`counters`), so that its rows follow them."""
+
     most_rows: ClassVar[int] = MOST_ROWS
     """Rows for which its privacy is proved: its docstring says where the bound comes from."""
 

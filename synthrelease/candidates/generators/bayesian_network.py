@@ -20,6 +20,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
 from synthrelease.candidates.generators.even_rows import even_bins
+from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
@@ -86,8 +87,10 @@ class BayesianNetwork:
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
         """n rows by ancestral sampling on expected counts."""
         frontier = self.rows(n, generator)
-        digits = [frontier.digits[column] for column in range(len(self.layout.sizes))]
-        return Counts.of(self.layout, digits, frontier.expected.astype(np.int64))
+        words = words_of(self.layout, [frontier.digits[column] for column in range(len(self.layout.sizes))])
+        counts = frontier.expected.astype(np.int64)
+        del frontier  # its bins take more room than the words that are sorted
+        return Counts.of_words(self.layout, words, counts)
 
     def rows(self, n: int, generator: np.random.Generator) -> Frontier:
         """n whole rows as distinct cells, for any number of columns, also where no code would fit into 64 bits."""

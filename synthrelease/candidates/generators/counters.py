@@ -203,20 +203,35 @@ def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: 
 
 
 def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
-    """The same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left."""
-    open_ = ~end.forbidden.all(axis=tuple(range(end.forbidden.ndim - 1)))
-    if not open_.any():
+    """The same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left.
+
+    Counts after which everything that follows is the same are one: where a column has "3 or more", from 3 on they are.
+    """
+    last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
+    if last.all():
         return list(steps), end
-    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., open_]), list[CountSoFar]()
+    number, kept = _alike(last, np.asarray(last.all(axis=1)))
+    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., kept]), list[CountSoFar]()
     for step in reversed(steps):
-        number = np.where(open_, np.cumsum(open_) - 1, -1)
-        into = number[step.into]
-        size = int(open_.sum())
+        into, size = number[step.into], len(kept)
         if step.before is not None:
-            open_ = (into >= 0).any(axis=tuple(range(1, into.ndim)))
-            into = into[open_]
+            after = into.reshape(len(into), -1)
+            number, kept = _alike(after, np.asarray((after < 0).all(axis=1)))
+            into = into[kept]
         found.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
     return found[::-1], end
+
+
+def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) the place of each row among the different ones, -1 for `ends`; and the first of each of these, in their order."""
+    number, kept, places = np.full(len(rows), -1), list[int](), dict[bytes, int]()
+    for row in np.flatnonzero(~ends).tolist():
+        text = rows[row].tobytes()
+        if text not in places:
+            places[text] = len(kept)
+            kept.append(row)
+        number[row] = places[text]
+    return number, np.array(kept, dtype=np.int64)
 
 
 def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:

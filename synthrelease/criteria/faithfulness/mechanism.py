@@ -102,10 +102,11 @@ def _mixed(words: Sequence[np.ndarray]) -> np.ndarray:
     """(n_words, n_cells) a number of 64 bits for each word of each cell, of which no bit is like one of the word (Steele, Lea &
     Flood 2014, the finalizer of SplitMix)."""
     mixed = np.stack(words).view(np.uint64)
-    mixed += (np.arange(1, len(words) + 1, dtype=np.uint64) * np.uint64(0x9E3779B97F4A7C15))[:, None]
-    for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
-        mixed ^= mixed >> np.uint64(shift)
-        mixed *= np.uint64(factor)
+    for place, bits in enumerate(mixed, start=1):
+        bits += np.uint64(place * 0x9E3779B97F4A7C15 % 2**64)
+        for shift, factor in ((30, 0xBF58476D1CE4E5B9), (27, 0x94D049BB133111EB), (31, 1)):
+            bits ^= bits >> np.uint64(shift)
+            bits *= np.uint64(factor)
     return mixed
 
 

@@ -83,6 +83,7 @@ class AdaptiveGenerator(Generator):
         a draw of its own. Example: `draw = "evenly"`.
     """
 
+    counts: ClassVar[bool] = True
     tables: Formula = "all 2-way + all 3-way"
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=50.0, gt=0, le=1e12)

@@ -69,6 +69,7 @@ class MarginalsGenerator(MeasuringGenerator):
         a draw of its own. Example: `draw = "evenly"`.
     """
 
+    counts: ClassVar[bool] = True
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)

@@ -29,7 +29,7 @@ from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
 from synthrelease.measurements.own_totals import STEPS, own_total
-from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin, others
+from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin
 from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
 
 _MIDDLE = STEPS // 2
@@ -67,7 +67,7 @@ def count_apart(
         return ()
     before, exact = np.zeros(len(counts), dtype=bool), []
     for each in bins:
-        inside = each.holds(counts.bins) & ~before
+        inside = (counts.bins[each.column] == each.bin) & ~before
         exact.append(int(counts.counts[inside].sum()))
         before |= inside
     if kind is RoundedGaussian:
@@ -123,13 +123,13 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
 
 def _without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
     """The rows in none of these bins, with their own values where they know them."""
-    if not bins or not isinstance(counts, BinnedCounts):
-        return others(counts, bins)
+    if not bins:
+        return counts
+    if not isinstance(counts, BinnedCounts):
+        return counts.keep(np.all([counts.bins[each.column] != each.bin for each in bins], axis=0))
     maps, atoms = counts.transformation.maps, counts.atoms
-    inside = np.zeros(len(atoms), dtype=bool)
-    for each in bins:
-        inside |= maps[each.column][atoms.bins[each.column]] == each.bin
-    return BinnedCounts.of_atoms(atoms.keep(~inside), counts.transformation)
+    left = np.all([maps[each.column][atoms.bins[each.column]] != each.bin for each in bins], axis=0)
+    return BinnedCounts.of_atoms(atoms.keep(left), counts.transformation)
 
 
 def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:

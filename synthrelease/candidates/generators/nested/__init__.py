@@ -52,6 +52,8 @@ class NestedGenerator(MarginalsGenerator):
         Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
     """
 
+    counts: ClassVar[bool] = False
+
     areas: str = Field(min_length=1, max_length=1000)
     wanted: str | None = Field(default=None, min_length=1, max_length=200)
 

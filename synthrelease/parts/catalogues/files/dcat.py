@@ -22,7 +22,7 @@ from synthrelease.bundle.identity import (
 )
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled, labelled_title
-from synthrelease.errors import InputError
+from synthrelease.libraries import library
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
 from synthrelease.toml.card import is_email
@@ -70,13 +70,7 @@ def turtle_bytes(jsonld: bytes) -> bytes:
     ------
     InputError : when rdflib is missing.
     """
-    try:
-        import rdflib
-    except ImportError:
-        raise InputError(
-            "[bundle] catalogues: expected the library rdflib, which writes dcat.ttl, found none. pip install "
-            '"synthrelease[catalogue]".'
-        ) from None
+    rdflib = library("rdflib", "rdflib", "dcat.ttl, as [bundle] catalogues asks", "catalogue")
     graph = rdflib.Graph(bind_namespaces="none")
     graph.parse(data=jsonld.decode("utf-8"), format="json-ld")
     for prefix, name in _CONTEXT.items():

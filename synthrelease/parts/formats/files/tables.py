@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
-from synthrelease.errors import InputError
+from synthrelease.libraries import library
 from synthrelease.parts.formats.files.names import SPSS, STATA
 from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note
 from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
@@ -250,15 +250,8 @@ def _frame(
 
 def _library(ending: str) -> Any:
     """pyreadstat. Raises InputError where it, or pandas, whose frames it writes, is missing."""
-    try:
-        import pandas  # noqa: F401
-        import pyreadstat
-    except ImportError as missing:
-        raise InputError(
-            f"[bundle] formats: expected the library {missing.name}, which writes .{ending} files, found none. pip install "
-            '"synthrelease[formats]".'
-        ) from None
-    return pyreadstat
+    library("pandas", "pandas", f".{ending} files, as [bundle] formats asks", "formats")
+    return library("pyreadstat", "pyreadstat", f".{ending} files, as [bundle] formats asks", "formats")
 
 
 def _written(ending: str, frame: Any, **settings: Any) -> bytes:

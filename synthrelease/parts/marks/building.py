@@ -1,0 +1,77 @@
+"""[marks] against the columns, the bins that are drawn and the generators, and what `plan` says of it."""
+
+from __future__ import annotations
+
+from synthrelease.accounting.guarantee import Loss
+from synthrelease.candidates.generators import GENERATORS
+from synthrelease.errors import closest, listing
+from synthrelease.parts.marks.table import YES, Marks, MarksTable, labels_of
+from synthrelease.specification.part import Building, Surroundings
+from synthrelease.toml.problems import Problems
+from synthrelease.toml.tables import MAX_TABLES, ReleaseFile
+from synthrelease.toml.unlisted import unlisted_label
+
+
+class MarksBuilding(Building[MarksTable, Marks]):
+    def build(self, table: MarksTable, around: Surroundings, problems: Problems) -> Marks:
+        """The groups. Every bin that a release may draw tells whether a row has the mark."""
+        for column in around.schema.columns:
+            for name, marks in (column.counts or {}).items():
+                drawn = {one.binning(name).name: one.binning(name) for one in around.transformations}
+                for binning in drawn.values():
+                    marked = {into for atom, into in enumerate(binning.of_atom) if atom in marks}
+                    mixed = [into for atom, into in enumerate(binning.of_atom) if atom not in marks and into in marked]
+                    if mixed:
+                        expected = f"bins of {name!r} that hold marks alone or none, as {column.name!r} counts them"
+                        problems.add(f"transformations.{name}", expected, repr(binning.labels[mixed[0]]))
+        for place, stated in enumerate(around.release.generators):
+            if not GENERATORS[str(stated["family"])].counts:
+                able = listing(name for name, family in GENERATORS.items() if family.counts)
+                expected = f"a family whose rows follow rules that count, as [marks] needs ({able})"
+                problems.add(f"generators[{place}].family", expected, repr(stated["family"]))
+        columns = around.release.columns
+        return Marks(groups={name: columns[name].counts or {} for name in table.groups})
+
+    def check_columns(self, table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
+        """The columns of the groups, and which of their categories are a mark."""
+        if release.linked is not None:
+            problems.add("marks", "no such table where a second file has members of a row", "both")
+        if len(release.columns) + len(table.groups) > MAX_TABLES:
+            found = f"{len(release.columns)} and {len(table.groups)} of groups"
+            problems.add("marks.groups", f"at most {MAX_TABLES} columns with those of the groups", found)
+        named = dict.fromkeys(name for columns in table.groups.values() for name in columns)
+        for name in table.groups:
+            if name in release.columns:
+                problems.add(f"marks.groups.{name}", "the name of a column that is not there yet", repr(name))
+        for name in table.yes:
+            if name not in named:
+                problems.add(f"marks.yes.{name}", "a column of a group", repr(name), closest(name, named))
+        for name in named:
+            self._check_marks(name, table, release, problems)
+
+    def _check_marks(self, name: str, table: MarksTable, release: ReleaseFile, problems: Problems) -> None:
+        column = release.columns.get(name)
+        if column is None or column.kind not in ("category", "code") or isinstance(column.codes, str):
+            known = [one for one, each in release.columns.items() if each.kind in ("category", "code")]
+            found = repr(name) if column is None else f"{name!r} of kind {column.kind!r}"
+            problems.add("marks.groups", f"columns of categories or codes ({listing(known)})", found, closest(name, known))
+            return
+        labels = [*labels_of(column), *(label for label in [unlisted_label(column)] if label is not None)]
+        marks = list(dict.fromkeys(table.marks_of(name, column)))
+        if not marks:
+            expected = f"which categories of {name!r} are a mark, as none or several are called {listing(YES)}"
+            problems.add("marks.yes", expected, "nothing")
+        elif strange := [label for label in marks if label not in labels]:
+            problems.add(f"marks.yes.{name}", f"categories of {name!r} ({listing(labels)})", repr(strange[0]))
+        elif len(marks) == len(set(labels)):
+            problems.add(f"marks.yes.{name}", f"a category of {name!r} that is none", "all of them")
+        elif unusable := [label for label in marks if "'" in label and '"' in label]:
+            problems.add(f"marks.yes.{name}", "categories that have no two kinds of quotes in their names", repr(unusable[0]))
+
+    def plan_text(self, value: Marks, total: Loss, rows: int) -> str:
+        """Which columns there are, and what they cost."""
+        groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in value.groups.items())
+        return f"Numbers of marks: {groups}. Each is a function of its row, so that a table of it costs what any table does."
+
+
+BUILDING = MarksBuilding()

@@ -1,0 +1,140 @@
+"""Groups of rare marks in a draft: which marks come together, the tables that tell their number, and when it is drafted."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
+from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.drafting.draft import draft, write_draft
+from synthrelease.drafting.marks import MarksDraft, draft_marks
+from synthrelease.measurements.terms import read_terms
+from synthrelease.rehearsal.dependence import Pair
+from synthrelease.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
+from synthrelease.specification.spec import load_spec
+
+N = 20_000
+KINDS = 3
+
+
+def marks(n: int, per_kind: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    """Marks of 1% to 2% of the rows, of kinds that come together: m0, m3, m6 ... are of the first kind."""
+    kinds = random.normal(size=(n, KINDS))
+    scores = [1.4 * kinds[:, number % KINDS] + random.normal(size=n) for number in range(KINDS * per_kind)]
+    return {f"m{number}": score > np.quantile(score, 0.98 + 0.01 * random.random()) for number, score in enumerate(scores)}
+
+
+def column(name: str, rows: np.ndarray, labels: tuple[str, str] = ("0", "1")) -> ColumnDraft:
+    codes = {label: CodeDraft(label=label, rows=int((rows == place).sum())) for place, label in enumerate(labels)}
+    return ColumnDraft(name=name, source=name, kind="code", remark="", codes=codes)
+
+
+def table_of(columns: dict[str, np.ndarray]) -> Counts:
+    layout = Layout(columns=tuple(columns), sizes=(2,) * len(columns))
+    return Counts.of(layout, [rows.astype(np.int64) for rows in columns.values()])
+
+
+def test_marks_of_a_kind_are_one_group_and_others_are_in_none() -> None:
+    random = np.random.default_rng(7)
+    found = marks(N, 4, random)
+    found |= {"alone": random.random(N) < 0.01, "half": random.random(N) < 0.5, "rarely_0": ~found["m0"]}
+    columns = [column(name, rows, ("no", "yes") if name == "m1" else ("0", "1")) for name, rows in found.items()]
+    drafted = draft_marks(columns, table_of(found), [("m0", "m3"), ("m1", "m4"), ("m2", "m5"), ("half", "m2")])
+    assert drafted is not None
+    assert {frozenset(group) for group in drafted.groups.values()} == {
+        frozenset({"m0", "m3", "m6", "m9", "rarely_0"}),
+        frozenset({"m1", "m4", "m7", "m10"}),
+        frozenset({"m2", "m5", "m8", "m11"}),
+    }
+    assert {name: label for name, label in drafted.yes.items() if label != "1"} == {"m1": "yes", "rarely_0": "0"}
+
+
+def test_only_groups_with_a_lost_pair_are_drafted() -> None:
+    """Where a model keeps all pairs, or loses others, nothing is tried."""
+    found = marks(N, 4, np.random.default_rng(7))
+    columns, table = [column(name, rows) for name, rows in found.items()], table_of(found)
+    assert draft_marks(columns, table, []) is None
+    assert draft_marks(columns, table, [("m0", "m1")]) is None
+    drafted = draft_marks(columns, table, [("m0", "m3")])
+    assert drafted is not None
+    assert list(drafted.groups.values()) == [("m0", "m3", "m6", "m9")]
+
+
+def test_marks_that_avoid_each_other_are_no_group() -> None:
+    one = np.arange(N) % 50 == 0
+    found = {"a": one, "b": np.roll(one, 1), "c": np.roll(one, 2)}
+    assert draft_marks([column(name, rows) for name, rows in found.items()], table_of(found), [("a", "b")]) is None
+
+
+def test_a_column_that_has_the_name_of_a_group_keeps_it() -> None:
+    found = marks(N, 4, np.random.default_rng(7))
+    found["marks_1"] = np.random.default_rng(8).random(N) < 0.5
+    drafted = draft_marks([column(name, rows) for name, rows in found.items()], table_of(found), [("m0", "m3")])
+    assert drafted is not None
+    assert list(drafted.groups) == ["marks_1_2"]
+
+
+def test_the_number_is_measured_by_each_mark_in_place_of_pairs_of_marks() -> None:
+    drafted = MarksDraft(groups={"number": ("a", "b", "c")}, yes={"a": "1", "b": "1", "c": "1"})
+    raced = ("2 a:b", "4 age:a", "6 age", "3 a", "3 b", "3 c")
+    terms = [term for text in drafted.tables(raced, ("age", "a", "b", "c"), (8, 2, 2, 2)) for term in read_terms(text)]
+    weights = {" ".join(term.columns): float(term.weight) for term in terms}
+    assert set(weights) == {"age a", "age", "a", "b", "c", "number", "number a", "number b", "number c"}
+    assert weights["number a"] == pytest.approx(2 * np.sqrt(4 * 2), rel=0.05)
+    assert weights["age a"] == pytest.approx(np.sqrt(8 * 2), rel=0.05)
+    assert weights["a"] == pytest.approx(np.sqrt(2 * 4 / 2) / 2, rel=0.05)
+    pure = drafted.tables(("2 a:b", "4 age:a"), ("age", "a", "b", "c"), (8, 2, 2, 2))
+    assert all(":" in text for text in pure)  # where single columns get no table, numbers get none
+
+
+def test_a_draft_is_better_that_loses_fewer_pairs_and_keeps_as_much() -> None:
+    one, other = (
+        Pair(columns=("a", name), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0) for name in ("b", "c")
+    )
+    before = KeptByFits(kept=(0.9, 0.8), lost=(one, other))
+    assert KeptByFits(kept=(0.9, 0.8), lost=(one,)).better(before)
+    assert not KeptByFits(kept=(0.9, 0.8), lost=(one, other)).better(before)
+    assert not KeptByFits(kept=(0.9, 0.7), lost=()).better(before)
+    assert not KeptByFits(kept=(float("nan"), 0.8), lost=()).better(before)
+
+
+def test_the_words_of_a_plan_say_what_it_keeps_with_numbers_of_marks() -> None:
+    lost = Pair(columns=("a", "b"), distance=0.0, largest_cell=0.0, cramers_v=0.2, beyond_chance=0.0)
+    words = "It costs 1. Fits keep 90%."
+    found = KeptByFits(kept=(0.876, 0.9), lost=(lost,))
+    with_numbers = f"{words} With the numbers of marks they keep 88%. {faint_words(1)}"
+    assert with_marks_in(f"{words} {faint_words(3)}", 3, found) == with_numbers
+    assert with_marks_in(words, 0, found) == with_numbers
+    assert with_marks_in(f"{words} {faint_words(3)}", 3, KeptByFits(kept=(), lost=())) == words
+
+
+def write_file(path: Path, random: np.random.Generator) -> Path:
+    found = marks(N, 4, random)
+    columns = {"age": random.integers(0, 9, N), "sex": random.choice(["f", "m"], N), **{k: v * 1 for k, v in found.items()}}
+    lines = [",".join(columns), *(",".join(map(str, row)) for row in zip(*columns.values(), strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.mark.slow
+def test_init_drafts_numbers_of_marks_and_names_the_pairs_that_it_still_loses(tmp_path: Path) -> None:
+    """And without the option it loses more of them, at the same epsilon."""
+    file = write_file(tmp_path / "marks.csv", np.random.default_rng(11))
+    configuration, _, found = write_draft("ill", file, tmp_path, unit="row")
+    spec = load_spec(configuration)
+    groups = [column for column in spec.schema.columns if column.counts is not None]
+    assert {frozenset(column.counts or {}) for column in groups} <= {
+        frozenset(f"m{number}" for number in range(kind, KINDS * 4, KINDS)) for kind in range(KINDS)
+    }
+    assert groups
+    assert spec.plan.total.epsilon <= spec.limit
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("synthrelease.drafting.marks.PARTS", ())
+        without = draft("ill", file, unit="row")
+    assert "[marks]" not in without.configuration
+    lost = [len(each.criteria.lost) + len(each.criteria.faint) for each in (found, without)]
+    assert lost[0] < lost[1]

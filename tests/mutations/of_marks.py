@@ -1,0 +1,82 @@
+"""Mutations of numbers of marks (theory 1.8, reading row by row)."""
+
+from __future__ import annotations
+
+from tests.mutations.machinery import Mutation
+
+PART = "tests/parts/test_marks.py"
+
+READ = (f"{PART}::test_a_replaced_row_is_one_replaced_row_with_its_numbers_too",)
+RULES = (f"{PART}::test_the_rules_allow_just_the_rows_that_have_their_number",)
+ZEROS = (f"{PART}::test_the_exact_zeros_of_a_model_are_the_rows_with_another_number",)
+NOBODY = (f"{PART}::test_rows_of_nobody_have_their_number_too",)
+FOUND = (f"{PART}::test_a_row_with_another_number_is_found",)
+REFUSED = (f"{PART}::test_what_does_not_go_together_is_refused_at_its_place",)
+
+OF_MARKS = (
+    Mutation(
+        name="numbers of marks: the batch, and not the row, is counted",
+        breaks="a number that depends on other rows, so that one record moves many",
+        place="domain.layout:MarksCounted.of",
+        old="np.sum(found, axis=0)",
+        new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(self.marks))",
+        tests=READ,
+        core=True,
+    ),
+    Mutation(
+        name="numbers of marks: the rule leaves rows of the file out",
+        breaks="a number of rows that is counted and paid for without need",
+        place="parts.marks.table:MarksTable.widened",
+        old='applies_to=("synthetic",)',
+        new='applies_to=("raw", "synthetic")',
+        tests=(f"{PART}::test_a_number_is_no_column_of_the_file_and_costs_nothing",),
+    ),
+    Mutation(
+        name="numbers of marks: a missing value may be a mark",
+        breaks="released rows with another number than that of their marks",
+        place="parts.marks.table:_is_marked",
+        old='f"{text} and not {column} is missing"',
+        new="text",
+        tests=RULES,
+    ),
+    Mutation(
+        name="numbers of marks: rows that fill a table up have any number",
+        breaks="measured tables that no model can hold",
+        place="domain.plausibility:Plausibility.follow",
+        old="digits[one.column] = one.of(digits)",
+        new="one.of(digits)",
+        tests=NOBODY,
+    ),
+    Mutation(
+        name="numbers of marks: counts that differ in what follows are one",
+        breaks="models without rows that are possible, or with rows that are not",
+        place="candidates.generators.counters:_alike",
+        old="text = rows[row].tobytes()",
+        new="text = rows[row][:1].tobytes()",
+        tests=ZEROS,
+    ),
+    Mutation(
+        name="numbers of marks: verify counts the marks of one column less",
+        breaks="rows with another number of marks than they say pass",
+        place="parts.marks.verifying:_miscounted",
+        old="group.marks.items()",
+        new="list(group.marks.items())[1:]",
+        tests=FOUND,
+    ),
+    Mutation(
+        name="numbers of marks: a bin of marks and of others is drawn",
+        breaks="a released column that does not tell the number that stands beside it",
+        place="parts.marks.building:MarksBuilding.build",
+        old="atom not in marks and into in marked",
+        new="atom not in marks and into in marked and False",
+        tests=REFUSED,
+    ),
+    Mutation(
+        name="numbers of marks: a family whose models hold no numbers is drawn",
+        breaks="releases of which next to no row is left",
+        place="parts.marks.building:MarksBuilding.build",
+        old='not GENERATORS[str(stated["family"])].counts',
+        new="False",
+        tests=REFUSED,
+    ),
+)

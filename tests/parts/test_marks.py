@@ -1,0 +1,347 @@
+"""Numbers of marks: the column of each group, what is refused, rows that follow it exactly, and a release that is checked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from fractions import Fraction
+from itertools import product
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.accounting.charges import GENERATION, gaussian
+from synthrelease.accounting.meter import Meter
+from synthrelease.bundle import write_bundle
+from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
+from synthrelease.candidates.generators.counters import Counters
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
+from synthrelease.domain.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import SpecError
+from synthrelease.parts.marks.published import MarksPart, NumberPart
+from synthrelease.parts.marks.verifying import VERIFYING
+from synthrelease.public_entropy import SeededEntropy
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.table import ReleasedTable
+from synthrelease.releasing.dry_run import made_up
+from synthrelease.releasing.release import release
+from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification.options import asked
+from synthrelease.verification.part import KnownFiles
+from synthrelease.verification.schema import rebuild
+from synthrelease.verification.verify import verify_bundle
+
+CONFIG = """
+title = "Patients"
+acceptance = "acceptance.toml"
+
+[columns.sex]
+kind = "category"
+categories = ["f", "m"]
+
+[columns.infarct]
+kind = "code"
+codes = { "0" = "0", "1" = "1" }
+
+[columns.failure]
+kind = "category"
+categories = { No = ["n", "no"], Yes = ["y", "yes"] }
+missing = "bin"
+
+[columns.stroke]
+kind = "category"
+categories = ["none", "old", "acute"]
+outside = "bin"
+
+[columns.alive]
+kind = "category"
+categories = ["yes", "no"]
+
+[marks]
+groups = { heart = ["infarct", "failure", "stroke", "alive"], two = ["failure", "infarct"] }
+most = 3
+yes = { stroke = ["old", "acute"], alive = ["no"] }
+
+[input]
+outside = "drop"
+rows = 900
+
+[[generators]]
+family = "marginals"
+tables = "sex + heart:infarct + heart:failure + heart:stroke + heart:alive + two"
+
+[[projections]]
+kind = "minimum_count"
+minimum_count = 1
+
+[budget]
+generation = 4
+limit = 12
+
+[selection]
+stop_probability = 0.01
+measurements = "shared"
+publish_measurements = true
+test = "joint"
+test_epsilon = 1
+"""
+ACCEPTANCE = """
+[[criteria]]
+name = "shares"
+kind = "absolute_marginal_error"
+tables = ["sex:heart"]
+threshold = 0.5
+epsilon = 0.5
+"""
+MARKS = {"infarct": {"1"}, "failure": {"Yes"}, "stroke": {"old", "acute"}, "alive": {"no"}}
+GROUPS = {"heart": ["infarct", "failure", "stroke", "alive"], "two": ["failure", "infarct"]}
+TEXTS = {
+    "sex": ["f", "m"],
+    "infarct": ["0", "1", " 1.0"],
+    "failure": ["n", "no", "y", "yes", ""],
+    "stroke": ["none", "old", "acute", "unheard of"],
+    "alive": ["yes", "no"],
+}
+MEANS = {" 1.0": "1", "n": "No", "no": "No", "y": "Yes", "yes": "Yes"}
+
+
+def write(folder: Path, changes: dict[str, str] | None = None) -> Path:
+    text = CONFIG
+    for old, new in (changes or {}).items():
+        assert old in text
+        text = text.replace(old, new)
+    (folder / "patients.toml").write_text(text, encoding="utf-8")
+    (folder / "acceptance.toml").write_text(ACCEPTANCE, encoding="utf-8")
+    return folder / "patients.toml"
+
+
+def slow_number(row: dict[str, str], group: str) -> str:
+    """Of texts of the file, the bin of the number of marks: one row at a time, by the words of the settings."""
+    released = {name: text if name in ("alive", "sex", "stroke") else MEANS.get(text, text) for name, text in row.items()}
+    number = sum(released[name] in MARKS[name] for name in GROUPS[group])
+    return {"heart": ["0", "1", "2", ">=3", ">=3"], "two": ["0", "1", "2"]}[group][number]
+
+
+@pytest.fixture(scope="module")
+def spec(tmp_path_factory: pytest.TempPathFactory) -> ReleaseSpec:
+    return load_spec(write(tmp_path_factory.mktemp("patients")))
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    random, path = np.random.default_rng(1), tmp_path_factory.mktemp("data") / "patients.csv"
+    rows = [",".join(str(random.choice(texts)) for texts in TEXTS.values()) for _ in range(1000)]
+    path.write_text("\n".join([",".join(TEXTS), *rows]) + "\n", encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory, spec: ReleaseSpec, data: Path) -> Path:
+    found = release(spec, data)
+    assert found is not None
+    return write_bundle(found, tmp_path_factory.mktemp("released") / "out")
+
+
+@pytest.fixture(scope="module")
+def document(folder: Path) -> ReleaseDocument:
+    return read_strictly((folder / "release.json").read_bytes())
+
+
+def all_rows(plausibility: Plausibility) -> Counts:
+    """Every row of a small layout, once."""
+    sizes = plausibility.layout.sizes
+    return Counts.of(plausibility.layout, list(np.array(list(product(*map(range, sizes)))).T))
+
+
+def follow(spec: ReleaseSpec, rows: Counts) -> np.ndarray:
+    """Whether each row over atomic cells has as many marks as it says: by the labels of its bins."""
+    labels = [[column.atoms.labels[bin_] for bin_ in bins] for column, bins in zip(spec.schema.columns, rows.bins, strict=True)]
+    names = spec.schema.names
+    found = []
+    for row in zip(*labels, strict=True):
+        known = dict(zip(names, row, strict=True))
+        numbers = {group: sum(known[name] in MARKS[name] for name in marks) for group, marks in GROUPS.items()}
+        found.append(all(int(known[group]) == number for group, number in numbers.items()))
+    return np.array(found)
+
+
+def test_rows_of_a_file_have_the_number_of_their_marks(spec: ReleaseSpec, data: Path) -> None:
+    """Against texts counted one row at a time; also where a value is missing, or is no listed one."""
+    transformation = spec.space[0].transformation
+    read = read_public(data, spec.schema, spec.input, spec.raw).merge(transformation.layout, transformation.maps)
+    header, *lines = data.read_text(encoding="utf-8").splitlines()
+    rows = [dict(zip(header.split(","), line.split(","), strict=True)) for line in lines]
+    for group in GROUPS:
+        counted = Counter(slow_number(row, group) for row in rows)
+        labels = transformation.binning(group).labels
+        assert dict(zip(labels, read.marginal([spec.schema.layout.index(group)]).tolist(), strict=True)) == counted
+    assert follow(spec, read_public(data, spec.schema, spec.input, spec.raw)).all()
+
+
+def test_a_number_is_no_column_of_the_file_and_costs_nothing(spec: ReleaseSpec) -> None:
+    assert spec.schema.names == ("sex", "infarct", "failure", "stroke", "alive", "heart", "two")
+    assert [spec.schema[name].sources for name in GROUPS] == [(), ()]
+    assert not spec.raw.masks
+    assert not spec.raw.records
+    assert {charge.name for charge in spec.plan.once} == {"generation"}
+
+
+def test_a_replaced_row_is_one_replaced_row_with_its_numbers_too(spec: ReleaseSpec, tmp_path: Path) -> None:
+    """Theory 1.8, reading row by row: whatever stands in the other rows, so that a table moves by one row down and one up."""
+    kept = {name: texts for name, texts in TEXTS.items() if name != "sex"}
+    every = list(product(*kept.values()))
+    random, path = np.random.default_rng(2), tmp_path / "rows.csv"
+
+    def read(*rows: tuple[str, ...]) -> Counts:
+        path.write_text("\n".join([",".join(TEXTS), *(",".join(("f", *row)) for row in rows)]) + "\n", encoding="utf-8")
+        return read_public(path, spec.schema, spec.input, spec.raw)
+
+    alone = {row: tuple(int(bins[0]) for bins in read(row).bins) for row in every}
+    others = [every[place] for place in random.integers(len(every), size=40)]
+    for place in random.integers(len(every), size=30):
+        row = every[place]
+        found = read(*others[:20], row, *others[20:])
+        cells = Counter({tuple(map(int, cell)): int(n) for *cell, n in zip(*found.bins, found.counts, strict=True)})
+        assert cells == Counter([alone[row], *(alone[other] for other in others)])
+
+
+def test_the_rules_allow_just_the_rows_that_have_their_number(spec: ReleaseSpec) -> None:
+    rows = all_rows(spec.synthetic)
+    wanted = follow(spec, rows)
+    assert 0 < wanted.sum() < len(rows)
+    assert np.array_equal(~spec.synthetic.forbidden(rows.bins), wanted)
+
+
+@pytest.mark.parametrize("most", [1, 2, 3, 4])
+def test_the_exact_zeros_of_a_model_are_the_rows_with_another_number(most: int, tmp_path: Path) -> None:
+    """Counts that no later mark tells apart are one: no more of them than bins of the number."""
+    spec = load_spec(write(tmp_path, {"most = 3": f"most = {most}"}))
+    plausibility = spec.synthetic.merge(spec.space[0].transformation)
+    rows, counters = all_rows(plausibility), Counters.of(plausibility, 2**16)
+    allowed = ~plausibility.forbidden(rows.bins)
+    numbers = rows.digits(plausibility.layout.columns.index("heart"))
+    assert set(numbers[allowed].tolist()) == set(range(most + 1))
+    found = counters.added(rows)
+    kept = zip(*(found.bins[place].tolist() for place in range(len(plausibility.layout.sizes))), strict=True)
+    assert sorted(kept) == sorted(zip(*(each[allowed].tolist() for each in rows.bins), strict=True))
+    assert max(step.size for step in counters.steps) <= most + 1
+    model = Plausibility(layout=counters.wide, masks=tuple(counters.masks))
+    assert not model.forbidden(found.bins).any()
+
+
+@pytest.mark.parametrize("family", ["adaptive", "adaptive_pure", "marginals", "gaussian_marginals"])
+def test_no_row_of_a_model_has_another_number_of_marks(family: str, spec: ReleaseSpec, data: Path) -> None:
+    tables = {"tables": "sex:heart + heart:infarct + heart:alive + two:stroke"} if family.endswith("marginals") else {}
+    chosen, transformation = GENERATORS[family].model_validate(tables), spec.space[0].transformation
+    plausibility = spec.synthetic.merge(transformation)
+    rows = read_public(data, spec.schema, spec.input, spec.raw)
+    charge = gaussian(GENERATION, Fraction(1), "test") if chosen.gaussian else chosen.charge(Fraction(1))
+    private = PrivateCounts(rows, Meter([charge])).rehearsed(SeededEntropy(5)).on(transformation)
+    background = Background(plausibility=plausibility)
+    if isinstance(chosen, MeasuringGenerator):
+        model = chosen.model(chosen.measure(private, charge), background)
+    else:
+        model = chosen.fit(private, charge, background)
+    drawn = model.sample(3000, np.random.default_rng(3))
+    assert drawn.total == 3000
+    assert not plausibility.forbidden(drawn.bins).any()
+    assert len(np.unique(drawn.digits(plausibility.layout.columns.index("heart")))) == 4
+
+
+def test_rows_of_nobody_have_their_number_too(spec: ReleaseSpec) -> None:
+    """What a table is filled up with, and what a dry run tries: else a model could not hold what was measured."""
+    for rows in (FillerRows(spec.raw).first(500), made_up(spec)):
+        assert follow(spec, rows).all()
+        assert rows.total >= 500
+
+
+def test_a_release_is_verified(folder: Path, document: ReleaseDocument) -> None:
+    found = verify_bundle(folder)
+    assert found.passed, [check for check in found.checks if check.problems]
+    (check,) = [check for check in found.checks if check.name == "marks"]
+    assert check.found.startswith("rows with a mark: ")
+    part = document.parts["marks"]
+    assert isinstance(part, MarksPart)
+    wanted = {group: {name: MARKS[name] for name in marks} for group, marks in GROUPS.items()}
+    assert {each.column: {name: set(labels) for name, labels in each.marks.items()} for each in part.groups} == wanted
+    card = (folder / "README.html").read_text(encoding="utf-8")
+    assert "Numbers of marks" in card
+    assert "count(" not in card  # the section says what the rules say
+    assert "two counts: failure is Yes; infarct is 1." in card
+    assert "stroke is acute or old" in card or "stroke is old or acute" in card
+    assert [column.source for column in document.columns if column.name in GROUPS] == ["", ""]
+
+
+def test_a_row_with_another_number_is_found(document: ReleaseDocument, folder: Path) -> None:
+    rebuilt = rebuild(document)
+    layout, part = rebuilt.transformation.layout, document.parts["marks"]
+    assert isinstance(part, MarksPart)
+    place, labels = layout.columns.index("heart"), [binning.labels for binning in rebuilt.transformation.binnings]
+    rows = all_rows(rebuilt.plausibility)
+    right = rows.keep(~rebuilt.plausibility.forbidden(rows.bins))
+    bins = list(right.bins)
+    bins[place] = np.where(np.arange(len(right)) == 7, (bins[place] + 1) % 4, bins[place])
+    for table, wrong in ((right, 0), (Counts.of(layout, bins, right.counts), 1)):
+        released = ReleasedTable(counts=table, labels=labels, ordered=(False,) * 7)
+        known = KnownFiles(files={}, table=released, rules=rebuilt.plausibility)
+        problems = list(VERIFYING.problems(document, part, known))
+        assert len(problems) == wrong, problems
+    assert "found 1 others" in problems[0]
+
+
+def test_other_groups_than_those_of_the_specification_are_found(document: ReleaseDocument, spec: ReleaseSpec) -> None:
+    part = document.parts["marks"]
+    assert isinstance(part, MarksPart)
+    assert list(VERIFYING.asked(spec.parts["marks"], part, document)) == []
+    group = part.groups[0]
+    other = NumberPart(column=group.column, marks={**group.marks, "alive": ["yes"]})
+    changed = MarksPart(groups=[other, *part.groups[1:]])
+    assert len(list(VERIFYING.asked(spec.parts["marks"], changed, document))) == 1
+
+
+WRONG = {
+    "no such column": ({'two = ["failure", "infarct"]': 'two = ["failure", "infart"]'}, "marks.groups", "'infarct'"),
+    "a name that is taken": ({"two = [": "sex = ["}, "marks.groups.sex", "not there yet"),
+    "marks that nobody knows": ({', alive = ["no"]': ""}, None, ""),
+    "no mark": ({'yes = { stroke = ["old", "acute"], ': "yes = { "}, "marks.yes", "which categories of 'stroke'"),
+    "a strange mark": ({'["old", "acute"]': '["older"]'}, "marks.yes.stroke", "'older'"),
+    "nothing but marks": ({'alive = ["no"]': 'alive = ["no", "yes"]'}, "marks.yes.alive", "all of them"),
+    "marks of no group": ({'alive = ["no"] }': 'alive = ["no"], sex = ["m"] }'}, "marks.yes.sex", "a column of a group"),
+    "one column": ({'two = ["failure", "infarct"]': 'two = ["failure"]'}, "marks.groups", "2 to 100"),
+    "another family": (
+        {
+            'family = "marginals"\ntables = "sex + heart:infarct + heart:failure + heart:stroke + heart:alive + two"': (
+                'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'
+            ),
+            'measurements = "shared"\npublish_measurements = true\n': "",
+        },
+        "generators[0].family",
+        "rules that count",
+    ),
+    "bins of both": (
+        {'outside = "bin"\n': 'outside = "bin"\nalternatives.two = { fresh = ["acute"], all = ["none", "old"] }\n'},
+        "transformations.stroke",
+        "marks alone or none",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_what_does_not_go_together_is_refused_at_its_place(name: str, tmp_path: Path) -> None:
+    changes, place, said = WRONG[name]
+    if place is None:  # the only category that is called yes is the mark
+        assert load_spec(write(tmp_path, changes)).schema["heart"].counts["alive"] == {0}  # type: ignore[index]
+        return
+    with pytest.raises(SpecError) as raised:
+        load_spec(write(tmp_path, changes))
+    problems = [problem for problem in raised.value.problems if problem.path == place]
+    assert problems, raised.value
+    assert any(said in f"{problem.expected} {problem.found} {problem.suggestion}" for problem in problems), problems
+
+
+def test_the_hook_that_compares_with_the_specification_is_asked(document: ReleaseDocument, spec: ReleaseSpec) -> None:
+    assert list(asked(document, spec.parts)) == []
