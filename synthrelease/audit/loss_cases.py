@@ -157,8 +157,12 @@ def _tables(more: Fraction) -> Iterator[LossCase]:
     sums = "2 a[0..1]:b[0..1] + 5 {b[-1..0.5] + c[0..1]}"
     marginals = Marginals(tables="all 2-way + 2 a", sums=sums)
     yield _case(marginals, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="tables and sums")
+    apart = Marginals(tables="all 2-way + 2 a", sums=sums, rare_bins="a[1 0]")
+    yield _case(apart, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
     squares = GaussianMarginals(tables="all 2-way + 2 a")
     yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="zero-concentrated")
+    apart_squares = GaussianMarginals(tables="all 2-way + 2 a", rare_bins="a[1 0]")
+    yield _case(apart_squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="a bin counted apart")
     whole = gaussian(GENERATION, RHO, "")
     yield _case(squares, dict.fromkeys("abc", 1), (0, 3, 3, 7), (3, 3, 7, 7), more, name="Gaussian", charge=whole)
     levels, wanted = "b:c + a:b + 2 a:c", "0.1 > 0.3"

@@ -31,6 +31,10 @@ PRIOR = Prior(
 """A guess that is wrong enough to matter."""
 
 
+_WHOLE = 6 * STEPS
+"""A multiple of every scale of noise where bins are counted apart, so that losses are whole numbers of it."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Measured:
     """What one mechanism adds noise to: exact integers for a table, and the l1 sensitivity that it claims."""
@@ -95,6 +99,10 @@ def _models() -> Iterator[MeasuredModel]:
             for place in range(len(sums.split("+"))):
                 found = _sum(world, sums, place)
                 yield MeasuredModel.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
+        for apart in ("a[0 1]", "b[1 0 0] + a[0 1]", "b[0 1 0] + b[0 0 1]"):
+            if highs["b"] == 2:
+                found = _apart(world, "a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", apart)
+                yield MeasuredModel.of(f"marginals: all of it, {apart} apart", highs, found, tight=True)
     for highs in ({"a": 1, "b": 2}, {"a": 2, "b": 1}):
         world = World(highs)
         for columns in ((0,), (1,), (0, 1)):
@@ -213,6 +221,23 @@ def _sum(world: World, sums: str, place: int) -> Callable[[int], Measured]:
         return recorder.values[1 + place]
 
     return lambda n: Measured(values=values, sensitivity=STEPS)
+
+
+def _apart(world: World, tables: str, sums: str, apart: str) -> Callable[[int], Measured]:
+    """All answers at epsilon 1, each over the scale of its noise: the l1 change is the loss of all together."""
+    generator = Marginals(tables=tables, sums=sums, rare_bins=apart)
+    charge = generator.charge(Fraction(1))
+
+    def values(codes: tuple[int, ...]) -> np.ndarray:
+        recorder = Recording()
+        generator.measure(world.private(codes, [charge], recorder), charge)
+        if any(_WHOLE % scale for scale in recorder.scales):
+            raise ValueError("expected scales of noise that divide all losses")
+        return np.concatenate(
+            [each * int(_WHOLE / scale) for each, scale in zip(recorder.values, recorder.scales, strict=True)]
+        )
+
+    return lambda n: Measured(values=values, sensitivity=_WHOLE)
 
 
 def _asked(world: World, columns: tuple[int, ...]) -> Asked:

@@ -15,6 +15,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.measurements.rare_bins import others
 
 FAR = 0.1
 """Of the rows: how far the share of a bin may be from that of its own tables, beyond their noise."""
@@ -25,12 +26,14 @@ RISK = 1e-6
 def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility: Plausibility) -> bool:
     """Whether a bin of a single column has another share in the rows than in a table that holds the column, by far.
 
-    Cells that the rules exclude are no part of the comparison: released rows have none of them, whatever the tables say.
+    Rows in a bin that is counted apart are in no table, so they are left aside. Cells that the rules exclude are no part of the
+    comparison: released rows have none of them, whatever the tables say.
 
     Parameters
     ----------
     rows, measured, plausibility : over the same bins.
     """
+    rows = others(rows, (each.of for each in measured.rare_bins if each.of.whole))
     shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # many tables have the same column
     for table in measured.tables:
         allowed = ~plausibility.structural_zeros(table.columns)
@@ -39,8 +42,8 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
         if total <= limit * math.sqrt(cells.sum()):
             continue  # no row is told from noise
         for axis, column in enumerate(table.columns):
-            others = tuple(place for place in range(len(table.columns)) if place != axis)
-            share, noise = values.sum(axis=others) / total, limit * np.sqrt(cells.sum(axis=others)) / total
+            beside = tuple(place for place in range(len(table.columns)) if place != axis)
+            share, noise = values.sum(axis=beside) / total, limit * np.sqrt(cells.sum(axis=beside)) / total
             if (np.abs(shares(column) - share) > FAR + noise).any():
                 return True
     return False

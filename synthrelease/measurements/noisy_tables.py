@@ -13,6 +13,7 @@ from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.layout import Layout
 from synthrelease.measurements.cube_law import cube_sd, entry_limit
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
+from synthrelease.measurements.rare_bins import NoisyBin
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 
@@ -101,14 +102,24 @@ class NoisySum:
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyMarginals:
-    """Everything that was measured of one table with `n` rows, over one layout. Already private: may be published."""
+    """Everything that was measured of one table, over one layout. Already private: may be published.
+
+    Attributes
+    ----------
+    n : how many rows the tables and sums are of: all of them, or about how many are in no bin that is counted apart.
+    rare_bins : bins whose rows are in no table and no sum.
+    """
 
     layout: Layout
     n: int
     tables: tuple[NoisyMarginal, ...]
     sums: tuple[NoisySum, ...] = ()
+    rare_bins: tuple[NoisyBin, ...] = ()
 
     def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
         """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
-        return NoisyMarginals(layout=layout, n=self.n, tables=tables, sums=tuple(one.merge(layout, maps) for one in self.sums))
+        sums = tuple(one.merge(layout, maps) for one in self.sums)
+        return replace(
+            self, layout=layout, tables=tables, sums=sums, rare_bins=tuple(one.merge(maps) for one in self.rare_bins)
+        )

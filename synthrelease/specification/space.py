@@ -85,6 +85,10 @@ def _check_generators(
             expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
             faulty.add(where)
+        elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
+            expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"
+            problems.add(f"{where}.{generator.leaves_out}", expected, repr(getattr(generator, generator.leaves_out)))
+            faulty.add(where)
         elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
             expected = (
                 f"families whose guarantee goes with that of {first_where} ({first.guarantee}), because all get the same budget"

@@ -397,6 +397,23 @@ def test_columns_that_were_measured_alone_stand_among_what_may_not_be_concluded(
 
 
 @pytest.mark.parametrize("language", LANGUAGES)
+def test_groups_of_which_only_the_number_was_measured_stand_among_what_may_not_be_concluded(language: str) -> None:
+    said, document = sentences(language)["may_not_rare"], release_document(rich_release(), {})
+    column = document.columns[0]
+    bins, last = len(column.bins), column.bins[-1].label
+
+    def told(text: str | None) -> str:
+        generator = {"generator": document.configuration["generator"] | {"rare_bins": text}}
+        return changed(language, configuration=document.configuration | generator)
+
+    one = f"{column.name}[{' '.join(['0'] * (bins - 1) + ['1'])}]"
+    assert f"{said} {column.name} ({last}); {document.columns[1].name}." in told(
+        f"{one} + {document.columns[1].name}[1{' 0' * 40}]"
+    )
+    assert said not in told(None)
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
 def test_what_is_not_promised_stands_among_what_may_not_be_concluded(language: str) -> None:
     words = sentences(language)
     table = NotPromisedTable(pairs=("face:year",), why="The mint <knows> & accepts it")

@@ -9,9 +9,42 @@ TABLES = "tests/inversion/test_tables.py"
 ROUNDED = "tests/inversion/test_rounded.py"
 NOISE = "tests/inversion/test_noise.py"
 SHARED = "tests/criteria/test_one_noise.py"
+APART = "tests/candidates/generators/test_rare_bins.py"
 TIES = f"{TABLES}::test_a_tie_is_resolved_by_further_bits"
 
 OF_NOISE = (
+    Mutation(
+        name="apart: tables have the rows that are counted apart",
+        breaks="a record that leaves a rare bin costs one and a half times the epsilon",
+        place="candidates.generators.marginals.mechanism:measured",
+        old="measure_tables(rest, tables, kind, entropy)",
+        new="measure_tables(counts, tables, kind, entropy)",
+        tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="apart: a row that is counted apart adds nothing to a sum",
+        breaks="one that leaves its bin moves the sum by all its range",
+        place="candidates.generators.marginals.mechanism:measure_sums",
+        old="_total(one, counts, marginals) + apart * _MIDDLE",
+        new="_total(one, counts, marginals)",
+        tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="apart: a row is counted in each of its rare bins",
+        breaks="one that is in two of them costs more than the epsilon",
+        place="candidates.generators.marginals.mechanism:count_apart",
+        old="(counts.bins[each.column] == each.bin) & ~before",
+        new="counts.bins[each.column] == each.bin",
+        tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
+    ),
+    Mutation(
+        name="apart: own values of rows that are counted apart are in the sums",
+        breaks="one that leaves its bin moves the sum by all its range",
+        place="candidates.generators.marginals.mechanism:_without",
+        old="atoms.keep(left)",
+        new="atoms",
+        tests=("tests/candidates/generators/test_own_sums.py::test_sums_of_own_values_leave_out_rows_that_are_counted_apart",),
+    ),
     Mutation(
         name="inversion: exponentials of 28 digits",
         breaks="bounds that do not hold",

@@ -15,6 +15,7 @@ from synthrelease.bundle.card import (
     questions,
 )
 from synthrelease.bundle.card.pictures import FEW_BARS, MOST_BARS, band_columns, error_band, of_every_cell
+from synthrelease.bundle.card.rare_groups import rare_groups
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.interval import LEVEL
@@ -45,6 +46,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
         "band_criterion": of_every_cell(document),
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
+        "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
         "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [

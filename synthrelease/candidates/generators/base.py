@@ -174,6 +174,11 @@ class MeasuringGenerator(Generator):
     noise: ClassVar[type[CountNoise]] = DiscreteLaplace
     """The noise of every count of its tables."""
 
+    @property
+    def leaves_out(self) -> str:
+        """The setting by which its tables are not of all rows; empty where they are."""
+        return ""
+
     def part(self, charge: Charge) -> Fraction:
         """What the tables and sums share out of a charge: its epsilon, or its rho where their noise is Gaussian."""
         return pure_epsilon(charge) if self.noise.cost == "epsilon" else charge.curve().rho

@@ -133,13 +133,13 @@ def allocation_lines(found: Found) -> str:
     settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
     generator = found.divisible.spec.space.generators[0]
     dumped = generator.model_dump()
-    drawn = f'draw = "{dumped["draw"]}"\n' if dumped["draw"] else ""
+    others = "".join(f'{name} = "{dumped[name]}"\n' for name in ("rare_bins", "draw") if dumped[name])
     generation = decimal_text(found.divisible.generation(found.chosen))
     delta = f"delta = {float(found.divisible.spec.delta):g}\n" if found.divisible.gaussian else ""
     return (
         f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
         f"{settings}\n"
-        f"prior_weight = {dumped['prior_weight']:g}\n{drawn}\n"
+        f"prior_weight = {dumped['prior_weight']:g}\n{others}\n"
         f"[budget]\ngeneration = {generation}\n{delta}\n"
         f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
     )
@@ -154,6 +154,7 @@ def allocation_document(found: Found) -> dict[str, Any]:
             "generation": float(divisible.generation(allocation)),
             "test_epsilon": float(allocation.test),
             **{name: text for name in FIELDS if (text := divisible.written(allocation, name))},
+            **({"rare_bins": rare} if (rare := divisible.spec.space.generators[0].model_dump().get("rare_bins")) else {}),
             "public_file": vars(as_is),
             "other_populations": vars(others),
         }

@@ -1,7 +1,8 @@
 """What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
 
-- Every column by itself; for a line the products of its columns, each as one sum; the rarest bins of a relative error, each as
-  a count of its own; the tables that a criterion looks at, where they are few.
+- Every column by itself; for a line the products of its columns, each as one sum; the rarest bins of a relative error, counted
+  apart or, where measurements are published, each as a sum of its own; the tables that a criterion looks at, where they are
+  few.
 - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
   (`dependence.telling_tables`).
 
@@ -48,19 +49,23 @@ def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
     """The specification with one generator that measures these, in equal shares."""
     tables = " + ".join(part.text for part in parts if part.field == "tables")
     sums = " + ".join(part.text for part in parts if part.field == "sums") or None
-    draw = spec.space.generators[0].model_dump().get("draw")
+    now = spec.space.generators[0].model_dump()
+    settings = {"tables": tables, "prior_weight": PRIOR_WEIGHT, "draw": now.get("draw"), "rare_bins": now.get("rare_bins")}
     generator: MarginalsGenerator = (
-        GaussianMarginals(tables=tables, prior_weight=PRIOR_WEIGHT, draw=draw)
+        GaussianMarginals.model_validate(settings)
         if spec.space.generators[0].gaussian
-        else Marginals(tables=tables, sums=sums, prior_weight=PRIOR_WEIGHT, draw=draw)
+        else Marginals.model_validate({**settings, "sums": sums})
     )
     return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
 
 
 def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
-    """The specification with one generator that measures every column by itself."""
+    """The specification with one generator that measures every column by itself, rows of all bins."""
     columns = spec.space.common.layout.columns
-    return with_parts(spec, [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)])
+    return with_parts(
+        _counting_apart(spec, ()),
+        [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)],
+    )
 
 
 def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[[], bool] = lambda: False) -> ReleaseSpec:
@@ -74,8 +79,11 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     common = spec.space.common
     table = public.merge(common.layout, common.maps)
     columns = common.layout.columns
+    rare = list(_rare_bins(spec, table))
+    if rare and not spec.publish_measurements:
+        spec, rare = _counting_apart(spec, rare), []
     tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
-    sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*_rare_bins(spec, table), *_products(spec, table)]))
+    sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*rare, *_products(spec, table)]))
     parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
     parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
     sizes = dict(zip(columns, common.layout.sizes, strict=True))
@@ -93,6 +101,12 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
         if (rooms(with_parts(spec, fewer)) >= least).all():
             parts = fewer
     return with_parts(spec, parts)
+
+
+def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
+    """The specification with these rare bins, which cost nothing there."""
+    generator = spec.space.generators[0].model_copy(update={"rare_bins": " + ".join(rare) or None})
+    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
 
 
 def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:

@@ -13,6 +13,7 @@ from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
+from synthrelease.measurements.noisy_tables import NoisySum
 from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
 from synthrelease.public_entropy import NoNoise
@@ -23,11 +24,8 @@ SUMS = "x(1..3 - 2):y(2..8 - 4) + 2 y(0..9) + x[0 1]:y(1..9 - 5) within -3..3 + 
 
 def measured(rows: list[tuple[int, int]]) -> list[tuple[float, float]]:
     """Value of every sum without noise, in the units of its product, and the least that a row adds."""
-    generator = Marginals(tables="x", sums=SUMS)
-    charge = generator.charge(Fraction(1))
-    private = PrivateCounts(original(rows).atoms, Meter([charge])).rehearsed(NoNoise()).on(BINS)
     found = []
-    for one, text in zip(generator.measure(private, charge).sums, generator.scored_sums, strict=True):
+    for one, text in zip(_sums_of(rows), Marginals(tables="x", sums=SUMS).scored_sums, strict=True):
         low, high = text.ends if text.own_values_of else (0.0, 1.0)
         found.append((low * len(rows) + one.value * (high - low) / STEPS, (high - low) / STEPS))
     return found
@@ -44,6 +42,26 @@ def test_a_sum_of_own_values_is_that_of_the_rows() -> None:
     ]
     for (value, step), exact in zip(measured(rows), plain, strict=True):
         assert value == pytest.approx(exact, abs=step * len(rows) / 2 + 1e-9)
+
+
+def test_sums_of_own_values_leave_out_rows_that_are_counted_apart() -> None:
+    """Rows of the second bin of x apart: sums are those of the other rows, whose number the count tells."""
+    generator = np.random.default_rng(0)
+    rows = list(zip(generator.integers(0, 4, 60).tolist(), generator.integers(0, 10, 60).tolist(), strict=True))
+    chosen = Marginals(tables="x", sums=SUMS, rare_bins="x[0 1]")
+    charge = chosen.charge(Fraction(1))
+    private = PrivateCounts(original(rows).atoms, Meter([charge])).rehearsed(NoNoise()).on(BINS)
+    found = chosen.measure(private, charge)
+    others = [(x, y) for x, y in rows if x < 2]
+    assert found.n == len(others)
+    assert [one.value for one in found.sums] == [one.value for one in _sums_of(others)]
+
+
+def _sums_of(rows: list[tuple[int, int]]) -> tuple[NoisySum, ...]:
+    generator = Marginals(tables="x", sums=SUMS)
+    charge = generator.charge(Fraction(1))
+    private = PrivateCounts(original(rows).atoms, Meter([charge])).rehearsed(NoNoise()).on(BINS)
+    return generator.measure(private, charge).sums
 
 
 def test_no_row_moves_a_sum_of_own_values_by_more_than_its_steps() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from dataclasses import replace
 from fractions import Fraction
 from itertools import pairwise, product
 from pathlib import Path
@@ -11,7 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.domain.counts import Counts
+from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.allocation import parts as parts_module
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words
@@ -27,6 +30,9 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config
 from tests.rehearsal.allocation.conftest import CHANGES, at_once
+
+ROOT = Path(__file__).parents[3]
+FRONTIER, SURROGATE = ROOT / "configs/births-frontier.toml", ROOT / "public_data/births_surrogate.csv.gz"
 
 
 def effects(rng: np.random.Generator, criteria: int, parts: int, power: int = 2) -> Effects:
@@ -172,6 +178,20 @@ def test_parts_that_the_criteria_ask_for_are_found_from_the_files_alone(spec: Re
     assert set(spec.space.common.layout.columns) <= names  # every column is measured by itself
     assert generator.family == "marginals"
     assert not list(generator.mistakes(found.space.common.layout, []))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("published", [False, True])
+def test_the_rarest_bins_are_counted_apart_unless_readers_get_the_measurements(published: bool) -> None:
+    """Parity above 10 is the rarest bin of the births' surrogate."""
+    spec = replace(load_spec(FRONTIER), publish_measurements=published)
+    public = read_public(SURROGATE, spec.schema, spec.input, spec.raw)
+    found = asked_parts(with_columns(spec), public, lambda spec: np.zeros(1), lambda: True)
+    (generator,) = found.space.generators
+    assert isinstance(generator, Marginals)
+    named = {one.text for one in generator.scored_sums}
+    assert ("parity[0 0 0 0 1]" in named) == published
+    assert ("parity[0 0 0 0 1]" in (generator.rare_bins or "")) == (not published)
 
 
 @pytest.mark.slow

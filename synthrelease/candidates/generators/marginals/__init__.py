@@ -23,6 +23,7 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.counters import Counters, Counting
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
+from synthrelease.candidates.generators.with_rare_bins import WithRareBins
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
@@ -30,6 +31,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
+from synthrelease.measurements.rare_bins import RareBin, bins_of, mistakes_of, read_bins
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.toml.fields import Mistake
@@ -51,6 +53,11 @@ class MarginalsGenerator(MeasuringGenerator):
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
+        rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
+        what else is peculiar to it is lost. A row that is in several counts for the first. Bins are named as in a sum, those
+        on which the column is measured: 1 for the rare bin, 0 for all others. Measurements with such bins are not published.
+        Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
         named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
@@ -66,6 +73,7 @@ class MarginalsGenerator(MeasuringGenerator):
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
+    rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     draw: Literal["evenly"] | None = None
@@ -75,6 +83,12 @@ class MarginalsGenerator(MeasuringGenerator):
     def _weighted_terms(cls, text: str | None) -> str | None:
         if text is not None and not all(term.weight for term in read_terms(text)):
             raise Unexpected("tables with weights above 0", repr(text))
+        return text
+
+    @field_validator("rare_bins")
+    @classmethod
+    def _read_bins(cls, text: str | None) -> str | None:
+        read_bins(text)
         return text
 
     @model_validator(mode="after")
@@ -101,6 +115,10 @@ class MarginalsGenerator(MeasuringGenerator):
     def scored_sums(self) -> tuple[ScoredSum, ...]:
         return tuple(one for group in self.sum_groups for one in group.sums)
 
+    def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
+        """The rare bins."""
+        return bins_of(self.rare_bins, layout)
+
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
         """Columns, by increasing index, of every table and every sum of the model."""
         tables = [columns for term in self.terms for columns in term.sets(layout)]
@@ -125,6 +143,10 @@ class MarginalsGenerator(MeasuringGenerator):
         return sum((group.weight for group in self.sum_groups), Fraction(0))
 
     @property
+    def leaves_out(self) -> str:
+        return "" if self.rare_bins is None else "rare_bins"
+
+    @property
     def prior_file(self) -> str | None:
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
@@ -132,7 +154,7 @@ class MarginalsGenerator(MeasuringGenerator):
         """What is wrong with the columns that its tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
-        return [*unknown_columns(self.terms, layout), *others, *of_sums]
+        return [*unknown_columns(self.terms, layout), *others, *of_sums, *mistakes_of(self.rare_bins, layout)]
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         unknown = self.unknown(layout)
@@ -152,19 +174,31 @@ class MarginalsGenerator(MeasuringGenerator):
     def same_measurements(self, other: Generator) -> bool:
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
-    def _measured(self) -> tuple[set[FormulaTerm], set[FormulaTerm], tuple[SumGroup, ...]]:
-        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
+    def _measured(self) -> tuple[object, ...]:
+        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups, read_bins(self.rare_bins)
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         from synthrelease.candidates.generators.marginals.mechanism import measured
 
         part, layout = self.part(charge), private.layout
         tables, asked = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
-        measure = partial(measured, tables=tables, kind=self.noise, sums=asked, entropy=private.entropy)
-        noisy, sums = private.spend(charge, measure)
-        return NoisyMarginals(layout=layout, n=private.n, tables=noisy, sums=sums)
+        bins, entropy = self.counted_apart(layout), private.entropy
+        measure = partial(measured, tables=tables, kind=self.noise, sums=asked, bins=bins, budget=part, entropy=entropy)
+        noisy, sums, apart = private.spend(charge, measure)
+        left = max(1, private.n - sum(each.value for each in apart))
+        return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart)
 
     def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+        if not measured.rare_bins:
+            return self._of_all(measured, background)
+        rules = background.plausibility
+        zeros = tuple(each.of.forbidden(measured.layout) for each in measured.rare_bins if each.of.whole)
+        rest = self._of_all(measured, replace(background, plausibility=replace(rules, masks=(*rules.masks, *zeros))))
+        bins, ordered = measured.rare_bins, background.ordered
+        return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
+
+    def _of_all(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+        """The model of the rows that the tables and sums have."""
         structure = self.structure(measured.layout)
         tables = tuple(table for table in measured.tables if table.columns in set(structure))
         measured = replace(measured, tables=tables)
@@ -269,7 +303,7 @@ class Marginals(MarginalsGenerator):
         makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
         Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
         group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
-        (sequential composition).
+        (sequential composition). Bins counted apart add nothing (theory 12.14, bins counted apart).
         """
         return self._measured_of(private, charge)
 
@@ -304,6 +338,6 @@ class GaussianMarginals(MarginalsGenerator):
         rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. Which tables
         are measured is public. Replacing one record moves one count down and one up in each table: squared l2 sensitivity 2, so
         rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
-        noise), and the rho_j add up to rho.
+        noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
         """
         return self._measured_of(private, charge)

@@ -9,6 +9,10 @@ most that, each of them, and cost eps_i together (theory 9.18, one noise for man
 
 With Gaussian noise there are tables alone: squared l2 sensitivity 2, each at its rho_j, and the whole is mu-Gaussian, mu^2 / 2
 the sum of all rho_j (theory 9.13, rounded Gaussian noise).
+
+Bins that are counted apart cost nothing more: their rows are in no table, and add the middle of all scores to every sum. So a
+record that comes from one of these bins, or goes there, moves tables and sums by half as much, and a count by 1 at half of the
+budget (theory 12.14, bins counted apart).
 """
 
 from __future__ import annotations
@@ -24,8 +28,12 @@ from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
-from synthrelease.measurements.own_totals import own_total
+from synthrelease.measurements.own_totals import STEPS, own_total
+from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin
 from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
+
+_MIDDLE = STEPS // 2
+"""No score is further from it than half of what a sum can move by."""
 
 
 def measured(
@@ -33,10 +41,44 @@ def measured(
     tables: list[tuple[tuple[int, ...], Fraction]],
     kind: type[CountNoise],
     sums: Sequence[NoisySum],
+    bins: Sequence[RareBin],
+    budget: Fraction,
     entropy: SystemEntropy,
-) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...]]:
-    """Every table and every sum, each at the epsilon or the rho that stands beside it."""
-    return measure_tables(counts, tables, kind, entropy), measure_sums(counts, sums, entropy)
+) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...]]:
+    """Every table and every sum, each at the epsilon or the rho that stands beside it, and the bins that are counted apart.
+
+    Parameters
+    ----------
+    budget : what all tables and sums cost together.
+    """
+    rest = _without(counts, bins)
+    of_tables = measure_tables(rest, tables, kind, entropy)
+    of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
+    noisy = count_apart(counts, bins, kind, budget, entropy)
+    about = sum(each.value for each in noisy)
+    return of_tables, tuple(replace(one, value=one.value - about * _MIDDLE) for one in of_sums), noisy
+
+
+def count_apart(
+    counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
+) -> tuple[NoisyBin, ...]:
+    """Of each bin the rows that are in none before it, at half of the budget: a replaced record moves each of them by 1."""
+    if not bins:
+        return ()
+    before, exact = np.zeros(len(counts), dtype=bool), []
+    for each in bins:
+        inside = (counts.bins[each.column] == each.bin) & ~before
+        exact.append(int(counts.counts[inside].sum()))
+        before |= inside
+    if kind is RoundedGaussian:
+        noisy = rounded_gaussian(np.array(exact), squared_sensitivity=1, rho=budget * SHARE, entropy=entropy)
+    else:
+        noisy = discrete_laplace(np.array(exact), sensitivity=1, epsilon=budget * SHARE, entropy=entropy)
+    found, left = [], counts.total
+    for each, value in zip(bins, noisy.tolist(), strict=True):
+        found.append(NoisyBin(of=each, value=min(max(value, 0), left)))
+        left -= found[-1].value
+    return tuple(found)
 
 
 def measure_tables(
@@ -56,10 +98,15 @@ def measure_tables(
     return tuple(measured)
 
 
-def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy) -> tuple[NoisySum, ...]:
-    """Every sum, with a noise of its own or with the next ones that share one."""
+def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
+    """Every sum, with a noise of its own or with the next ones that share one.
+
+    Parameters
+    ----------
+    apart : the number of further rows, each of which adds the middle of the scores to every sum.
+    """
     marginals = lattice(counts)
-    exact = np.array([_total(one, counts, marginals) for one in asked], dtype=np.int64)
+    exact = np.array([_total(one, counts, marginals) + apart * _MIDDLE for one in asked], dtype=np.int64)
     measured: list[NoisySum] = []
     while len(measured) < len(asked):
         group = asked[len(measured) : len(measured) + asked[len(measured)].together]
@@ -72,6 +119,17 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
         )
         measured += [replace(one, value=value) for one, value in zip(group, noisy.tolist(), strict=True)]
     return tuple(measured)
+
+
+def _without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
+    """The rows in none of these bins, with their own values where they know them."""
+    if not bins:
+        return counts
+    if not isinstance(counts, BinnedCounts):
+        return counts.keep(np.all([counts.bins[each.column] != each.bin for each in bins], axis=0))
+    maps, atoms = counts.transformation.maps, counts.atoms
+    left = np.all([maps[each.column][atoms.bins[each.column]] != each.bin for each in bins], axis=0)
+    return BinnedCounts.of_atoms(atoms.keep(left), counts.transformation)
 
 
 def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:

@@ -1,0 +1,121 @@
+"""Rare bins whose rows are counted apart: one count for each bin, and no table and no sum has these rows.
+
+A replaced record moves a table of all rows by two counts, one down and one up. One that comes from a bin counted apart, or goes
+there, moves it by one. So these records leave half of the budget over, and it pays for the count of their bin
+(theory 12.14, bins counted apart).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import lru_cache
+
+import numpy as np
+
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.plausibility import Mask
+from synthrelease.errors import Unexpected
+from synthrelease.measurements.scored_sums import ScoredSum, ScoreFactor, terms_of
+from synthrelease.toml.fields import Mistake
+
+SHARE = Fraction(1, 2)
+"""Of the budget of all tables and sums, which the count of each bin gets beside them."""
+
+_FIELD = "rare_bins"
+_EXPECTED = "bins such as 'children[0 0 0 1] + age[0 0 1]', joined by +: a column with 1 for its rare bin and 0 for all others"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RareBin:
+    """A bin whose rows are counted apart.
+
+    Attributes
+    ----------
+    column, bin : their places in the layout.
+    whole : whether it has no other rows: False where it was merged with bins whose rows are in the tables.
+    """
+
+    column: int
+    bin: int
+    whole: bool = True
+
+    def holds(self, bins: Sequence[np.ndarray]) -> np.ndarray:
+        """(n_rows,) whether a row with these bins, one array for each column of the layout, is in it."""
+        return np.asarray(bins[self.column] == self.bin)
+
+    def forbidden(self, layout: Layout) -> Mask:
+        """No row of the model of all other rows is in it."""
+        return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
+
+    def merge(self, maps: Sequence[np.ndarray]) -> RareBin:
+        """On coarser bins."""
+        into = maps[self.column]
+        return RareBin(column=self.column, bin=int(into[self.bin]), whole=self.whole and (into == into[self.bin]).sum() == 1)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyBin:
+    """The noisy number of rows in a bin that are in no bin before it.
+
+    Attributes
+    ----------
+    value : the count plus noise; at least 0, and together with those before it at most the number of all rows.
+    """
+
+    of: RareBin
+    value: int
+
+    def merge(self, maps: Sequence[np.ndarray]) -> NoisyBin:
+        """On coarser bins. Post-processing."""
+        return replace(self, of=self.of.merge(maps))
+
+
+def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
+    """The bins that a text without `mistakes` names, in its order."""
+    return tuple(
+        RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
+    )
+
+
+@lru_cache(maxsize=1_000)
+def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
+    """Read "children[0 0 0 1] + age[0 0 1]". Raises Unexpected for what is no such list."""
+    found = []
+    for term in terms_of(text) if text is not None else ():
+        factors = ScoredSum.of(term)
+        one = factors.factors[0]
+        scores = isinstance(one, ScoreFactor) and not one.spread and sorted(one.scores)
+        if len(factors.factors) > 1 or factors.limits or not isinstance(one, ScoreFactor) or not scores:
+            raise Unexpected(_EXPECTED, repr(term.strip()))
+        if scores[-1] != 1 or any(scores[:-1]):
+            raise Unexpected(_EXPECTED, repr(term.strip()))
+        found.append(one)
+    if len(set(found)) < len(found):
+        raise Unexpected("different bins", "one of them twice")
+    return tuple(found)
+
+
+def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
+    """What is wrong with the columns, with how many scores they have, or where no row is left for the tables."""
+    factors = read_bins(text)
+    for factor in factors:
+        mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
+        if mistake is not None:
+            yield replace(mistake, field=_FIELD)
+            return
+    for factor in factors:
+        size = layout.sizes[layout.index(factor.column)]
+        if sum(other.column == factor.column for other in factors) == size:
+            yield Mistake(field=_FIELD, expected=f"a bin of {factor.column!r} that is not counted apart", found="all of them")
+            return
+
+
+def others(rows: Counts, bins: Iterable[RareBin]) -> Counts:
+    """The rows in none of these bins."""
+    inside = np.zeros(len(rows), dtype=bool)
+    for each in bins:
+        inside |= each.holds(rows.bins)
+    return rows.keep(~inside) if inside.any() else rows
