@@ -85,12 +85,11 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
     """Read "children[0 0 0 1] + age[0 0 1]". Raises Unexpected for what is no such list."""
     found = []
     for term in terms_of(text) if text is not None else ():
-        factors = ScoredSum.of(term)
-        one = factors.factors[0]
-        scores = isinstance(one, ScoreFactor) and not one.spread and sorted(one.scores)
-        if len(factors.factors) > 1 or factors.limits or not isinstance(one, ScoreFactor) or not scores:
+        read = ScoredSum.of(term)
+        one = read.factors[0]
+        if len(read.factors) > 1 or read.limits is not None or not isinstance(one, ScoreFactor) or one.spread:
             raise Unexpected(_EXPECTED, repr(term.strip()))
-        if scores[-1] != 1 or any(scores[:-1]):
+        if sorted(one.scores) != [*[0] * (len(one.scores) - 1), 1]:
             raise Unexpected(_EXPECTED, repr(term.strip()))
         found.append(one)
     if len(set(found)) < len(found):
