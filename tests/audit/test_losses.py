@@ -24,7 +24,7 @@ from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, one
 
 CASES = {str(case): case for case in loss_cases()}
 FAULTS = {str(case): case for case in faulty_losses()}
-QUICK = [name for name, case in CASES.items() if case.pure or case.generator == "patectgan"]
+QUICK = [name for name, case in CASES.items() if case.pure or case.generator in ("gaussian_marginals", "patectgan")]
 WITH_LIBRARY = pytest.mark.skipif(not installed(), reason="mst and aim need smartnoise-synth, which is not installed")
 DOCUMENT = Path(__file__).parents[2] / "docs/audit.md"
 
