@@ -21,7 +21,6 @@ OF_MARKS = (
         old="np.sum(found, axis=0)",
         new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(self.marks))",
         tests=READ,
-        core=True,
     ),
     Mutation(
         name="numbers of marks: the rule leaves rows of the file out",
