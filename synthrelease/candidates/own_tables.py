@@ -33,7 +33,7 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
     ----------
     rows, measured, plausibility : over the same bins.
     """
-    rows = others(rows, (each.of for each in measured.rare_bins if each.of.whole))
+    rows = others(rows, (each.of for each in measured.rare_bins))
     shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # many tables have the same column
     for table in measured.tables:
         allowed = ~plausibility.structural_zeros(table.columns)

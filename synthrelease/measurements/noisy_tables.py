@@ -13,7 +13,7 @@ from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.layout import Layout
 from synthrelease.measurements.cube_law import cube_sd, entry_limit
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
-from synthrelease.measurements.rare_bins import NoisyBin
+from synthrelease.measurements.rare_bins import NoisyBin, merged
 from synthrelease.measurements.scored_sums import ScoredSum, merged_scores
 
 
@@ -120,6 +120,4 @@ class NoisyMarginals:
         """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
         tables = tuple(table.merge(layout, maps) for table in self.tables)
         sums = tuple(one.merge(layout, maps) for one in self.sums)
-        return replace(
-            self, layout=layout, tables=tables, sums=sums, rare_bins=tuple(one.merge(maps) for one in self.rare_bins)
-        )
+        return replace(self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps))

@@ -25,7 +25,9 @@ SHARE = Fraction(1, 2)
 """Of the budget of all tables and sums, which the count of each bin gets beside them."""
 
 _FIELD = "rare_bins"
-_EXPECTED = "bins such as 'children[0 0 0 1] + age[0 0 1]', joined by +: a column with 1 for its rare bin and 0 for all others"
+_EXPECTED = (
+    "bins such as 'children[0 0 0 1] + children[1 0 0 0]', joined by +: one column, with 1 for a rare bin and 0 for all others"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,30 +37,19 @@ class RareBin:
     Attributes
     ----------
     column, bin : their places in the layout.
-    whole : whether it has no other rows: False where it was merged with bins whose rows are in the tables.
     """
 
     column: int
     bin: int
-    whole: bool = True
-
-    def holds(self, bins: Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) whether a row with these bins, one array for each column of the layout, is in it."""
-        return np.asarray(bins[self.column] == self.bin)
 
     def forbidden(self, layout: Layout) -> Mask:
         """No row of the model of all other rows is in it."""
         return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
 
-    def merge(self, maps: Sequence[np.ndarray]) -> RareBin:
-        """On coarser bins."""
-        into = maps[self.column]
-        return RareBin(column=self.column, bin=int(into[self.bin]), whole=self.whole and (into == into[self.bin]).sum() == 1)
-
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyBin:
-    """The noisy number of rows in a bin that are in no bin before it.
+    """The noisy number of rows in a rare bin.
 
     Attributes
     ----------
@@ -68,9 +59,14 @@ class NoisyBin:
     of: RareBin
     value: int
 
-    def merge(self, maps: Sequence[np.ndarray]) -> NoisyBin:
-        """On coarser bins. Post-processing."""
-        return replace(self, of=self.of.merge(maps))
+
+def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
+    """On coarser bins, each of which holds rare ones alone or none. Post-processing."""
+    values = dict[RareBin, int]()
+    for one in bins:
+        coarse = RareBin(column=one.of.column, bin=int(maps[one.of.column][one.of.bin]))
+        values[coarse] = values.get(coarse, 0) + one.value
+    return tuple(NoisyBin(of=of, value=value) for of, value in values.items())
 
 
 def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
@@ -82,7 +78,7 @@ def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
 
 @lru_cache(maxsize=1_000)
 def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
-    """Read "children[0 0 0 1] + age[0 0 1]". Raises Unexpected for what is no such list."""
+    """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for what is no such list."""
     found = []
     for term in terms_of(text) if text is not None else ():
         read = ScoredSum.of(term)
@@ -92,8 +88,8 @@ def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
         if sorted(one.scores) != [*[0] * (len(one.scores) - 1), 1]:
             raise Unexpected(_EXPECTED, repr(term.strip()))
         found.append(one)
-    if len(set(found)) < len(found):
-        raise Unexpected("different bins", "one of them twice")
+    if len({one.column for one in found}) > 1 or len(set(found)) < len(found):
+        raise Unexpected("different bins of one column", repr(text))
     return tuple(found)
 
 
@@ -105,16 +101,13 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
         if mistake is not None:
             yield replace(mistake, field=_FIELD)
             return
-    for factor in factors:
-        size = layout.sizes[layout.index(factor.column)]
-        if sum(other.column == factor.column for other in factors) == size:
-            yield Mistake(field=_FIELD, expected=f"a bin of {factor.column!r} that is not counted apart", found="all of them")
-            return
+    if factors and len(factors) == layout.sizes[layout.index(factors[0].column)]:
+        yield Mistake(field=_FIELD, expected=f"a bin of {factors[0].column!r} that is no rare one", found="all of them")
 
 
 def others(rows: Counts, bins: Iterable[RareBin]) -> Counts:
     """The rows in none of these bins."""
     inside = np.zeros(len(rows), dtype=bool)
     for each in bins:
-        inside |= each.holds(rows.bins)
+        inside |= rows.bins[each.column] == each.bin
     return rows.keep(~inside) if inside.any() else rows

@@ -16,6 +16,7 @@ from synthrelease.domain.questions import is_question, split_question
 from synthrelease.errors import InputError
 from synthrelease.measurements.laws import Noises, half_width
 from synthrelease.measurements.noise import CountNoise
+from synthrelease.measurements.rare_bins import read_bins
 from synthrelease.rehearsal.binned_columns import BinnedColumns
 from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -95,6 +96,7 @@ def off_by_column(tables: Sequence[MeasuredTable]) -> dict[str, float]:
 def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
     """For each intended question, in their order."""
     columns, tables = BinnedColumns.of(spec.space[0]), measured_tables(spec)
+    apart = {factor.column for factor in read_bins(getattr(spec.space.generators[0], "rare_bins", None))}
     found = []
     for asked in spec.questions:
         words = question(asked)
@@ -106,6 +108,9 @@ def expected_answers(spec: ReleaseSpec) -> tuple[ExpectedAnswer, ...]:
             condition = parse_condition(" and ".join(f"({part})" for part in parts if part), columns)
         except InputError as error:
             found.append(ExpectedAnswer(question=words, why=str(error)))
+            continue
+        if condition.columns & apart:
+            found.append(ExpectedAnswer(question=words, why="rows of a rare bin are in no table; a rehearsal shows it"))
             continue
         held = [table for table in tables if condition.columns | ({asked.mean} if asked.mean else set()) <= set(table.columns)]
         if not held:

@@ -145,7 +145,7 @@ def propose(
     if not shortlist or not one_round(spec, spec.generation_budget):
         return None
     shared, offers = shares_luck(spec), dict(first)
-    attempts = math.ceil(6 / wish.width**2)  # the interval of a share near 1/2 is then a little narrower than the width
+    attempts = math.ceil(6 / wish.width**2)  # the interval of a share near 1/2 is then about as wide as that
     looks = Looks(planned=-(-attempts // _together(shortlist, shared)))
 
     def fresh(generation: Fraction, start: int, phase: str) -> list[AttemptResult]:

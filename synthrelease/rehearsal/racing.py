@@ -72,6 +72,7 @@ class Race:
     Attributes
     ----------
     estimates : per configuration, the acceptance probability with its interval.
+    chances : per configuration, the mean chance of its candidates, which differs less by luck than the share accepted.
     standings : per configuration.
     stage : attempts per running configuration that the present stage asks for; 0 for the pilot.
     missing : (configuration, number) of the attempts that the present stage still lacks; empty when the race is over.
@@ -79,6 +80,7 @@ class Race:
 
     goal: RaceGoal
     estimates: tuple[ShareEstimate, ...]
+    chances: tuple[float, ...]
     standings: tuple[Standing, ...]
     stage: int
     missing: tuple[tuple[int, int], ...]
@@ -94,12 +96,19 @@ class Race:
         """
         size = len(results)
         standings = [Standing.RUNNING] * size
-        estimates = [clopper_pearson(0, 0, goal.level)] * size
+        estimates, chances = [clopper_pearson(0, 0, goal.level)] * size, [0.0] * size
         pilot = range(0, size, max(1, size // PILOT_SIZE))
 
         def state(stage: int, missing: list[tuple[int, int]]) -> Race:
             ordered = tuple(sorted(missing, key=lambda attempt: (attempt[1], attempt[0])))
-            return cls(goal=goal, estimates=tuple(estimates), standings=tuple(standings), stage=stage, missing=ordered)
+            return cls(
+                goal=goal,
+                estimates=tuple(estimates),
+                chances=tuple(chances),
+                standings=tuple(standings),
+                stage=stage,
+                missing=ordered,
+            )
 
         lacking = [(c, number) for c in pilot for number in range(PILOT_ATTEMPTS) if number not in results[c]]
         if lacking:
@@ -110,6 +119,7 @@ class Race:
             seen = {c: [results[c][number] for number in range(stage) if number in results[c]] for c in running}
             for c, attempts in seen.items():
                 estimates[c] = clopper_pearson(sum(result.accepted for result in attempts), len(attempts), goal.level)
+                chances[c] = _mean_chance(attempts)
             lacking = [(c, number) for c in running for number in range(stage) if number not in results[c]]
             if lacking:
                 return state(stage, lacking)
@@ -126,14 +136,18 @@ class Race:
 
     def shortlist(self) -> tuple[int, ...]:
         """Configurations to draw from in a release: the best `keep` that are still in the race or settled, and accepted at the
-        target rate or above."""
+        target rate or above, by the mean chance of their candidates."""
         useful = [
             c
             for c, (estimate, standing) in enumerate(zip(self.estimates, self.standings, strict=True))
-            if standing in (Standing.RUNNING, Standing.SETTLED) and estimate.trials and estimate.share >= self.goal.target
+            if standing in (Standing.RUNNING, Standing.SETTLED) and estimate.trials and self.chances[c] >= self.goal.target
         ]
-        best = sorted(useful, key=lambda c: (-self.estimates[c].share, -self.estimates[c].low, c))
+        best = sorted(useful, key=lambda c: (-self.chances[c], c))
         return tuple(sorted(best[: self.goal.keep]))
+
+
+def _mean_chance(attempts: Sequence[AttemptResult]) -> float:
+    return math.fsum(result.chance for result in attempts) / len(attempts) if attempts else 0.0
 
 
 def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: RaceGoal) -> bool:
@@ -144,7 +158,7 @@ def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: Ra
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], most: int) -> list[int]:
     """The running configurations beyond the best `most`, by the mean chance of their candidates."""
     running = [c for c in seen if standings[c] is Standing.RUNNING]
-    means = {c: math.fsum(result.chance for result in seen[c]) / len(seen[c]) for c in running}
+    means = {c: _mean_chance(seen[c]) for c in running}
     return sorted(running, key=lambda c: (-means[c], c))[most:]
 
 

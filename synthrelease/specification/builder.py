@@ -20,6 +20,7 @@ from synthrelease.specification.options import buildings, division, piece_of_reg
 from synthrelease.specification.part import Surroundings
 from synthrelease.specification.persons import check_unit
 from synthrelease.specification.priors import prior_digest, prior_files
+from synthrelease.specification.rare_bins import check_lines
 from synthrelease.specification.record import plausibility_of, read_rules, read_schema
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
@@ -77,7 +78,7 @@ class SpecBuilder:
         self.problems.stop()
         raw = plausibility_of(schema, rules, "raw", self.linked, self.problems)
         synthetic = plausibility_of(schema, rules, "synthetic", self.linked, self.problems)
-        space = build_space(self.release, schema, [mask.columns for mask in synthetic.masks], self.problems)
+        space = build_space(self.release, schema, synthetic, self.problems)
         priors = prior_files(space, self.configuration.file_of("generators").parent, self.problems)
         self.problems.found += of_criteria
         self.problems.stop()
@@ -93,6 +94,7 @@ class SpecBuilder:
         self._check_criteria(criteria, setting)
         self.problems.stop()
         check_answered(self.release.selection, space, criteria, setting, self.problems, self.acceptance_file)
+        check_lines(criteria, space, self.problems)
         check_unit(self.release, schema, self.problems)
         rows = rows_rule(self.release, schema, raw)
         check_stated(self.release, rows, space, criteria, self.problems)

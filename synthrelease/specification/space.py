@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS, Generator, MeasuringGenerator
 from synthrelease.candidates.projections import PROJECTIONS, Projection
+from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import closest, listing
+from synthrelease.specification.rare_bins import rare_bin_mistakes
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
 from synthrelease.toml.validation import validated
@@ -19,14 +21,12 @@ from synthrelease.toml.validation import validated
 MAX_CONFIGURATIONS = 100_000
 
 
-def build_space(
-    release: ReleaseFile, schema: Schema, tied: Iterable[tuple[int, ...]], problems: Problems
-) -> ConfigurationSpace:
+def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
     """The space, or an incomplete one with problems.
 
     Parameters
     ----------
-    tied : sets of columns, each of which one rule for released rows ties together.
+    synthetic : rules for released rows, over the atomic bins.
     """
     binnings = _binnings(release, schema, problems)
     generators: dict[str, tuple[str, Generator]] = {}
@@ -46,7 +46,7 @@ def build_space(
         problems.add("", f"at most {MAX_CONFIGURATIONS} configurations", str(size))
         problems.stop()
     if size:
-        _check_generators(release, space, list(generators.values()), list(tied), problems)
+        _check_generators(release, space, list(generators.values()), synthetic, problems)
     return space
 
 
@@ -54,7 +54,7 @@ def _check_generators(
     release: ReleaseFile,
     space: ConfigurationSpace,
     generators: list[tuple[str, Generator]],
-    tied: list[tuple[int, ...]],
+    synthetic: Plausibility,
     problems: Problems,
 ) -> None:
     """Mistakes that only show against the columns, and whether measurements can be shared or published where they are to be."""
@@ -74,6 +74,7 @@ def _check_generators(
         if not release.budget.delta:
             expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
             problems.add("budget.delta", expected, "0")
+    tied = [mask.columns for mask in synthetic.masks]
     faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
     for where, generator in generators:
         if where in faulty:
@@ -84,6 +85,8 @@ def _check_generators(
             apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
             expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
             problems.add(f"{where}.family", expected, repr(generator.family))
+            faulty.add(where)
+        elif problems.add_mistakes(where, rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)):
             faulty.add(where)
         elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
             expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"

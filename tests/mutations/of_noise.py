@@ -30,14 +30,6 @@ OF_NOISE = (
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
     ),
     Mutation(
-        name="apart: a row is counted in each of its rare bins",
-        breaks="one that is in two of them costs more than the epsilon",
-        place="candidates.generators.marginals.mechanism:count_apart",
-        old="(counts.bins[each.column] == each.bin) & ~before",
-        new="counts.bins[each.column] == each.bin",
-        tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
-    ),
-    Mutation(
         name="apart: own values of rows that are counted apart are in the sums",
         breaks="one that leaves its bin moves the sum by all its range",
         place="candidates.generators.marginals.mechanism:_without",

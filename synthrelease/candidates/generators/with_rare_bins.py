@@ -14,7 +14,11 @@ import numpy as np
 from synthrelease.candidates.generators.base import KeptModel
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.errors import RejectedRound
 from synthrelease.measurements.rare_bins import NoisyBin, RareBin
+
+_DONORS = 1_000
+"""Rows, at least, that those of rare bins may be like."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,20 +44,23 @@ class WithRareBins:
         return self.rest.numbers + len(self.bins)
 
     def sample(self, n: int, generator: np.random.Generator) -> Counts:
-        """n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured."""
+        """n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
+
+        Raises
+        ------
+        RejectedRound : when the rules allow none of the drawn rows in a rare bin.
+        """
         whole = self.n + sum(each.value for each in self.bins)
         numbers = [(each.value * n + int(generator.integers(whole))) // whole for each in self.bins]
         left = max(n - sum(numbers), 0)
-        others = self.rest.sample(max(left, 1), generator)
-        rows = others if left else Counts.empty(others.layout)
+        others = self.rest.sample(max(left, min(n, _DONORS)), generator)
+        rows = others if others.total == left else self.rest.sample(left, generator) if left else Counts.empty(others.layout)
         for one, number in zip(self.bins, numbers, strict=True):
-            number = min(number, n - rows.total)
-            like = self._like_neighbours(others, one.of, number, generator) if number else None
-            rows = rows if like is None else rows + like
+            rows = rows + self._like_neighbours(others, one.of, min(number, n - rows.total), generator)
         return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
 
-    def _like_neighbours(self, others: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts | None:
-        """So many rows of a bin, each a drawn row but for this column; None where the rules allow none of these."""
+    def _like_neighbours(self, others: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
+        """So many rows of a bin, each a drawn row but for this column."""
         moved = list(others.bins)
         moved[bin_.column] = np.full(len(others), bin_.bin, dtype=moved[bin_.column].dtype)
         possible = ~self.plausibility.forbidden(moved)
@@ -61,7 +68,9 @@ class WithRareBins:
             weights = np.where(near & possible, others.counts, 0)
             if weights.any():
                 return Counts.of(others.layout, moved, generator.multinomial(number, weights / weights.sum()))
-        return None
+        if number:
+            raise RejectedRound("no row that was drawn may be in a rare bin")
+        return Counts.empty(others.layout)
 
     def _nearest(self, places: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
         """(n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""

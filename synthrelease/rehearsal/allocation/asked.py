@@ -26,13 +26,17 @@ from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.measurements.rare_bins import bins_of, read_bins
 from synthrelease.rehearsal.allocation.parts import Allocation, MeasuredPart
 from synthrelease.rehearsal.dependence import Purse, telling_tables, weight_of
+from synthrelease.specification.rare_bins import rare_bin_mistakes
 from synthrelease.specification.release_spec import ReleaseSpec
 
 PRIOR_WEIGHT = 10.0
 _NEAR_TO_RAREST = 3.0
 _MOST_RARE = 6
+_APART = 0.01
+"""Part of the rows in a bin that is counted apart, at most: what else is peculiar to them is lost."""
 _TIED = 0.02
 """Correlation below which the product of two columns that are not the target is left to the model."""
 _CLIPPED = 2.0
@@ -79,9 +83,9 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     common = spec.space.common
     table = public.merge(common.layout, common.maps)
     columns = common.layout.columns
-    rare = list(_rare_bins(spec, table))
-    if rare and not spec.publish_measurements:
-        spec, rare = _counting_apart(spec, rare), []
+    spec = _counting_apart(spec, _that_can_be_apart(spec, table))
+    apart = {factor.text for factor in read_bins(spec.space.generators[0].model_dump()["rare_bins"])}
+    rare = [text for text in _rare_bins(spec, table) if text not in apart]
     tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
     sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*rare, *_products(spec, table)]))
     parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
@@ -168,6 +172,24 @@ def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
     for _, (column, bin_) in near[:_MOST_RARE]:
         scores = " ".join("1" if one == bin_ else "0" for one in range(table.layout.sizes[column]))
         yield f"{table.layout.columns[column]}[{scores}]"
+
+
+def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
+    """Of the rarest bin and others of its column those in which next to no row is, if they can be counted apart at all."""
+    texts = list(_rare_bins(spec, table))
+    if not texts or spec.publish_measurements or not spec.shared_measurements:
+        return []
+    one_column = [text for text in texts if text.partition("[")[0] == texts[0].partition("[")[0]]
+    bins = bins_of(" + ".join(one_column), table.layout)
+    few = [
+        text
+        for text, each in zip(one_column, bins, strict=True)
+        if table.marginal((each.column,))[each.bin] <= _APART * table.total
+    ]
+    tried = _counting_apart(spec, few)
+    mistakes = rare_bin_mistakes(tried.space.generators[0], tried.space, spec.schema, spec.synthetic, shared=True)
+    lines = [each.target for each in spec.criteria if isinstance(each, RegressionCoefficients) and each.measured_line]
+    return [] if any(mistakes) or texts[0].partition("[")[0] in lines else few
 
 
 def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:

@@ -55,9 +55,9 @@ class MarginalsGenerator(MeasuringGenerator):
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
     rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
         rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
-        what else is peculiar to it is lost. A row that is in several counts for the first. Bins are named as in a sum, those
-        on which the column is measured: 1 for the rare bin, 0 for all others. Measurements with such bins are not published.
-        Example: `rare_bins = "parity[0 0 0 1] + age[1 0 0]"`.
+        what else is peculiar to it is lost. They are bins of one column, named as in a sum, of those on which it is measured:
+        1 for the rare bin, 0 for all others. Measurements with such bins are not published.
+        Example: `rare_bins = "parity[0 0 0 1]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
         named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
@@ -192,7 +192,7 @@ class MarginalsGenerator(MeasuringGenerator):
         if not measured.rare_bins:
             return self._of_all(measured, background)
         rules = background.plausibility
-        zeros = tuple(each.of.forbidden(measured.layout) for each in measured.rare_bins if each.of.whole)
+        zeros = tuple(each.of.forbidden(measured.layout) for each in measured.rare_bins)
         rest = self._of_all(measured, replace(background, plausibility=replace(rules, masks=(*rules.masks, *zeros))))
         bins, ordered = measured.rare_bins, background.ordered
         return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)

@@ -62,14 +62,10 @@ def measured(
 def count_apart(
     counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
 ) -> tuple[NoisyBin, ...]:
-    """Of each bin the rows that are in none before it, at half of the budget: a replaced record moves each of them by 1."""
+    """The rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
     if not bins:
         return ()
-    before, exact = np.zeros(len(counts), dtype=bool), []
-    for each in bins:
-        inside = (counts.bins[each.column] == each.bin) & ~before
-        exact.append(int(counts.counts[inside].sum()))
-        before |= inside
+    exact = [int(counts.counts[counts.bins[each.column] == each.bin].sum()) for each in bins]
     if kind is RoundedGaussian:
         noisy = rounded_gaussian(np.array(exact), squared_sensitivity=1, rho=budget * SHARE, entropy=entropy)
     else:

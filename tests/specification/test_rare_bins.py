@@ -1,0 +1,55 @@
+"""Rare bins that are refused: of what a line of measurements is about, and of columns that rules decide."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.errors import SpecError
+from synthrelease.measurements.rare_bins import RareBin
+from synthrelease.specification.rare_bins import can_be_moved_into
+from synthrelease.specification.spec import load_spec
+
+CONFIGS = Path(__file__).parents[2] / "configs"
+
+
+def with_rare_bins(folder: Path, text: str) -> Path:
+    content = (CONFIGS / "births-frontier.toml").read_text(encoding="utf-8")
+    content = content.replace('extends = "births.toml"', f'extends = "{(CONFIGS / "births.toml").as_posix()}"')
+    content = content.replace('"../acceptance/', f'"{(CONFIGS.parent / "acceptance").as_posix()}/')
+    path = folder / "release.toml"
+    path.write_text(content.replace('rare_bins = "parity[0 0 0 0 1]"', f'rare_bins = "{text}"'), encoding="utf-8")
+    return path
+
+
+def test_a_bin_of_the_target_of_a_line_that_measurements_give_is_refused(tmp_path: Path) -> None:
+    load_spec(with_rare_bins(tmp_path, "parity[0 0 0 0 1]"))
+    layout = load_spec(CONFIGS / "births-frontier.toml").space.common.layout
+    bins = layout.sizes[layout.index("birth_weight")]
+    with pytest.raises(SpecError, match="no bins of 'birth_weight', as the line of 'regression coefficients' is that of the"):
+        load_spec(with_rare_bins(tmp_path, f"birth_weight[{'0 ' * (bins - 1)}1]"))
+
+
+LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
+
+
+@pytest.mark.parametrize(
+    ("forbidden", "possible"),
+    [
+        ([[False, False], [False, False], [False, False]], True),
+        ([[False, False], [False, True], [True, False]], True),  # from the first bin with b = 1
+        ([[False, True], [False, True], [True, False]], False),  # b decides whether a is rare
+        ([[False, False], [False, False], [True, True]], False),
+        ([[True, True], [True, True], [False, False]], False),  # no other row is left
+    ],
+)
+def test_a_row_must_be_free_to_move_into_a_rare_bin(forbidden: list[list[bool]], possible: bool) -> None:
+    """The rare bin is the last one of a; by looking at all pairs of rows that differ in a alone."""
+    rules = Plausibility(layout=LAYOUT, masks=(Mask(columns=(0, 1), forbidden=np.array(forbidden)),))
+    assert can_be_moved_into([RareBin(column=0, bin=2)], rules) == possible
+    plain = any(not forbidden[a][b] and not forbidden[2][b] for a in (0, 1) for b in (0, 1))
+    assert plain == possible
