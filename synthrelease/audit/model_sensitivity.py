@@ -99,7 +99,7 @@ def _models() -> Iterator[MeasuredModel]:
             for place in range(len(sums.split("+"))):
                 found = _sum(world, sums, place)
                 yield MeasuredModel.of(f"marginals: sum {place + 1} of {sums}", highs, found, tight=True)
-        for apart in ("a[0 1]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]"):
+        for apart in ("b[0 1 0]", "b[1 0 0]", "b[0 1 0] + b[0 0 1]"):
             if highs["b"] == 2:
                 found = _apart(world, "a:b + 2 b", "a[0..3]:b[-2..1] + 2 b[0 0 1]", apart)
                 yield MeasuredModel.of(f"marginals: all of it, {apart} apart", highs, found, tight=True)
