@@ -263,7 +263,7 @@ def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
     generators = spec.space.generators
     if not all(type(each) in (Marginals, GaussianMarginals) and not getattr(each, "sums", None) for each in generators):
         raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
-    settings = MarginalsGenerator.model_fields.keys() - {"family"}
+    settings = GaussianMarginals.model_fields.keys() - {"family"}
     gaussian = tuple(GaussianMarginals.model_validate(each.model_dump(include=settings)) for each in generators)
     return replace(spec, space=replace(spec.space, generators=gaussian), generation_budget=_ANY_RHO, delta=delta)
 

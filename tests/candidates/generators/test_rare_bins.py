@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.candidates.generators.nested import Nested, NestedPure
 from synthrelease.candidates.generators.with_rare_bins import WithRareBins
 from synthrelease.candidates.own_tables import contradicts_its_tables
 from synthrelease.domain.counts import Counts
@@ -213,6 +214,13 @@ def test_bins_that_the_columns_do_not_have_are_named(text: str, expected: str, f
     assert mistake.field == "rare_bins"
     assert mistake.expected.startswith(expected)
     assert mistake.found == found
+
+
+@pytest.mark.parametrize("family", [Nested, NestedPure])
+def test_areas_have_no_rare_bins(family: type[Nested]) -> None:
+    """Their rows are allotted by tables of all rows: a bin that is in no table would be left without any."""
+    with pytest.raises(ValidationError, match="rare_bins"):
+        family.model_validate({"areas": "a", "tables": "b", "rare_bins": "b[0 0 1]"})
 
 
 def test_measurements_are_shared_only_with_the_same_bins_apart() -> None:

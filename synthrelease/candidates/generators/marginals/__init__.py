@@ -53,11 +53,6 @@ class MarginalsGenerator(MeasuringGenerator):
     only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
         and for readers of the published measurements. Their weights share the budget with those of `tables`.
         Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
-    rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
-        rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
-        what else is peculiar to it is lost. They are bins of one column, named as in a sum, of those on which it is measured:
-        1 for the rare bin, 0 for all others. Measurements with such bins are not published.
-        Example: `rare_bins = "parity[0 0 0 1]"`.
     prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
         it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
         named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
@@ -73,7 +68,6 @@ class MarginalsGenerator(MeasuringGenerator):
     no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
     tables: Formula
     only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
-    rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
     prior: str | ReleasedPrior | None = None
     prior_weight: float = Field(default=300.0, gt=0, le=1e12)
     draw: Literal["evenly"] | None = None
@@ -83,12 +77,6 @@ class MarginalsGenerator(MeasuringGenerator):
     def _weighted_terms(cls, text: str | None) -> str | None:
         if text is not None and not all(term.weight for term in read_terms(text)):
             raise Unexpected("tables with weights above 0", repr(text))
-        return text
-
-    @field_validator("rare_bins")
-    @classmethod
-    def _read_bins(cls, text: str | None) -> str | None:
-        read_bins(text)
         return text
 
     @model_validator(mode="after")
@@ -116,8 +104,8 @@ class MarginalsGenerator(MeasuringGenerator):
         return tuple(one for group in self.sum_groups for one in group.sums)
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
-        """The rare bins."""
-        return bins_of(self.rare_bins, layout)
+        """Bins whose rows are in no table and no sum; none, unless a family has them."""
+        return ()
 
     def structure(self, layout: Layout) -> list[tuple[int, ...]]:
         """Columns, by increasing index, of every table and every sum of the model."""
@@ -143,10 +131,6 @@ class MarginalsGenerator(MeasuringGenerator):
         return sum((group.weight for group in self.sum_groups), Fraction(0))
 
     @property
-    def leaves_out(self) -> str:
-        return "" if self.rare_bins is None else "rare_bins"
-
-    @property
     def prior_file(self) -> str | None:
         return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
 
@@ -154,7 +138,7 @@ class MarginalsGenerator(MeasuringGenerator):
         """What is wrong with the columns that its tables and sums name."""
         others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
         of_sums = [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
-        return [*unknown_columns(self.terms, layout), *others, *of_sums, *mistakes_of(self.rare_bins, layout)]
+        return [*unknown_columns(self.terms, layout), *others, *of_sums]
 
     def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
         unknown = self.unknown(layout)
@@ -175,7 +159,7 @@ class MarginalsGenerator(MeasuringGenerator):
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
     def _measured(self) -> tuple[object, ...]:
-        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups, read_bins(self.rare_bins)
+        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
 
     def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
         from synthrelease.candidates.generators.marginals.mechanism import measured
@@ -248,7 +232,41 @@ class MarginalsGenerator(MeasuringGenerator):
         return max(BayesianNetwork.peak_cells(layout), 80 * measured)
 
 
-class Marginals(MarginalsGenerator):
+class RareBinsGenerator(MarginalsGenerator):
+    """What the families share that count rare bins apart; rows of areas are allotted by tables that have all rows.
+
+    Attributes
+    ----------
+    rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
+        rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
+        what else is peculiar to it is lost. They are bins of one column, named as in a sum, of those on which it is measured:
+        1 for the rare bin, 0 for all others. Measurements with such bins are not published.
+        Example: `rare_bins = "parity[0 0 0 1]"`.
+    """
+
+    rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
+
+    @field_validator("rare_bins")
+    @classmethod
+    def _read_bins(cls, text: str | None) -> str | None:
+        read_bins(text)
+        return text
+
+    @property
+    def leaves_out(self) -> str:
+        return "" if self.rare_bins is None else "rare_bins"
+
+    def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
+        return bins_of(self.rare_bins, layout)
+
+    def unknown(self, layout: Layout) -> list[Mistake]:
+        return [*super().unknown(layout), *mistakes_of(self.rare_bins, layout)]
+
+    def _measured(self) -> tuple[object, ...]:
+        return (*super()._measured(), read_bins(self.rare_bins))
+
+
+class Marginals(RareBinsGenerator):
     """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
 
     Attributes
@@ -308,21 +326,9 @@ class Marginals(MarginalsGenerator):
         return self._measured_of(private, charge)
 
 
-class GaussianMarginals(MarginalsGenerator):
-    """Measured marginals with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+class GaussianTables(MarginalsGenerator):
+    """What families with Gaussian noise share."""
 
-    Examples
-    --------
-    >>> GaussianMarginals(tables="all 2-way").guarantee
-    'zCDP'
-    """
-
-    words: ClassVar[str] = (
-        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
-        "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
-        "matches them."
-    )
-    family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]
     guarantee: ClassVar[Guaranteed] = "zCDP"
     gaussian: ClassVar[bool] = True
     noise: ClassVar[type[CountNoise]] = RoundedGaussian
@@ -341,3 +347,20 @@ class GaussianMarginals(MarginalsGenerator):
         noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
         """
         return self._measured_of(private, charge)
+
+
+class GaussianMarginals(GaussianTables, RareBinsGenerator):
+    """Measured marginals with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+
+    Examples
+    --------
+    >>> GaussianMarginals(tables="all 2-way").guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
+        "matches them."
+    )
+    family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]

@@ -22,7 +22,7 @@ from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
-from synthrelease.candidates.generators.marginals import GaussianMarginals, MarginalsGenerator
+from synthrelease.candidates.generators.marginals import GaussianTables, MarginalsGenerator
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.nested.model import NestedModel
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, levels_of
@@ -207,7 +207,7 @@ class NestedGenerator(MarginalsGenerator):
         return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
 
 
-class Nested(NestedGenerator, GaussianMarginals):
+class Nested(NestedGenerator, GaussianTables):
     """Areas within areas, with Gaussian noise.
 
     Examples
@@ -222,7 +222,7 @@ class Nested(NestedGenerator, GaussianMarginals):
         "level (after the TopDown algorithm of the United States census, Abowd et al. 2022)."
     )
     no_draft: ClassVar[str] = "Which columns are areas, and what is measured of each level, is a decision about the register."
-    family: Literal["nested"] = "nested"  # type: ignore[assignment]
+    family: Literal["nested"] = "nested"
 
 
 class NestedPure(NestedGenerator):
