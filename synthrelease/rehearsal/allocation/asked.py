@@ -12,7 +12,7 @@ without noise keep most of every criterion's slack.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -37,7 +37,7 @@ _NEAR_TO_RAREST = 3.0
 _MOST_RARE = 6
 _APART = 0.01
 """Part of the rows in a bin that is counted apart, at most: what else is peculiar to them is lost."""
-_TIED = 0.02
+_TIED = 0.005
 """Correlation below which the product of two columns that are not the target is left to the model."""
 _CLIPPED = 2.0
 """Standard deviations of a product that its sum is clipped to."""
@@ -85,9 +85,14 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     columns = common.layout.columns
     spec = _counting_apart(spec, _that_can_be_apart(spec, table))
     apart = {factor.text for factor in read_bins(spec.space.generators[0].model_dump()["rare_bins"])}
-    rare = [text for text in _rare_bins(spec, table) if text not in apart]
     tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
-    sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*rare, *_products(spec, table)]))
+    sums: list[str] = []
+    if not spec.space.generators[0].gaussian:
+        of_two = [name for name, bins in zip(columns, common.layout.sizes, strict=True) if bins == 2]
+        of_two = of_two if len(of_two) < len(columns) else []
+        tables = [names for names in tables if names[0] not in of_two or len(names) > 1]
+        rare = [text for text in _alone_in_their_columns(_rare_bins(spec, table)) if text not in apart]
+        sums = list(dict.fromkeys([*rare, *(f"{name}[0 1]" for name in of_two), *_products(spec, table)]))
     parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
     parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
     sizes = dict(zip(columns, common.layout.sizes, strict=True))
@@ -96,15 +101,23 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
         return int(np.prod([sizes[name] for name in part.text.split(":")])) if part.field == "tables" else 0
 
     parts = list(_that_fit(spec, parts))
-    wide = sorted((part for part in parts if part.field == "tables" and ":" in part.text), key=width, reverse=True)
+    wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
     least = _KEPT * np.maximum(rooms(with_parts(spec, parts)), 0.0)
     for part in wide:
         if late():
             break
         fewer = [other for other in parts if other is not part]
-        if (rooms(with_parts(spec, fewer)) >= least).all():
+        r = rooms(with_parts(spec, fewer))
+        if (r >= least).all():
             parts = fewer
     return with_parts(spec, parts)
+
+
+def _alone_in_their_columns(rare: Iterable[str]) -> list[str]:
+    """Those of columns of which no other bin is rare: noise for each of several costs as much as that of their whole table."""
+    texts = list(rare)
+    columns = [text.partition("[")[0] for text in texts]
+    return [text for text, column in zip(texts, columns, strict=True) if columns.count(column) == 1]
 
 
 def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
