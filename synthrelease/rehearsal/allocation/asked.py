@@ -1,13 +1,13 @@
 """What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
 
-- Every column by itself; for a line the products of its columns, each as one sum; the rarest bins of a relative error, counted
-  apart or, where measurements are published, each as a sum of its own; the tables that a criterion looks at, where they are
-  few.
+- Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns, each
+  as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one alone;
+  the tables that a criterion looks at, where they are few.
 - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
   (`dependence.telling_tables`).
 
-What all criteria can do without is left out again: one table or sum after another, the widest tables first, as long as fits
-without noise keep most of every criterion's slack.
+What all criteria can do without is left out again: one table or product after another, the widest tables first, as long as fits
+without noise keep a part of every criterion's slack.
 """
 
 from __future__ import annotations
@@ -45,8 +45,9 @@ _FEW_TABLES = 12
 _KEPT = 0.25
 """Part of a criterion's slack without noise that is left when tables are left out."""
 
-Rooms = Callable[[ReleaseSpec], np.ndarray]
-"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin."""
+Rooms = Callable[[ReleaseSpec, str], np.ndarray]
+"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin; and what it is tried
+for, in words."""
 
 
 def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
@@ -102,13 +103,13 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
 
     parts = list(_that_fit(spec, parts))
     wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
-    least = _KEPT * np.maximum(rooms(with_parts(spec, parts)), 0.0)
-    for part in wide:
+    least = _KEPT * np.maximum(rooms(with_parts(spec, parts), "what the criteria have with all tables"), 0.0)
+    for place, part in enumerate(wide, 1):
         if late():
             break
         fewer = [other for other in parts if other is not part]
-        r = rooms(with_parts(spec, fewer))
-        if (r >= least).all():
+        asked = f"whether the criteria can do without table or product {place} of {len(wide)}"
+        if (rooms(with_parts(spec, fewer), asked) >= least).all():
             parts = fewer
     return with_parts(spec, parts)
 

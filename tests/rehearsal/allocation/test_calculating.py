@@ -180,7 +180,7 @@ def test_the_rarest_bins_are_counted_apart_unless_readers_get_the_measurements(p
     """Parity above 10 is the rarest bin of the births' surrogate."""
     spec = replace(load_spec(FRONTIER), publish_measurements=published)
     public = read_public(SURROGATE, spec.schema, spec.input, spec.raw)
-    found = asked_parts(with_columns(spec), public, lambda spec: np.zeros(1), lambda: True)
+    found = asked_parts(with_columns(spec), public, lambda spec, words: np.zeros(1), lambda: True)
     (generator,) = found.space.generators
     assert isinstance(generator, Marginals)
     named = {one.text for one in generator.scored_sums}
