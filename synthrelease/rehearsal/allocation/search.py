@@ -247,12 +247,12 @@ class Search:
 
         return at(least_step(reached, _MOST_STEPS))
 
-    def rooms(self, spec: ReleaseSpec) -> np.ndarray:
+    def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
         """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
 
         The least of the means on the populations; of tries without a candidate it is none at all.
         """
-        tries = self._tried([spec], range(POPULATIONS), _ROOMS, "what the criteria can do without", [range(0)])[0]
+        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, [range(0)])[0]
         margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
         means = []
         for population in range(POPULATIONS):
