@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle.card.numbers import share
+from synthrelease.domain.layout import Layout
 from synthrelease.published.document import ReleaseDocument
 
 
@@ -25,14 +26,17 @@ def sentences(document: ReleaseDocument) -> list[str]:
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """The columns that no noisy table has together with another one, so that in the rows they are independent of all others.
+    """The columns that no table or sum of the model has together with another one, so that in the rows nothing ties them to others
+    but rules.
 
-    Of a release without published tables nobody can tell, and none is named of one with several models, or with a public table
-    behind its model, which tie columns without a noisy table of both. A column of members counts in all slots.
+    Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
+    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of members
+    counts in all slots.
     """
-    if document.estimates is None or document.divided_rows is not None or document.configuration["generator"].get("prior"):
+    together = _together(document)
+    if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
         return []
-    tied = {name for table in document.estimates.together if len(set(table)) > 1 for name in table}
+    tied = {name for table in together if len(set(table)) > 1 for name in table}
     names, linked = [column.name for column in document.columns], document.linked
     if linked is None:
         return [name for name in names if name not in tied]
@@ -40,6 +44,20 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
     return [name for name in linked.of_roots(names) if name not in tied] + [
         name for name, of_slots in slots.items() if tied.isdisjoint(of_slots)
     ]
+
+
+def _together(document: ReleaseDocument) -> list[list[str]]:
+    """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
+    from synthrelease.candidates.generators import GENERATORS
+    from synthrelease.candidates.generators.marginals import RareBinsGenerator
+
+    settings = document.configuration["generator"]
+    kind = GENERATORS[str(settings["family"])]
+    if document.linked is None and issubclass(kind, RareBinsGenerator):
+        names = tuple(column.name for column in document.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
+        return [[names[place] for place in table] for table in kind.model_validate(settings).structure(layout)]
+    return [] if document.estimates is None else document.estimates.together
 
 
 def _without(document: ReleaseDocument) -> str:
