@@ -26,12 +26,11 @@ def sentences(document: ReleaseDocument) -> list[str]:
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """The columns that no table or sum of the model has together with another one, so that in the rows nothing ties them to others
-    but rules.
+    """Columns that no table or sum of the model has together with another one: in the rows only rules tie them to others.
 
     Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
-    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of members
-    counts in all slots.
+    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of
+    members counts in all slots.
     """
     together = _together(document)
     if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
