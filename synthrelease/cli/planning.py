@@ -120,9 +120,9 @@ def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import usual_rows
 
     n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
-    expected = f"a threshold that some table of {n} can meet; why it cannot is told with the plan"
+    expected = f"a threshold that some table of {n} can meet"
     problems = [
-        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found="one that none can meet")
+        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")
         for name, text in warnings_without_data(spec, rows)
         if isinstance(text, NobodyPasses)
     ]
@@ -247,6 +247,8 @@ def check(
     It names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. These
     are exact facts about private data: bounds, bins and categories that are then changed to fit depend on the data. Use outside
     = "clip" or "drop", missing = "drop", or a category for missing values.
+
+    Ends with exit code 2 when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
     from synthrelease.accounting.rows import check_stated
     from synthrelease.specification.spec import load_spec
@@ -288,4 +290,6 @@ def check(
             check_numbers(spec, source)
             out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_rows(rows.n_file)
+        _print_warnings(spec, rows.n_file)
+        _check_possible(spec, rows.n_file)
     spec.plan.check_limit(spec.limit)

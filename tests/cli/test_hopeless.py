@@ -9,7 +9,7 @@ import pytest
 import typer
 
 from synthrelease.bundle.preview import preview
-from synthrelease.cli.planning import plan
+from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
@@ -42,6 +42,23 @@ def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pyt
         plan([config], rows=400)
     capsys.readouterr()
     plan([config], rows=1_000_000)
+    assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release of it would spend the budget on nothing, whatever its rows are."""
+    config, data = write_config(tmp_path, STRICT | {"rows = 400": 'rows = "private"'}), write_data(tmp_path)
+    with pytest.raises(SpecError, match="some table of 401 rows can meet") as caught:
+        check(config, str(data))
+    assert caught.value.exit_code == 2
+    assert "no table can pass" in str(caught.value)
+    capsys.readouterr()
+    large = tmp_path / "large.csv"
+    head, *lines = data.read_text().splitlines()
+    large.write_text("\n".join([head, *lines * 300]) + "\n")
+    check(config, str(large))
     assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
 
 
