@@ -14,7 +14,7 @@ import pytest
 
 from synthrelease.bundle.card import context, markdown_bytes, page_bytes
 from synthrelease.bundle.card.estimates import measured_alone
-from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
+from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text, value_text
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.published.columns import ColumnPart
@@ -233,6 +233,20 @@ def test_of_a_bin_of_hundreds_of_codes_the_first_ones_and_their_number_are_liste
     assert text.startswith("I00, I01, ")
     assert text.endswith(end)
     assert text.count(", I") == (39 if codes == 40 else 19)
+
+
+def test_years_have_no_comma_and_other_numbers_do() -> None:
+    column = ColumnPart.model_validate(json.loads(rich_bundle()["release.json"])["schema"][1])
+    bins = [{"label": "a", "below": 1960}, {"label": "b", "lower": 1960, "below": 1970}, {"label": "c", "lower": 1970}]
+
+    def texts(**changed: object) -> list[str]:
+        found = ColumnPart.model_validate(column.model_dump() | {"bins": bins} | changed)
+        return [*(bin_text(found, place) for place in range(3)), value_text(found, 1964.5, 10)]
+
+    years = ["up to 1959", "1960 to 1969", "1970 or more", "1964.5"]
+    assert texts(part="year", bounds=[1, 9999]) == years
+    assert texts(part=None, bounds=[1950, 2004]) == years
+    assert texts(part=None, bounds=[500, 5000]) == ["up to 1,959", "1,960 to 1,969", "1,970 or more", "1,964.5"]
 
 
 def test_the_charge_tree_stands_in_the_table_from_the_root_to_every_leaf() -> None:
