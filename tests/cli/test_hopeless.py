@@ -13,7 +13,7 @@ from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import MEASURED, write_config, write_data
 
 STRICT = {
     "[selection]": '[selection]\ntest = "joint"\ntest_epsilon = 0.01\nfalse_acceptance = 0.01',
@@ -60,6 +60,32 @@ def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
     large.write_text("\n".join([head, *lines * 300]) + "\n")
     check(config, str(large))
     assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+
+
+RULE = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "ruled", "told"),
+    [
+        ('"face"', False, True),
+        ('"face"', True, False),  # the rule ties the year to what is known of the face
+        ('"face"\nrare_bins = "face[0 1]"', False, True),
+        ('"face + year"', False, False),
+        ('"face"\nonly_measured = "face:year"', False, False),
+        ('"face"\nsums = "year[0 0 0 1]"', False, False),
+    ],
+)
+def test_a_plan_names_columns_of_which_nothing_is_measured(
+    tables: str, ruled: bool, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = {old: new.replace('"face:year"', tables) for old, new in MEASURED.items()}
+    measured = {old: new.replace("publish_measurements = true", "") for old, new in measured.items()}
+    config = write_config(tmp_path, measured | ({} if ruled else {RULE: ""}))
+    plan([config])
+    check(config)
+    said = "Nothing is measured of 'year':"
+    assert " ".join(capsys.readouterr().out.split()).count(said) == (2 if told else 0)
 
 
 @pytest.mark.slow
