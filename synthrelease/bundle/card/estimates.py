@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeGuard
+
 from synthrelease.bundle.card.numbers import share
 from synthrelease.domain.layout import Layout
 from synthrelease.published.document import ReleaseDocument
+
+if TYPE_CHECKING:  # who verifies a release of another generator does not load this one
+    from synthrelease.candidates.generators import Generator
+    from synthrelease.candidates.generators.marginals import RareBinsGenerator
 
 
 def sentences(document: ReleaseDocument) -> list[str]:
@@ -48,15 +54,18 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 def _together(document: ReleaseDocument) -> list[list[str]]:
     """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
     from synthrelease.candidates.generators import GENERATORS
-    from synthrelease.candidates.generators.marginals import RareBinsGenerator
 
     settings = document.configuration["generator"]
-    kind = GENERATORS[str(settings["family"])]
-    if document.linked is None and issubclass(kind, RareBinsGenerator):
+    generator = GENERATORS[str(settings["family"])].model_validate(settings)
+    if document.linked is None and _states_its_tables(generator):
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        return [[names[place] for place in table] for table in kind.model_validate(settings).structure(layout)]
+        return [[names[place] for place in table] for table in generator.structure(layout)]
     return [] if document.estimates is None else document.estimates.together
+
+
+def _states_its_tables(generator: Generator) -> TypeGuard[RareBinsGenerator]:
+    return "rare_bins" in type(generator).model_fields
 
 
 def _without(document: ReleaseDocument) -> str:
