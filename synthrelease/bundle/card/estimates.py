@@ -56,16 +56,16 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
     from synthrelease.candidates.generators import GENERATORS
 
     settings = document.configuration["generator"]
-    generator = GENERATORS[str(settings["family"])].model_validate(settings)
-    if document.linked is None and _states_its_tables(generator):
+    kind = GENERATORS[str(settings["family"])]
+    if document.linked is None and _states_its_tables(kind):
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        return [[names[place] for place in table] for table in generator.structure(layout)]
+        return [[names[place] for place in table] for table in kind.model_validate(settings).structure(layout)]
     return [] if document.estimates is None else document.estimates.together
 
 
-def _states_its_tables(generator: Generator) -> TypeGuard[RareBinsGenerator]:
-    return "rare_bins" in type(generator).model_fields
+def _states_its_tables(kind: type[Generator]) -> TypeGuard[type[RareBinsGenerator]]:
+    return "rare_bins" in kind.model_fields
 
 
 def _without(document: ReleaseDocument) -> str:
