@@ -125,3 +125,12 @@ def test_only_the_absolute_error_says_something_of_every_cell() -> None:
 
 def test_the_usual_tables_are_at_least_those_of_single_columns() -> None:
     assert usual_largest(5_000) == 1
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [({"largest": 1}, "single columns"), ({"largest": 2}, "at most 2 columns"), ({"largest": 4}, "any columns")],
+)
+def test_tables_in_words(judged: dict[str, int], said: str) -> None:
+    assert error(**judged).tables_in_words(4) == said
+    assert error(largest=1).tables_in_words(1) == "any columns"

@@ -74,7 +74,7 @@ def _without(document: ReleaseDocument) -> str:
         return ""
     return (
         "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
-        "QUESTIONS.md has code for R, Stata and Python. "
+        "QUESTIONS.md has code for R, Python and, where names allow it, Stata. "
     )
 
 
