@@ -93,7 +93,7 @@ def test_whole_rows_of_sixty_columns_are_compared_at_the_price_of_one_table() ->
         ({}, "any columns."),
         ({"largest": 2}, "at most 2 columns."),
         ({"tables": ["age:sex", "all columns"]}, "age by sex, all columns at once."),
-        ({"largest": 1, "tables": ["age:sex", "all 3-way"]}, "at most 1 columns, age by sex and 3 columns."),
+        ({"largest": 1, "tables": ["age:sex", "all 3-way"]}, "single columns, age by sex and 3 columns."),
     ],
 )
 def test_the_card_says_which_tables(fields: dict[str, object], words: str) -> None:
