@@ -18,9 +18,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from synthrelease.candidates.generators.drawn_bins import draw_bins
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
-from synthrelease.candidates.generators.even_rows import even_bins
 from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
@@ -130,6 +128,8 @@ class Frontier:
 
     def _extend_whole(self, family: Family) -> None:
         """Cells of one row get a bin each, by a draw; those of several rows are split. Their order means nothing any more."""
+        from synthrelease.candidates.generators.drawn_bins import draw_bins
+
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -150,6 +150,8 @@ class Frontier:
 
     def _extend_evenly(self, family: Family) -> None:
         """As above, with bins that the rows of the same parents share out among themselves."""
+        from synthrelease.candidates.generators.even_rows import even_bins
+
         totals = self.expected.astype(np.int64)
         places, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
