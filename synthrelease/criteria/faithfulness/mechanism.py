@@ -21,7 +21,7 @@ import numpy as np
 from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
-from synthrelease.domain.layout import CODED_CELLS
+from synthrelease.domain.layout import CODED_CELLS, Columns
 from synthrelease.linked import Linked
 
 if TYPE_CHECKING:
@@ -180,8 +180,8 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     words = layout.words_within(room)
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
 
-    def coded(word: tuple[int, ...]) -> np.ndarray:
-        return np.concatenate([word_of(layout, table.bins, word) for table in (left, right)])
+    def coded(of: Columns) -> np.ndarray:
+        return np.concatenate([word_of(layout, table.bins, of) for table in (left, right)])
 
     before = [np.zeros(n_cells, dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):
