@@ -60,7 +60,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them is not kept within its steps",
         breaks="a value beyond its limits moves the sum by more than is paid for",
-        place="measurements.own_totals:OwnValue.of",
+        place="measurements.own_value:OwnValue.of",
         old="np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre",
         new="np.where(np.isfinite(numbers), numbers, self.centre) - self.centre",
         also=(
