@@ -7,7 +7,8 @@ is found out without looking at a row. No name of a file is shown: one such as `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
@@ -45,6 +46,9 @@ class StoredFile:
 File = Path | StoredFile
 State = tuple[str, ...]
 """Size, times and marks of a file: equal as long as nobody writes it."""
+Listed = Callable[[], Iterable[Sequence[File]]]
+"""The files of a table as they are now, in order: those that are counted together."""
+CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
 
 
 def is_pattern(text: str) -> bool:
@@ -148,6 +152,19 @@ def state_of(file: File) -> State:
     if problem:
         raise InputError(problem)
     return state
+
+
+@contextmanager
+def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
+    """The files and their states. Raises InputError when there are others in the end, or one was written."""
+
+    def now() -> list[tuple[Sequence[File], list[State]]]:
+        return [(files, [*map(state_of, files)]) for files in listed()]
+
+    before = now()
+    yield before
+    if now() != before:
+        raise InputError(CHANGED)
 
 
 def size_of(file: File) -> int:
