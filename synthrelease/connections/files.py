@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
@@ -178,15 +179,11 @@ def size_of(file: File) -> int:
 def _store_of(uri: str) -> tuple[Any, str]:
     """(file system of fsspec, path in it). Raises InputError where a library is missing."""
     protocol, problem = uri.partition("://")[0], ""
+    core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")
     try:
-        from fsspec.core import url_to_fs
-
-        return url_to_fs(uri)
+        return core.url_to_fs(uri)
     except ImportError:
-        problem = (
-            f"expected the library fsspec with the one for {protocol} files (s3fs, gcsfs, adlfs), found none. "
-            'pip install "synthrelease[stores]" and that library.'
-        )
+        problem = f"expected the library that fsspec needs for files of {protocol} (s3fs, gcsfs, adlfs), found none."
     except Exception:  # which may hold who asks
         problem = f"expected an object store of {protocol} that can be opened, found one that cannot."
     raise InputError(problem)
