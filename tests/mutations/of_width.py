@@ -162,7 +162,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: a branch is left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="domain.sub_tables:_steps",
+        place="domain.summing_up:_steps",
         old="min(len(left) - 1, largest) + 1",
         new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),
@@ -179,8 +179,8 @@ OF_WIDTH = (
         name="sub-tables: of two groups, tables within the second are left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
         place="domain.sub_tables:_pairs",
-        old="if g == len(groups) - 2:",
-        new="if g == len(groups):",
+        old="g == len(groups) - 2",
+        new="g == len(groups)",
         tests=(PAIRS,),
     ),
     Mutation(
