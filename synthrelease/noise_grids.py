@@ -7,9 +7,18 @@ compute with them, too.
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyFigure:
+    """A released figure: its noisy value and the standard deviation of the noise, both in the figure's units."""
+
+    value: float
+    noise_sd: float
 
 
 class NoiseGrid(NamedTuple):

@@ -22,6 +22,7 @@ from synthrelease.connections.opened import (
     NO_SQLITE,
     SQLITE,
     OpenTable,
+    Stop,
     is_duckdb,
     opened_by_adbc,
     opened_by_sqlalchemy,
@@ -32,7 +33,7 @@ from synthrelease.connections.source import Source
 from synthrelease.domain.read_columns import ReadColumns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.feather import FILE, STREAM, opened_feather
-from synthrelease.enclave.patience import Stop, patiently
+from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header

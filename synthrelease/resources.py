@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from jinja2 import Environment
     from jinja2.bccache import Bucket, BytecodeCache
 
 
@@ -30,6 +31,25 @@ def file_digest(path: str | Path) -> str:
     """sha256 of a file, read in batches."""
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def templates(folder: Path, settings: str) -> Environment:
+    """The templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is escaped.
+
+    Parameters
+    ----------
+    settings : the file of the module that adds filters, or asks for them alone.
+    """
+    import jinja2
+
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(folder),
+        bytecode_cache=compiled_templates(folder, settings),
+        autoescape=lambda name: name is not None and name.endswith(".html"),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
 
 
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.errors import InputError
+from synthrelease.libraries import library as loaded
 from synthrelease.randomness import SystemEntropy, choose
 
 LIBRARIES = ("diffprivlib",)
@@ -85,14 +86,7 @@ _CHOICES = {"exponential": "exponential mechanism", "permute_and_flip": "permute
 def _loaded(library: str) -> Any:
     if library not in LIBRARIES:
         raise InputError(f"--against: expected {' or '.join(LIBRARIES)}, found {library!r}.")
-    try:
-        from diffprivlib import mechanisms
-    except ImportError:
-        raise InputError(
-            f"--against {library}: expected the package {library}, found none. Install synthrelease[audit]; a release never "
-            "needs it."
-        ) from None
-    return mechanisms
+    return loaded(f"{library}.mechanisms", library, "--against", "audit")
 
 
 def _noise(

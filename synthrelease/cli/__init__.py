@@ -82,6 +82,8 @@ def main() -> None:
             style="red",
         )
         sys.exit(STOPPED)
+    finally:
+        gc.freeze()  # the process ends: what is left is not looked through once more
 
 
 def _what_was_read() -> str:

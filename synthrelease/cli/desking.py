@@ -9,6 +9,7 @@ import typer
 
 from synthrelease.cli.terminal import Config
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 
 def desk(
@@ -28,15 +29,12 @@ def desk(
     import sys
     import webbrowser
 
-    try:
-        import uvicorn
-
-        from synthrelease.desk.pages import Desk, Opened
-        from synthrelease.desk.server import application
-    except ImportError:
-        raise InputError("The desk needs the extra `desk`: pip install 'synthrelease[desk]'.") from None
+    library("starlette", "starlette", "the desk", "desk")
+    uvicorn = library("uvicorn", "uvicorn", "the desk", "desk")
     from synthrelease.desk.files import DeskFiles, announced
+    from synthrelease.desk.pages import Desk, Opened
     from synthrelease.desk.rehearsals import Rehearsals
+    from synthrelease.desk.server import application
     from synthrelease.drafting.other_kind import Guesses
     from synthrelease.drafting.public_file import read_public_file
 

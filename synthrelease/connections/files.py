@@ -7,13 +7,15 @@ is found out without looking at a row. No name of a file is shown: one such as `
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import Path
 from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
+from synthrelease.libraries import library
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
@@ -45,6 +47,9 @@ class StoredFile:
 File = Path | StoredFile
 State = tuple[str, ...]
 """Size, times and marks of a file: equal as long as nobody writes it."""
+Listed = Callable[[], Iterable[Sequence[File]]]
+"""The files of a table as they are now, in order: those that are counted together."""
+CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
 
 
 def is_pattern(text: str) -> bool:
@@ -150,6 +155,19 @@ def state_of(file: File) -> State:
     return state
 
 
+@contextmanager
+def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
+    """The files and their states. Raises InputError when there are others in the end, or one was written."""
+
+    def now() -> list[tuple[Sequence[File], list[State]]]:
+        return [(files, [*map(state_of, files)]) for files in listed()]
+
+    before = now()
+    yield before
+    if now() != before:
+        raise InputError(CHANGED)
+
+
 def size_of(file: File) -> int:
     """Bytes."""
     if isinstance(file, Path):
@@ -161,15 +179,11 @@ def size_of(file: File) -> int:
 def _store_of(uri: str) -> tuple[Any, str]:
     """(file system of fsspec, path in it). Raises InputError where a library is missing."""
     protocol, problem = uri.partition("://")[0], ""
+    core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")
     try:
-        from fsspec.core import url_to_fs
-
-        return url_to_fs(uri)
+        return core.url_to_fs(uri)
     except ImportError:
-        problem = (
-            f"expected the library fsspec with the one for {protocol} files (s3fs, gcsfs, adlfs), found none. "
-            'pip install "synthrelease[stores]" and that library.'
-        )
+        problem = f"expected the library that fsspec needs for files of {protocol} (s3fs, gcsfs, adlfs), found none."
     except Exception:  # which may hold who asks
         problem = f"expected an object store of {protocol} that can be opened, found one that cannot."
     raise InputError(problem)

@@ -7,8 +7,9 @@ by whoever has it open. DuckDB and servers need the extra `database`; SQLite com
 from __future__ import annotations
 
 import sqlite3
+import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from operator import methodcaller
 from pathlib import Path
@@ -42,6 +43,32 @@ LONGEST_VALUE = 2**25
 
 Told = Callable[[Callable[[], object]], None]
 """Is told what stops the library, from another thread."""
+
+
+class Stop:
+    """Whether reading is to stop, and how a library is told."""
+
+    def __init__(self) -> None:
+        self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
+
+    def by(self, way: Callable[[], object]) -> None:
+        """What is called, from another thread, when reading is to stop."""
+        self._ways.append(way)
+        if self._asked.is_set():
+            self._tell()
+
+    @property
+    def asked(self) -> bool:
+        return self._asked.is_set()
+
+    def ask(self) -> None:
+        self._asked.set()
+        self._tell()
+
+    def _tell(self) -> None:
+        for way in list(self._ways):
+            with suppress(Exception):  # of a connection that is closed by now
+                way()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.offenders import Offender, PublicCounts
     from synthrelease.domain.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
-    from synthrelease.randomness import NoisyFigure
+    from synthrelease.noise_grids import NoisyFigure
 
 
 @dataclass(frozen=True, kw_only=True)

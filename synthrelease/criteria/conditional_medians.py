@@ -20,7 +20,7 @@ from synthrelease.criteria.columns import grouping_mistakes, unknown_columns
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.groupings import groupings, public_groupings, rows_of_group, tables_of_groups
+from synthrelease.criteria.groupings import groupings, public_groupings, quantile_bins, rows_of_group, tables_of_groups
 from synthrelease.criteria.in_groups import InGroups
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import most_beyond, sums_beyond
@@ -183,8 +183,6 @@ class ConditionalMedian(InGroups):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The group and quantile with the most rows on the wrong side."""
-        from synthrelease.criteria.groupings.mechanism import quantile_bins
-
         labels = candidate.transformation.binning(self.column).labels
 
         def words_of(window: Windows) -> tuple[float, Offender]:
@@ -198,7 +196,7 @@ class ConditionalMedian(InGroups):
         return max((words_of(window) for window in self._windows(candidate, setting)), key=lambda found: found[0])[1]
 
     def _windows(self, candidate: SyntheticTable, setting: Setting) -> list[Windows]:
-        from synthrelease.criteria.groupings.mechanism import Windows, quantile_bins
+        from synthrelease.criteria.groupings.mechanism import Windows
 
         transformation = candidate.transformation
         column, present = transformation.layout.index(self.column), transformation.binning(self.column).present

@@ -24,7 +24,6 @@ from synthrelease.criteria.wording import words
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
-from synthrelease.domain.sub_tables import sub_tables
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 
@@ -113,6 +112,8 @@ class FacePrivacy(Criterion):
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
         """Columns of every choice, and how many of its cells are neither empty nor frequent enough."""
+        from synthrelease.domain.sub_tables import sub_tables
+
         width = self.columns or len(table.layout.sizes)
         for columns, values in sub_tables(lattice(table), width):
             if len(columns) == width:

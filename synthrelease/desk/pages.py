@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from synthrelease.desk import actions
@@ -24,6 +23,7 @@ from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import Ledger
+from synthrelease.resources import templates
 from synthrelease.specification.release_spec import ReleaseSpec
 
 FOLDER = Path(__file__).parent / "templates"
@@ -74,9 +74,7 @@ class Desk:
     def __init__(self, opened: Opened):
         self.opened, self.files = opened, opened.files
         self.rehearsals = opened.rehearsals or Rehearsals(opened.files.path, None)
-        self._pages = Environment(
-            loader=FileSystemLoader(FOLDER), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
-        )
+        self._pages = templates(FOLDER, __file__)
         self._strips = Strips(opened.public, opened.members)
 
     def page(

@@ -1,9 +1,13 @@
-"""How the rows of a table are told apart: the code of a cell, the words of a wide row (`Layout.words`)."""
+"""How the rows of a table are told apart: the code of a cell, the words of a wide row (`Layout.words`).
+
+Here are also the bins of a row that follow from others of it: how many marks it has.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -79,3 +83,33 @@ def bins_of(layout: Layout, words: Sequence[np.ndarray]) -> tuple[np.ndarray, ..
 
 def _few_rows(n_rows: int) -> Iterator[slice]:
     return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarksCounted:
+    """How the atomic bin of such a column follows from those of the columns that it counts.
+
+    Attributes
+    ----------
+    column : its place in the layout.
+    marks : by the place of each column that it counts, (n_atoms,) whether a row with that atomic bin has the mark. A missing
+        value is none.
+    bins : (n_marks + 1,) the atomic bin for each number of marks.
+
+    Examples
+    --------
+    >>> counted = MarksCounted(
+    ...     column=2, marks={0: np.array([False, True]), 1: np.array([True, False])}, bins=np.array([0, 1, 1])
+    ... )
+    >>> counted.of([np.array([0, 1, 1]), np.array([1, 1, 0])]).tolist()
+    [0, 1, 1]
+    """
+
+    column: int
+    marks: Mapping[int, np.ndarray]
+    bins: np.ndarray
+
+    def of(self, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
+        """(n_rows,) its bin in each row, from the (n_rows,) bins of the columns that it counts, by their places."""
+        found = [has[digits[place]] for place, has in self.marks.items()]
+        return self.bins[np.sum(found, axis=0)]

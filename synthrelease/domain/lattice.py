@@ -12,7 +12,7 @@ import numpy as np
 from synthrelease.domain.cell_codes import codes_of, word_of, words_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
 from synthrelease.domain.grouping import Addends, EqualRows
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 
 KEPT_TABLES, KEPT_CELLS = 1024, 2 * DENSE_LIMIT
 """Sub-tables that a lattice keeps to sum others from, and the numbers in them (64 MiB), beside the whole table."""
@@ -72,14 +72,12 @@ class Lattice:
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
         self.layout, self.whole, self.parts = layout, whole, parts
         self._all = tuple(range(len(layout.sizes)))
-        self._kept: OrderedDict[tuple[int, ...], _Kept] = OrderedDict()
-        self._wide: dict[
-            int, dict[tuple[int, ...], _Kept]
-        ] = {}  # the same by their number of columns: only wider ones are parents
+        self._kept: OrderedDict[Columns, _Kept] = OrderedDict()
+        self._wide: dict[int, dict[Columns, _Kept]] = {}  # the same by their number of columns: only wider ones are parents
         self._cells = 0
-        self._prefix: tuple[tuple[int, ...], list[np.ndarray]] | None = None
+        self._prefix: tuple[Columns, list[np.ndarray]] | None = None
 
-    def get(self, columns: tuple[int, ...]) -> np.ndarray:
+    def get(self, columns: Columns) -> np.ndarray:
         """The full array of the sub-table of `columns` (increasing)."""
         check_full_array(self.layout.subset(columns))
         table = self._table(columns)
@@ -87,11 +85,11 @@ class Lattice:
             raise ValueError("expected a table that is small enough for a full array, found a larger one")
         return table
 
-    def values(self, columns: tuple[int, ...]) -> np.ndarray:
+    def values(self, columns: Columns) -> np.ndarray:
         """Values of the cells of a sub-table; for tables above DENSE_LIMIT only those of cells that occur."""
         return values_of(self._table(columns))
 
-    def joint(self, first: tuple[int, ...], last: int) -> np.ndarray:
+    def joint(self, first: Columns, last: int) -> np.ndarray:
         """The full array of a sub-table with axes (first..., last), in this order, for asking about many columns in turn.
 
         Of a table above DENSE_LIMIT it is counted from the cells that occur; what belongs to `first` is done once for all
@@ -112,7 +110,7 @@ class Lattice:
         every = (part.addends.sums(known, layout.n_cells) for known, part in zip(codes, self.parts, strict=True))
         return reduce(np.add, every).reshape(layout.sizes)
 
-    def _table(self, columns: tuple[int, ...]) -> Table:
+    def _table(self, columns: Columns) -> Table:
         if self.whole is not None and columns == self._all:
             return self.whole
         if columns == self._all and len(self.parts) == 1:
@@ -144,12 +142,12 @@ class Lattice:
         """How many numbers must be read to sum up a sub-table of so many columns from the whole table."""
         return sum(len(part.values) for part in self.parts) * (1 + n_columns) if self.whole is None else self.whole.size
 
-    def _of_whole(self, columns: tuple[int, ...]) -> Table:
+    def _of_whole(self, columns: Columns) -> Table:
         if self.whole is not None:
             return self._sum_out(self._all, self.whole, columns)
         return table_of(self.layout.subset(columns), columns, *self.parts)
 
-    def _sum_out(self, parent: tuple[int, ...], table: Table, columns: tuple[int, ...]) -> Table:
+    def _sum_out(self, parent: Columns, table: Table, columns: Columns) -> Table:
         """The sub-table of a table with the columns `parent`."""
         if not isinstance(table, Sparse):
             return table.sum(axis=tuple(i for i, column in enumerate(parent) if column not in columns))
@@ -167,7 +165,7 @@ class _Kept:
 
     __slots__ = ("columns", "table", "mask", "cells")
 
-    def __init__(self, columns: tuple[int, ...], table: Table):
+    def __init__(self, columns: Columns, table: Table):
         self.columns, self.table, self.mask = columns, table, _mask(columns)
         self.cells = len(table.values) * (1 + len(columns)) if isinstance(table, Sparse) else table.size
 
@@ -176,7 +174,7 @@ class _Kept:
         return len(self.table.values) * (1 + n_columns) if isinstance(self.table, Sparse) else self.cells
 
 
-def _mask(columns: tuple[int, ...]) -> int:
+def _mask(columns: Columns) -> int:
     return sum(1 << column for column in columns)
 
 

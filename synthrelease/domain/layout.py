@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
+
+Columns = tuple[int, ...]
+"""Some columns of a layout, by their places in it: which they are tells nothing of a record."""
+Room = float
+"""Cells for which there is room. How many cells of a table occur may decide it: it rules time and memory, and never what comes
+out."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -34,26 +38,17 @@ class Layout:
         """Number of cells of the whole domain (a Python integer: it may be large)."""
         return math.prod(self.sizes)
 
-    @cached_property
-    def strides(self) -> tuple[int, ...]:
-        """Mixed-radix weight of each column in a cell's code; the last column varies fastest."""
-        strides, product = [], 1
-        for size in reversed(self.sizes):
-            strides.append(product)
-            product *= size
-        return tuple(reversed(strides))
-
     @property
     def has_codes(self) -> bool:
         """Whether every cell has a code, which fits into 64 bits."""
         return self.n_cells <= CODED_CELLS
 
     @cached_property
-    def words(self) -> tuple[tuple[int, ...], ...]:
+    def words(self) -> tuple[Columns, ...]:
         """Neighbouring columns, as many in each as have a code together: one word where the layout has codes."""
         return self.words_within(CODED_CELLS)
 
-    def words_within(self, room: float, columns: Iterable[int] | None = None) -> tuple[tuple[int, ...], ...]:
+    def words_within(self, room: Room, columns: Iterable[int] | None = None) -> tuple[Columns, ...]:
         """Columns that follow each other, of these or of all, as many together as have at most `room` combinations of bins; at
         least one."""
         found, cells = list[list[int]](), math.inf
@@ -74,38 +69,8 @@ class Layout:
     def index(self, column: str) -> int:
         return self.columns.index(column)
 
-    def subset(self, columns: tuple[int, ...]) -> Layout:
+    def subset(self, columns: Columns) -> Layout:
         numbers = tuple(self.numbers[i] for i in columns) if self.numbers else ()
         return Layout(
             columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns), numbers=numbers
         )
-
-
-@dataclass(frozen=True, kw_only=True)
-class MarksCounted:
-    """How the atomic bin of such a column follows from those of the columns that it counts.
-
-    Attributes
-    ----------
-    column : its place in the layout.
-    marks : by the place of each column that it counts, (n_atoms,) whether a row with that atomic bin has the mark. A missing
-        value is none.
-    bins : (n_marks + 1,) the atomic bin for each number of marks.
-
-    Examples
-    --------
-    >>> counted = MarksCounted(
-    ...     column=2, marks={0: np.array([False, True]), 1: np.array([True, False])}, bins=np.array([0, 1, 1])
-    ... )
-    >>> counted.of([np.array([0, 1, 1]), np.array([1, 1, 0])]).tolist()
-    [0, 1, 1]
-    """
-
-    column: int
-    marks: Mapping[int, np.ndarray]
-    bins: np.ndarray
-
-    def of(self, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) its bin in each row, from the (n_rows,) bins of the columns that it counts, by their places."""
-        found = [has[digits[place]] for place, has in self.marks.items()]
-        return self.bins[np.sum(found, axis=0)]

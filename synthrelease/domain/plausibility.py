@@ -18,8 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.allowed_cells import AllowedCells
+from synthrelease.domain.cell_codes import MarksCounted
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout, MarksCounted
+from synthrelease.domain.layout import Layout
 from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Transformation
 from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said

@@ -12,8 +12,9 @@ from functools import cached_property
 
 import numpy as np
 
+from synthrelease.domain.cell_codes import MarksCounted
 from synthrelease.domain.dates import DateFormat
-from synthrelease.domain.layout import Layout, MarksCounted
+from synthrelease.domain.layout import Layout
 from synthrelease.linked import Linked
 
 

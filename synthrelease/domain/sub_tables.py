@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from itertools import accumulate, combinations, product
 
 import numpy as np
@@ -18,18 +17,13 @@ import numpy as np
 from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
-from synthrelease.domain.layout import Layout
-
-GROUP_CELLS = 2**18
-"""Cells, at most, of the tables that are counted from the cells that occur, where columns are few enough to share one."""
-_FEWEST_CELLS = 2**12
-_FEW_COLUMNS = 12
-_Step = tuple[int, int, tuple[int, ...]]
+from synthrelease.domain.layout import Columns, Layout
+from synthrelease.domain.summing_up import are_first_with, bins_in_cells, column_groups, steps_down
 
 
 def differences(
-    left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()
-) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    left: Counts, right: Counts, largest: int, named: Sequence[Columns] = ()
+) -> Iterator[tuple[Columns, np.ndarray]]:
     """Columns and values of left minus right, for every table of 1 to `largest` columns, and for those named, each once.
 
     Every cell that occurs in either is there, with 0 or a negative number where the left one has less; of tables with at most
@@ -38,7 +32,7 @@ def differences(
     """
     whole = difference(left, right)
     wanted, width = set(named), len(left.layout.sizes)
-    sizes = Counter(len(columns) for columns in wanted)
+    sizes = Counter(map(len, wanted))
     swept = {size for size, number in sizes.items() if 2 * number >= math.comb(width, size) and size < width}
     for columns, values in sub_tables(whole, max((largest, *swept))) if largest or swept else ():
         if len(columns) <= largest or (len(columns) in swept and columns in wanted):
@@ -48,12 +42,12 @@ def differences(
             yield columns, whole.values(columns)
 
 
-def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarray]]:
     """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
     if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
-        groups: tuple[tuple[int, ...], ...] = (tuple(range(len(sizes))),)
+        groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
         wanted = occur if largest == 2 else occur // 4  # summing up takes no longer than counting
@@ -70,7 +64,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[tuple[int, ...], 
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
         for found, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
-            if together == 1 or _belongs(chosen, {group_of[column] for column in found}):
+            if together == 1 or are_first_with(chosen, tuple(group_of[one] for one in found)):
                 yield tuple(sorted(found)), values_of(table)
 
 
@@ -80,8 +74,8 @@ def _are_doubles(whole: Lattice) -> bool:
 
 
 def _pairs(
-    whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
-) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+    whole: Lattice, groups: Sequence[Columns], cells: Sequence[int], words: Sequence[Sequence[np.ndarray]]
+) -> Iterator[tuple[Columns, np.ndarray]]:
     """The tables of one and two columns, those of columns in different groups all at once.
 
     S_g has a line for every bin of every column of a group g, with 1 for the cells that have it. With T the table of the groups
@@ -90,17 +84,15 @@ def _pairs(
     """
     sizes = whole.layout.sizes
     shapes = [tuple(sizes[column] for column in group) for group in groups]
-    lines = [_lines(shape) for shape in shapes]
+    lines = [bins_in_cells(shape) for shape in shapes]
     places = [[slice(end - size, end) for end, size in zip(accumulate(shape), shape, strict=True)] for shape in shapes]
     for g, h in combinations(range(len(groups)), 2):
-        table = whole.layout.subset(groups[g] + groups[h])
-        both = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), table).reshape(cells[g], cells[h])
-        alone = {g: both.sum(axis=1)} if h == g + 1 else {}
-        if g == len(groups) - 2:
-            alone[h] = both.sum(axis=0)
-        for group, values in alone.items():
-            for found, one in _below(whole.layout, values.reshape(shapes[group]), groups[group], 2):
-                yield found, values_of(one)
+        layout = whole.layout.subset(groups[g] + groups[h])
+        both = whole.sums(_codes([words[g], words[h]], [cells[g], cells[h]]), layout).reshape(cells[g], cells[h])
+        for one in [g] * (h == g + 1) + [h] * (g == len(groups) - 2):
+            values = both.sum(axis=1 if one == g else 0)
+            for found, table in _below(whole.layout, values.reshape(shapes[one]), groups[one], 2):
+                yield found, values_of(table)
         block = (lines[g] @ both.astype(float) @ lines[h].T).astype(np.int64)
         for (first, rows), (second, others) in product(
             zip(groups[g], places[g], strict=True), zip(groups[h], places[h], strict=True)
@@ -108,31 +100,10 @@ def _pairs(
             yield (first, second), block[rows, others].ravel()
 
 
-def _lines(shape: tuple[int, ...]) -> np.ndarray:
-    """(bins of all columns, cells) 1 where a cell of a table of this shape has a bin of a column."""
-    bins = np.indices(shape).reshape(len(shape), -1)
-    return np.concatenate([of == np.arange(size)[:, None] for of, size in zip(bins, shape, strict=True)]).astype(float)
-
-
-def column_groups(layout: Layout, together: int, wanted: int) -> tuple[tuple[int, ...], ...]:
-    """Neighbouring columns put together so that `together` groups have about as many cells as wanted, within limits; at least
-    one column each."""
-    most = min(GROUP_CELLS, max(_FEWEST_CELLS, wanted))
-    return layout.words_within(max(2.0, most ** (1 / together)))
-
-
-def _belongs(chosen: tuple[int, ...], touched: set[int]) -> bool:
-    """Whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others too."""
-    missing = len(chosen) - len(touched)
-    first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
-    return set(chosen) == touched | set(first)
-
-
-def _below(layout: Layout, table: Table, columns: tuple[int, ...], largest: int) -> Iterator[tuple[tuple[int, ...], Table]]:
-    """All tables of at most `largest` columns that the table is summed up to, each once, along `_steps`."""
-    steps = _few_steps(len(columns), largest) if len(columns) <= _FEW_COLUMNS else _steps(tuple(range(len(columns))), largest)
+def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
+    """All tables of at most `largest` columns that the table is summed up to, each once, along `steps_down`."""
     branch = [(columns, table)]
-    for depth, place, left in steps:
+    for depth, place, left in steps_down(len(columns), largest):
         found = tuple(columns[number] for number in left)
         if depth:
             before, wider = branch[depth - 1]
@@ -142,22 +113,7 @@ def _below(layout: Layout, table: Table, columns: tuple[int, ...], largest: int)
             yield found, branch[depth][1]
 
 
-def _steps(left: tuple[int, ...], largest: int, kept: int = 0, depth: int = 0, place: int = -1) -> Iterator[_Step]:
-    """Every way down to at most `largest` of these columns, depth first: how many columns were summed out, the place of the
-    last of them in what was there before, and what is left. The first `kept` columns stay."""
-    yield depth, place, left
-    if len(left) > 1:
-        for out in range(kept, min(len(left) - 1, largest) + 1):
-            yield from _steps(left[:out] + left[out + 1 :], largest, out, depth + 1, out)
-
-
-@lru_cache(maxsize=64)
-def _few_steps(columns: int, largest: int) -> tuple[_Step, ...]:
-    """The same, made once for all tables of few columns: what they are called has no bearing."""
-    return tuple(_steps(tuple(range(columns)), largest))
-
-
-def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int) -> Table:
+def _without(layout: Layout, table: Table, columns: Columns, place: int) -> Table:
     """The table summed over the column at this place."""
     if not isinstance(table, Sparse):
         return np.add.reduce(table, axis=place)
@@ -165,7 +121,7 @@ def _without(layout: Layout, table: Table, columns: tuple[int, ...], place: int)
     return table_of(layout.subset(columns[:place] + columns[place + 1 :]), others, table)
 
 
-def _words(whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[int]) -> list[list[np.ndarray]]:
+def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:
     """For every group, the codes over its columns of the cells of every part; none of a full array or of a large group."""
     if whole.whole is not None or max(cells) > DENSE_LIMIT:
         return []
@@ -178,10 +134,10 @@ def _words(whole: Lattice, groups: Sequence[tuple[int, ...]], cells: Sequence[in
 def _ordered(
     whole: Lattice,
     chosen: Sequence[int],
-    groups: Sequence[tuple[int, ...]],
+    groups: Sequence[Columns],
     cells: Sequence[int],
     words: Sequence[Sequence[np.ndarray]],
-    order: tuple[int, ...],
+    order: Columns,
 ) -> Table:
     """The sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
     columns = tuple(column for number in chosen for column in groups[number])

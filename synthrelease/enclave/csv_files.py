@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import zlib
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
@@ -20,7 +19,8 @@ from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Texts, check_header
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import ENCODINGS, InputTable
+from synthrelease.toml import unreadable
+from synthrelease.toml.columns import InputTable
 
 MAX_LINE = 10_000_000
 """Characters of a record, which may have line ends between quotes."""
@@ -31,8 +31,6 @@ BLOCK = 2**22
 """Bytes that are looked at together, so that plain lines are read fast and other lines one by one."""
 _FIRST = 2**16
 """Bytes that are looked at together where lines are surely needed one by one: for the header."""
-_DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
-_ZERO_BYTE = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
 _EXPECTED = "expected a file with a header and rows"
 
 
@@ -79,7 +77,7 @@ def csv_batches(
                         with _longest_field():
                             for record in records:
                                 if len(record) != len(header):
-                                    raise _ragged(len(header), len(record))
+                                    raise unreadable.ragged(len(header), len(record))
                                 collected.append(record)
                                 row, lines.length = row + 1, 0
                                 if lines.are_used_up():
@@ -90,31 +88,15 @@ def csv_batches(
                         cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
                         yield first_row + start, dict(zip(needed, cut, strict=True))
     except UnicodeError:
-        problem = _other_bytes(policy.encoding)
+        problem = unreadable.other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
         problem = "expected a whole file, found one that is cut off, damaged or unreadable."
     except csv.Error as error:
-        problem = (
-            f"expected quotes in pairs and at most {LONGEST_TEXT} characters in a field, found a quote that is not closed or a "
-            f"longer field in {_place(row)}."
-            if "field limit" in str(error)
-            else "expected quotes in pairs around a field, found a quote that is not closed or text after a closing quote in "
-            f"{_place(row)}."
-        )
-    except _Unreadable as reason:
-        problem = f"{reason} in {_place(row)}. {reason.advice}"
+        problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, row)
+    except unreadable.Unreadable as reason:
+        problem = reason.in_row(row)
     if problem:  # raised here, so that the original error, which may quote a row, is not attached
         raise InputError(problem)
-
-
-def _other_bytes(encoding: str) -> str:
-    advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
-    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
-
-
-def _place(row: int) -> str:
-    return f"data row {row} (the header and blank lines are not counted)" if row else "the header"
 
 
 def _reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
@@ -129,24 +111,6 @@ def _longest_field() -> Iterator[None]:
         yield
     finally:
         csv.field_size_limit(before)
-
-
-class _Unreadable(Exception):
-    """A line of CSV that cannot be read: what was expected and found, without values, and what to do."""
-
-    def __init__(self, reason: str, advice: str):
-        super().__init__(reason)
-        self.advice = advice
-
-
-def _ragged(expected: int, found: int) -> _Unreadable:
-    advice = (
-        "The file may be cut off there, or a line break inside a field needs quotes around the field."
-        if found < expected
-        else "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
-        "row number, the header needs a name for that column too."
-    )
-    return _Unreadable(f"expected {expected} fields, as in the header, found {found}", advice)
 
 
 class _Lines:
@@ -171,11 +135,11 @@ class _Lines:
             self.length += len(line)
             self.blank = self.blank + 1 if line.isspace() else 0
             if "\0" in line:
-                raise _Unreadable(f"expected text in {ENCODINGS[self._encoding]}, found a zero byte", _ZERO_BYTE)
+                raise unreadable.zero_byte(self._encoding)
             if self.length >= MAX_LINE:
-                raise _Unreadable(f"expected rows of less than {MAX_LINE} characters, found more", "Is it a text file?")
+                raise unreadable.endless(f"rows of less than {MAX_LINE} characters")
             if self.blank > MAX_BLANK_LINES:
-                raise _Unreadable(f"expected rows, found more than {MAX_BLANK_LINES} blank lines", "Is it a text file?")
+                raise unreadable.endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
             yield line
 
     def _next(self) -> str:
@@ -203,18 +167,15 @@ class _Lines:
 
     def check_header(self) -> None:
         if self.length > MAX_HEADER:
-            raise _Unreadable(f"expected a header of at most {MAX_HEADER} characters, found more", "Is it a text file?")
+            raise unreadable.endless(f"a header of at most {MAX_HEADER} characters")
 
 
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
     if not first:
         raise InputError(f"{_EXPECTED}, found nothing in it.")
-    for other, name in [(delimiter, ""), *_DELIMITERS.items()]:
+    for other in (delimiter, *unreadable.DELIMITERS):
         if set(needed) <= {field.strip() for field in next(_reader([first], other, strict=False), [])}:
             if other == delimiter:
                 return
-            raise InputError(
-                f"expected columns separated by {delimiter!r}, found {name} between them. "
-                f"Set delimiter = {json.dumps(other)} under [input] in the configuration."
-            )
+            raise InputError(unreadable.other_delimiter(delimiter, other))

@@ -19,12 +19,13 @@ from synthrelease.connections.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
     NO_SQLITE,
+    Stop,
     opened_by_adbc,
     opened_by_sqlalchemy,
     opened_duckdb,
     opened_sqlite,
 )
-from synthrelease.enclave.patience import Stop, patiently
+from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_batches, batches_of_rows
 from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
 

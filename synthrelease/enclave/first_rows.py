@@ -17,6 +17,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from synthrelease.connections.files import unwritten
 from synthrelease.connections.source import Source
 from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import Counts
@@ -27,7 +28,6 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.read_columns import dates_in
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
-from synthrelease.enclave.many_files import unwritten
 from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts

@@ -8,6 +8,7 @@ values is refused, by the names of all columns that do not fit, never with a val
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -63,7 +64,7 @@ def ingest(
     rows of a person), with members that of roots (theory 1.10, roots with their members). Where the specification asks for
     "error", a value that does not fit stops the run: files with such values are outside the domain of the guarantee.
     """
-    found = _counted(path, schema, policy, raw, run, piece, unit)
+    found = _counted(path, lambda source: _read(source, schema, policy, raw, run, piece, unit))
     return PrivateRows(found.kept, found.n_file)
 
 
@@ -104,7 +105,8 @@ def check_fit(
     charge, by a release of the few rows that are left. A release never says it.
     """
     noticed = tuple(replace(one, outside="drop") if one.outside == "clip" else one for one in schema.columns)
-    found = _counted(path, replace(schema, columns=noticed), policy, raw, run, None, unit)
+    told = replace(schema, columns=noticed)
+    found = _counted(path, lambda source: _read(source, told, policy, raw, run, None, unit))
     return Fit(n_file=found.n_file, unread=found.unread, many=found.many)
 
 
@@ -117,7 +119,7 @@ def read_public(
     ------
     InputError : as `ingest`, for texts that are no number or no date, and for a file of which no row is kept.
     """
-    found = _counted(path, schema, policy, raw, None, None, unit)
+    found = _counted(path, lambda source: _read(source, schema, policy, raw, None, None, unit))
     if found.unread:
         raise InputError("\n  ".join([f"{path}: the public file does not fit the specification.", *found.unread]) + f"\n{MEND}")
     if not found.kept.total:
@@ -132,19 +134,11 @@ class _KeptRows(Fit):
     kept: Counts
 
 
-def _counted(
-    path: str | Path | Source,
-    schema: Schema,
-    policy: InputTable,
-    raw: Plausibility,
-    run: Run | None,
-    piece: RegisterPiece | None,
-    unit: UnitTable,
-) -> _KeptRows:
+def _counted(path: str | Path | Source, read: Callable[[Source], _KeptRows]) -> _KeptRows:
     """The counts. Raises InputError as `ingest`: here, so that no frame or cause that saw values is attached."""
     path, problem = Source.of(path), ""
     try:
-        found = _read(path, schema, policy, raw, run, piece, unit)
+        found = read(path)
         if "pyarrow" in sys.modules:  # it keeps the memory in which rows were; they are counted
             sys.modules["pyarrow"].default_memory_pool().release_unused()
         return found

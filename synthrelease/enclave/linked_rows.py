@@ -18,6 +18,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthrelease.connections.files import unwritten
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
@@ -25,7 +26,6 @@ from synthrelease.domain.read_columns import ReadColumns, dates_in
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, order_of
-from synthrelease.enclave.many_files import unwritten
 from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts

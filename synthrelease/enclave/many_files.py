@@ -7,10 +7,9 @@ table has such counts. Whoever counts it compares its state before and after, an
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
-from synthrelease.connections.files import File, State, state_of
+from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches, which_file
@@ -19,28 +18,12 @@ from synthrelease.toml.columns import InputTable
 
 Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
 """Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""
-Listed = Callable[[], Iterable[Sequence[File]]]
-"""The files of a table as they are now, in order: those that are counted together."""
-CHANGED = "expected files that stay as they are while they are read, found one that was written meanwhile."
 UNFORESEEN = "expected a file that can be read, found one that cannot. The cause is not shown: it may hold values."
 
 
 def one_by_one(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
     """In this process, in order."""
     return ((place, action(*each)) for place, each in enumerate(arguments))
-
-
-@contextmanager
-def unwritten(listed: Listed) -> Iterator[list[tuple[Sequence[File], list[State]]]]:
-    """The files and their states. Raises InputError when there are others in the end, or one was written."""
-
-    def now() -> list[tuple[Sequence[File], list[State]]]:
-        return [(files, [*map(state_of, files)]) for files in listed()]
-
-    before = now()
-    yield before
-    if now() != before:
-        raise InputError(CHANGED)
 
 
 def count_files(

@@ -17,56 +17,45 @@ is, a number is written as 1.5e+5000.
 from __future__ import annotations
 
 import math
-import re
 from decimal import Decimal
 
 import numpy as np
 
-_WRITTEN = re.compile(r"(?P<sign>[+-]?)(?P<whole>\d+)(?:\.(?P<rest>\d*))?(?:[eE](?P<exponent>[+-]?\d+))?", re.ASCII)
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
 
 
 def whole_text(number: int) -> str:
-    return str(number) if -_SHORT < number < _SHORT else _plain(str(Decimal(number)))
+    return str(number) if -_SHORT < number < _SHORT else _plain(Decimal(number))
 
 
 def float_text(number: float) -> str | None:
     """The text of a float of Python, which has 64 bits; None for NaN."""
     if math.isfinite(number):
-        return str(int(number)) if number.is_integer() else _plain(float.__repr__(number))
+        return str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))
     return None if math.isnan(number) else "inf" if number > 0 else "-inf"
 
 
 def decimal_text(written: str) -> str | None:
     """The text of a decimal number, from that which Python or PostgreSQL writes, such as 1.50 or 1E+2; None for NaN."""
-    if _WRITTEN.fullmatch(written):
-        return _plain(written)
-    return None if "nan" in written.casefold() else "-inf" if written.startswith("-") else "inf"
+    number = Decimal(written)
+    return _plain(number) if number.is_finite() else None if number.is_nan() else "-inf" if number < 0 else "inf"
 
 
 def float_texts(numbers: np.ndarray) -> list[str | None]:
     """The texts of floats of any precision."""
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
-    return [_plain(str(each)) if math.isfinite(each) else float_text(float(each)) for each in numbers]
+    return [_plain(Decimal(str(each))) if math.isfinite(each) else float_text(float(each)) for each in numbers]
 
 
-def _plain(written: str) -> str:
-    """The same number without an exponent, needless zeros and a plus."""
-    found = _WRITTEN.fullmatch(written)
-    if found is None:
-        raise ValueError("expected a number")
-    rest = found["rest"] or ""
-    digits = (found["whole"] + rest).lstrip("0")
-    places = len(digits) - len(rest) + int(found["exponent"] or 0)  # of the digits, how many stand before the point
-    digits = digits.rstrip("0")
-    if not digits:
+def _plain(number: Decimal) -> str:
+    """Without an exponent, needless zeros and a plus."""
+    if not number:
         return "0"
-    sign = "-" if found["sign"] == "-" else ""
-    if not -_MOST_PLACES < places <= _MOST_PLACES:
-        return f"{sign}{digits[0]}{'.' if digits[1:] else ''}{digits[1:]}e{places - 1:+d}"
-    if places <= 0:
-        return f"{sign}0.{'0' * -places}{digits}"
-    whole, rest = digits[:places].ljust(places, "0"), digits[places:]
-    return f"{sign}{whole}.{rest}" if rest else f"{sign}{whole}"
+    if not -_MOST_PLACES <= number.adjusted() < _MOST_PLACES:
+        sign, digits, _ = number.as_tuple()
+        written = "".join(map(str, digits)).rstrip("0")
+        return f"{'-' * sign}{written[0]}{'.' if written[1:] else ''}{written[1:]}e{number.adjusted():+d}"
+    text = f"{number:f}"
+    return text.rstrip("0").rstrip(".") if "." in text else text

@@ -13,6 +13,7 @@ from contextlib import suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeVar
 
+from synthrelease.connections.opened import Stop
 from synthrelease.errors import InputError
 
 Part = TypeVar("Part")
@@ -22,32 +23,6 @@ _GRACE = 5.0
 """Seconds that a library gets to stop."""
 _TICK = 0.2
 _TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
-
-
-class Stop:
-    """Whether reading is to stop, and how a library is told."""
-
-    def __init__(self) -> None:
-        self._asked, self._ways = threading.Event(), list[Callable[[], object]]()
-
-    def by(self, way: Callable[[], object]) -> None:
-        """What is called, from another thread, when reading is to stop."""
-        self._ways.append(way)
-        if self._asked.is_set():
-            self._tell()
-
-    @property
-    def asked(self) -> bool:
-        return self._asked.is_set()
-
-    def ask(self) -> None:
-        self._asked.set()
-        self._tell()
-
-    def _tell(self) -> None:
-        for way in list(self._ways):
-            with suppress(Exception):  # of a connection that is closed by now
-                way()
 
 
 def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:

@@ -72,6 +72,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
     damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
+    other = f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
     if path.stat().st_size % package.block:
         raise InputError(damaged)
     options |= {"parser_format": package.parser, "encoding": _ENCODINGS.get(encoding), "output_format": "pandas"}
@@ -80,14 +81,9 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     except MemoryError:
         problem = "expected rows that fit into the memory of this machine, found longer ones."
     except UnicodeDecodeError:
-        problem = f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
+        problem = other
     except Exception as error:  # a damaged file makes the library fail in many ways
-        bytes_failed = "invalid byte sequence" in str(error) or "convert" in str(error)
-        problem = (
-            f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
-            if bytes_failed
-            else damaged
-        )
+        problem = other if "invalid byte sequence" in str(error) or "convert" in str(error) else damaged
     raise InputError(problem)
 
 

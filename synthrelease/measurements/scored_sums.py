@@ -23,7 +23,8 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.measurements.cube_law import MOST_NUMBERS
-from synthrelease.measurements.own_totals import STEPS, OwnValue, in_steps
+from synthrelease.measurements.own_totals import STEPS, in_steps
+from synthrelease.measurements.own_value import OwnValue
 from synthrelease.toml.fields import Mistake
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"

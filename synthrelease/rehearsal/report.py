@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from synthrelease.accounting.charges import decimal_text
@@ -42,6 +41,7 @@ from synthrelease.rehearsal.words import (
     verdict_words,
     warnings,
 )
+from synthrelease.resources import templates
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 
 _PICTURED = 30
@@ -167,9 +167,6 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     from synthrelease.rehearsal import pictures
 
     goal, race = rehearsal.race.goal, rehearsal.race
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"), autoescape=True, undefined=StrictUndefined
-    )
     times = [result.seconds for attempts in rehearsal.results for result in attempts]
     shown = sorted(rehearsal.shortlist, key=lambda c: -race.estimates[c].share)
     rows = [_row(rehearsal, str(number + 1), c) for number, c in enumerate(shown)]
@@ -179,56 +176,60 @@ def page(rehearsal: Rehearsal, noise_level: float) -> str:
     names, ratios = _ratios(rehearsal)
     estimates = [race.estimates[c] for c in shown[:_PICTURED]]
     labels = [row["label"] for row in rows[:_PICTURED]]
-    return environment.get_template("report.html").render(
-        title=rehearsal.spec.title,
-        n_rows=rehearsal.n_rows,
-        complete=rehearsal.complete,
-        n_configurations=len(race.estimates),
-        n_attempts=rehearsal.n_attempts,
-        seconds=f"{np.mean(times):.2f}" if times else "0",
-        shortlist=rows,
-        outlook=rehearsal.outlook,
-        total=decimal_text(total.epsilon),
-        delta=f"{float(total.delta):g}" if total.delta else None,
-        unit=rehearsal.spec.generation_unit,
-        keep=goal.keep,
-        target=goal.target,
-        level=goal.level,
-        margin=MARGIN,
-        noise_level=noise_level,
-        criteria=[_criterion_row(rehearsal, place) for place in range(len(rehearsal.criteria))],
-        outlook_words=outlook_words(rehearsal),
-        warnings=warnings(rehearsal),
-        verdict=verdict_words(rehearsal),
-        binding=binding(rehearsal),
-        below_zero=below_zero(rehearsal),
-        look=rehearsal.look,
-        looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),
-        yardsticks=yardstick_rows(rehearsal),
-        pairs=pair_rows(rehearsal.look),
-        weakest=WEAKEST,
-        projections=projection_rows(rehearsal),
-        projection_advice=projection_advice(rehearsal),
-        budgets=offer_rows(rehearsal),
-        cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
-        proposal=proposal,
-        proposal_generation=decimal_text(chosen.generation) if chosen else "",
-        proposal_words=[*proposal_words(rehearsal), *offered(rehearsal.spec)],
-        proposal_lines=lines(chosen),
-        copies=copies_rows(rehearsal, shown),
-        odds_target=words(rehearsal.comparison.odds.target) if rehearsal.comparison.odds else "",
-        n_copies=rehearsal.comparison.copies,
-        quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
-        regression_target=words(rehearsal.comparison.target or ""),
-        seed=rehearsal.seed,
-        version=version("synthrelease"),
-        percent=percent,
-        small=lambda value: f"{value:.2g}" if value >= 1e-6 else "under 0.000001",
-        picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
-        picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
-        picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, goal.target)) if rehearsal.budgets else "",
-        picture_nothing=Markup(pictures.nothing_frontier(proposal)) if proposal and chosen else "",
-        picture_times=Markup(pictures.seconds(times)) if times else "",
+    return (
+        templates(Path(__file__).parent / "templates", __file__)
+        .get_template("report.html")
+        .render(
+            title=rehearsal.spec.title,
+            n_rows=rehearsal.n_rows,
+            complete=rehearsal.complete,
+            n_configurations=len(race.estimates),
+            n_attempts=rehearsal.n_attempts,
+            seconds=f"{np.mean(times):.2f}" if times else "0",
+            shortlist=rows,
+            outlook=rehearsal.outlook,
+            total=decimal_text(total.epsilon),
+            delta=f"{float(total.delta):g}" if total.delta else None,
+            unit=rehearsal.spec.generation_unit,
+            keep=goal.keep,
+            target=goal.target,
+            level=goal.level,
+            margin=MARGIN,
+            noise_level=noise_level,
+            criteria=[_criterion_row(rehearsal, place) for place in range(len(rehearsal.criteria))],
+            outlook_words=outlook_words(rehearsal),
+            warnings=warnings(rehearsal),
+            verdict=verdict_words(rehearsal),
+            binding=binding(rehearsal),
+            below_zero=below_zero(rehearsal),
+            look=rehearsal.look,
+            looked_at=next((row["label"] for row, c in zip(rows, shown, strict=True) if _looked_at(rehearsal, c)), None),
+            yardsticks=yardstick_rows(rehearsal),
+            pairs=pair_rows(rehearsal.look),
+            weakest=WEAKEST,
+            projections=projection_rows(rehearsal),
+            projection_advice=projection_advice(rehearsal),
+            budgets=offer_rows(rehearsal),
+            cheapest=None if best is None else (decimal_text(best.generation), decimal_text(best.total)),
+            proposal=proposal,
+            proposal_generation=decimal_text(chosen.generation) if chosen else "",
+            proposal_words=[*proposal_words(rehearsal), *offered(rehearsal.spec)],
+            proposal_lines=lines(chosen),
+            copies=copies_rows(rehearsal, shown),
+            odds_target=words(rehearsal.comparison.odds.target) if rehearsal.comparison.odds else "",
+            n_copies=rehearsal.comparison.copies,
+            quasi_identifiers=", ".join(map(words, rehearsal.comparison.quasi_identifiers)),
+            regression_target=words(rehearsal.comparison.target or ""),
+            seed=rehearsal.seed,
+            version=version("synthrelease"),
+            percent=percent,
+            small=lambda value: f"{value:.2g}" if value >= 1e-6 else "under 0.000001",
+            picture_shortlist=Markup(pictures.acceptance(labels, estimates, goal.target)) if rows else "",
+            picture_criteria=Markup(pictures.relative_figures(names, ratios)) if names else "",
+            picture_budget=Markup(pictures.budget_frontier(rehearsal.budgets, goal.target)) if rehearsal.budgets else "",
+            picture_nothing=Markup(pictures.nothing_frontier(proposal)) if proposal and chosen else "",
+            picture_times=Markup(pictures.seconds(times)) if times else "",
+        )
     )
 
 

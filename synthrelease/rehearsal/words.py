@@ -55,7 +55,13 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         return []
     typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
     price = loss_text(rehearsal.spec.plan.total)
-    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {percent(found.nothing)}."]
+    law, high = rehearsal.spec.selection_rule.law, ""
+    if found.nothing_high > found.nothing:
+        high = f" (at most {percent(found.nothing_high)}, by a 95% interval of these attempts on the public file)"
+    chance = f"{percent(found.nothing)}{high}"
+    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {chance}."]
+    if law is not None and law.mean == 1:
+        return [*told, "It has one round."]
     if found.expected_rounds < 1.5:
         return [*told, "As a rule the first or second round is accepted."]
     told.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
@@ -65,7 +71,6 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
     fitted = [f"the private line of {each.name!r}" for each in spec.criteria if each.once()]
     what = " and ".join([*shared, *fitted]) or "the number of rows"
-    law = spec.selection_rule.law
     longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
     told.append(
         f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "

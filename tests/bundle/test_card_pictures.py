@@ -20,7 +20,7 @@ from tests.helpers.small import layout_of
 
 def table(labels: list[list[str]], cells: dict[tuple[int, ...], int]) -> ReleasedTable:
     layout = layout_of(*(len(one) for one in labels))
-    codes = [sum(digit * stride for digit, stride in zip(cell, layout.strides, strict=True)) for cell in cells]
+    codes = [int(np.ravel_multi_index(cell, layout.sizes)) for cell in cells]
     counts = Counts(layout, np.array(codes), np.array(list(cells.values())))
     return ReleasedTable(labels=tuple(map(tuple, labels)), ordered=(True,) * len(labels), counts=counts)
 

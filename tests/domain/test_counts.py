@@ -24,7 +24,7 @@ def rows(seed: int, n: int) -> np.ndarray:
 
 
 def counted(data: np.ndarray) -> Counts:
-    return Counts(LAYOUT, data @ np.array(LAYOUT.strides))
+    return Counts(LAYOUT, np.ravel_multi_index(tuple(data.T), LAYOUT.sizes))
 
 
 def slow_marginal(data: np.ndarray, columns: tuple[int, ...]) -> np.ndarray:
@@ -107,7 +107,7 @@ def weighted_cells(seed: int) -> tuple[list[np.ndarray], np.ndarray]:
     """Distinct cells of three columns in random order, with whole weights (so that bins tie now and then)."""
     generator = np.random.default_rng(seed)
     codes = generator.permutation(LAYOUT.n_cells)[: generator.integers(1, LAYOUT.n_cells + 1)]
-    digits = [(codes // stride) % size for stride, size in zip(LAYOUT.strides, LAYOUT.sizes, strict=True)]
+    digits = list(np.unravel_index(codes, LAYOUT.sizes))
     return digits, generator.integers(1, 6, len(codes)).astype(float)
 
 

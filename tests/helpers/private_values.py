@@ -28,9 +28,9 @@ DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables")
 PUBLIC_TYPES = {
     "Layout", "Schema", "Column", "Binning", "Transformation", "PublishedColumn", "Grouping", "RegressionColumns",
     "Plausibility", "PublicFacts", "Setting", "SyntheticTable", "Candidate", "Fitted", "Background", "Charge", "SystemEntropy",
-    "Fraction", "str", "bool", "NoisySum",
+    "Fraction", "str", "bool", "NoisySum", "Columns", "Room",
 }  # fmt: skip
-"""What a parameter of such a type gets is the same for all neighbours, or has been paid for."""
+"""What a parameter of such a type gets is the same for all neighbours, or has been paid for, or rules time and memory alone."""
 
 COMMON = {name for kind in (np.ndarray, np.random.Generator, list, dict, set, str, float) for name in dir(kind)}
 """A method of such a name is that of an array, list or dict, unless an annotation tells otherwise."""

@@ -62,7 +62,8 @@ OF_CRITERIA = (
         breaks="a window that moves with a record",
         place="criteria.groupings.mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
-        new="quantile_bins(counts, self.grouping, self.column, self.present, self.q)[np.maximum(groups, 0)]",
+        new='__import__("synthrelease.criteria.groupings", fromlist=["groupings"]).quantile_bins(counts, self.grouping, '
+        "self.column, self.present, self.q)[np.maximum(groups, 0)]",
         tests=(GROUPED,),
     ),
     Mutation(

@@ -94,7 +94,7 @@ OF_FORMATS = (
     Mutation(
         name="files: the states are not compared at the end",
         breaks="rows that were added meanwhile are left out without a word",
-        place="enclave.many_files:unwritten",
+        place="connections.files:unwritten",
         old="now() != before",
         new="False",
         tests=(f"{MANY}::test_a_file_that_is_written_meanwhile_is_an_error",),

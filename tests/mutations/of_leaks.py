@@ -76,8 +76,8 @@ OF_LEAKS = (
         name="message: the row of another length is quoted",
         breaks="a person's row on the screen",
         place="enclave.csv_files:csv_batches",
-        old="_ragged(len(header), len(record))",
-        new='_Unreadable(f"expected {len(header)} fields, found {record}", "")',
+        old="unreadable.ragged(len(header), len(record))",
+        new='unreadable.Unreadable(f"{len(header)} fields", f"{record}", "")',
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
     ),
     Mutation(
@@ -164,11 +164,11 @@ OF_LEAKS = (
         name="noise: drawn once and used again",
         breaks="the difference of two figures is exact",
         place="randomness:SystemEntropy.add_laplace",
-        old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
+        old="return np.array(single_laplace(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
         new=(
             "zeros = np.zeros(len(values), dtype=np.int64)\n"
             "noise = globals().setdefault('_NOISE', {})\n"
-            "drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), "
+            "drawn = noise.setdefault((len(values), scale), np.array(single_laplace(scale)(zeros), "
             "dtype=np.int64))\n"
             "return np.asarray(values, dtype=np.int64) + drawn"
         ),

@@ -17,7 +17,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: the batch, and not the row, is counted",
         breaks="a number that depends on other rows, so that one record moves many",
-        place="domain.layout:MarksCounted.of",
+        place="domain.cell_codes:MarksCounted.of",
         old="np.sum(found, axis=0)",
         new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(self.marks))",
         tests=READ,

@@ -60,16 +60,9 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them is not kept within its steps",
         breaks="a value beyond its limits moves the sum by more than is paid for",
-        place="measurements.own_totals:OwnValue.of",
-        old="np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre",
-        new="np.where(np.isfinite(numbers), numbers, self.centre) - self.centre",
-        also=(
-            (
-                "measurements.own_totals:in_steps",
-                "np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
-                "(products - low) / (high - low) * STEPS",
-            ),
-        ),
+        place="measurements.own_totals:in_steps",
+        old="np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
+        new="(products - low) / (high - low) * (STEPS + 1)",
         tests=(f"{SUMS}::test_no_row_moves_a_sum_of_own_values_by_more_than_its_steps",),
         core=True,
     ),

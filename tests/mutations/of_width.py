@@ -96,10 +96,10 @@ OF_WIDTH = (
     Mutation(
         name="single rows: a draw at the end of the shares goes to the last bin",
         breaks="a row in a cell that the rules exclude",
-        place="candidates.generators.bayesian_network:draw_bins",
-        old="np.minimum(places - first, last.take(rows))",
+        place="candidates.generators.drawn_bins:_Drawing._searched",
+        old="np.minimum(places - first, self._last.take(rows))",
         new="places - first",
-        tests=(f"{FIT}::test_single_rows_draw_their_bins_by_the_shares_of_their_parents",),
+        tests=("tests/candidates/generators/test_drawn_bins.py",),
     ),
     Mutation(
         name="even rows: the rows of the same parents keep their order from column to column",
@@ -162,7 +162,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: a branch is left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="domain.sub_tables:_steps",
+        place="domain.summing_up:_steps",
         old="min(len(left) - 1, largest) + 1",
         new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),
@@ -179,8 +179,8 @@ OF_WIDTH = (
         name="sub-tables: of two groups, tables within the second are left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
         place="domain.sub_tables:_pairs",
-        old="if g == len(groups) - 2:",
-        new="if g == len(groups):",
+        old="g == len(groups) - 2",
+        new="g == len(groups)",
         tests=(PAIRS,),
     ),
     Mutation(

@@ -327,6 +327,11 @@ WRONG = {
         "transformations.stroke",
         "marks alone or none",
     ),
+    "copies that could fill in no mark": (
+        {"[input]": "[imputation]\ncopies = 2\n\n[input]"},
+        "imputation",
+        "no gaps in columns that 'heart' counts",
+    ),
 }
 
 
@@ -345,3 +350,8 @@ def test_what_does_not_go_together_is_refused_at_its_place(name: str, tmp_path: 
 
 def test_the_hook_that_compares_with_the_specification_is_asked(document: ReleaseDocument, spec: ReleaseSpec) -> None:
     assert list(asked(document, spec.parts)) == []
+
+
+def test_gaps_of_columns_that_no_number_counts_are_filled(tmp_path: Path) -> None:
+    changes = {'missing = "bin"\n': "", 'categories = ["f", "m"]': 'categories = ["f", "m"]\nmissing = "bin"'}
+    assert load_spec(write(tmp_path, changes | {"[input]": "[imputation]\ncopies = 2\n\n[input]"})).parts["imputation"]

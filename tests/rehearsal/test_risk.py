@@ -22,7 +22,7 @@ ROWS = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 1), st.integers(0, 1
 
 
 def table(rows: Sequence[Sequence[int]]) -> Counts:
-    return WORLD.counts([sum(d * s for d, s in zip(row, WORLD.layout.strides, strict=True)) for row in rows])
+    return WORLD.counts([int(np.ravel_multi_index(row, WORLD.layout.sizes)) for row in rows])
 
 
 def public(rows: Sequence[Sequence[int]]) -> PublicTable:
@@ -169,7 +169,7 @@ def test_domains_too_large_for_a_full_array_give_the_same_figures() -> None:
 
     def widened(rows: Sequence[Sequence[int]]) -> Counts:
         full = [(*row, 7, 7, 7, 7) for row in rows]
-        return wide.counts([sum(d * s for d, s in zip(row, wide.layout.strides, strict=True)) for row in full])
+        return wide.counts([int(np.ravel_multi_index(row, wide.layout.sizes)) for row in full])
 
     original = PublicTable(counts=widened(PERSONS), transformation=wide.transformation, public_because="made up here")
     copies = [widened(rows) for rows in COPIES]

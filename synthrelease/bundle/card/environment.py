@@ -6,10 +6,10 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
-from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from jinja2 import Environment
 from markupsafe import Markup, escape
 
-from synthrelease.resources import compiled_templates
+from synthrelease.resources import templates
 from synthrelease.toml.card import is_email
 
 FOLDER = Path(__file__).parent / "templates"
@@ -18,16 +18,8 @@ _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
 
 @lru_cache(maxsize=1)
 def environment() -> Environment:
-    """Everything that is put into a page is escaped."""
-    found = Environment(
-        loader=FileSystemLoader(FOLDER),
-        bytecode_cache=compiled_templates(FOLDER, __file__),
-        autoescape=lambda name: name is not None and name.endswith(".html"),
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        keep_trailing_newline=False,
-    )
+    """With the filters below."""
+    found = templates(FOLDER, __file__)
     filters = (paragraphs, link, plain, sentence, md, md_paragraphs)
     found.filters.update({one.__name__: one for one in filters})
     return found

@@ -18,10 +18,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.criteria.faithfulness import Step
 from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
-from synthrelease.domain.layout import CODED_CELLS
+from synthrelease.domain.layout import CODED_CELLS, Columns
 from synthrelease.linked import Linked
 
 if TYPE_CHECKING:
@@ -32,14 +33,6 @@ _PART = 3000
 
 _CAPACITY_BITS = 30
 """Of a flow in units: scipy's capacities are 32-bit, and the sum of two of these must be one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A column on which similar rows may be one bin apart: `allowed[b]` says that b and b + 1 are similar."""
-
-    column: int
-    allowed: np.ndarray
 
 
 def unmatched_share(
@@ -180,8 +173,8 @@ def _codes_of_words(left: Counts, right: Counts, columns: set[int]) -> Iterator[
     words = layout.words_within(room)
     cells = [math.prod(layout.sizes[column] for column in word) for word in words]
 
-    def coded(word: tuple[int, ...]) -> np.ndarray:
-        return np.concatenate([word_of(layout, table.bins, word) for table in (left, right)])
+    def coded(of: Columns) -> np.ndarray:
+        return np.concatenate([word_of(layout, table.bins, of) for table in (left, right)])
 
     before = [np.zeros(n_cells, dtype=np.int64)]
     for word, size in zip(words[:-1], cells[:-1], strict=True):

@@ -5,14 +5,17 @@ Rows without a value of the grouping column are in no group of it.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.wording import words
+from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Binning, Transformation
 
 
@@ -58,6 +61,20 @@ def groupings(by: Iterable[str], overall: bool, transformation: Transformation, 
 def present(binning: Binning) -> np.ndarray:
     """(n_bins,) whether a bin holds values: False for the bin of missing values."""
     return np.arange(len(binning)) < binning.present
+
+
+def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
+    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
+    bins, groups = table.digits(column), grouping.into[table.digits(grouping.column)]
+    counted = np.flatnonzero((groups >= 0) & (bins < present))
+    order = counted[np.lexsort((bins[counted], groups[counted]))]
+    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
+    found = np.full(len(grouping), -1, dtype=np.int64)
+    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
+        if start < stop:
+            reached = np.cumsum(table.counts[order[start:stop]])
+            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
+    return found
 
 
 def public_sizes(name: str, column: str, facts: PublicFacts) -> list[int]:

@@ -194,20 +194,6 @@ class Windows:
         return np.maximum(under * below - over * rows, under * above - (under - over) * rows)
 
 
-def quantile_bins(table: Counts, grouping: Grouping, column: int, present: int, q: Fraction) -> np.ndarray:
-    """(n_groups,) the lowest bin at or below which at least a share q of a group's rows with a value lies; -1 without rows."""
-    bins, groups = table.digits(column), groups_of_cells(table, grouping)
-    counted = np.flatnonzero((groups >= 0) & (bins < present))
-    order = counted[np.lexsort((bins[counted], groups[counted]))]
-    ends = np.searchsorted(groups[order], np.arange(len(grouping) + 1))
-    found = np.full(len(grouping), -1, dtype=np.int64)
-    for group, (start, stop) in enumerate(zip(ends[:-1].tolist(), ends[1:].tolist(), strict=True)):
-        if start < stop:
-            reached = np.cumsum(table.counts[order[start:stop]])
-            found[group] = bins[order[start + int(np.searchsorted(reached, math.ceil(q * int(reached[-1]))))]]
-    return found
-
-
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
     """The rows of every group in the candidate, and those among them that meet the condition: (n_groups,) each."""

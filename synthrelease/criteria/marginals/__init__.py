@@ -23,7 +23,7 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
-from synthrelease.domain.sub_tables import column_groups, differences
+from synthrelease.domain.summing_up import column_groups
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MANY = 20
@@ -270,6 +270,8 @@ def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
     """The cell that is furthest off, in words, with what two public tables have in it; None of a table that is too large."""
+    from synthrelease.domain.sub_tables import differences  # here, for readers of a release have no use for it
+
     layout = released.layout
     tables = differences(public, released, largest, named)
     columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]

@@ -19,7 +19,7 @@ from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest, linked_rows
 from synthrelease.enclave.pieces import PrivatePieces
 from synthrelease.errors import InputError
-from synthrelease.randomness import NoisyFigure
+from synthrelease.noise_grids import NoisyFigure
 from synthrelease.releasing import release
 from tests.whole.fuzz.runs import Tally, run
 

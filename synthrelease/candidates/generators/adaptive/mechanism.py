@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import KEPT_CELLS, lattice
 from synthrelease.domain.layout import Layout
-from synthrelease.domain.sub_tables import column_groups
+from synthrelease.domain.summing_up import column_groups
 from synthrelease.errors import BudgetError
 from synthrelease.noise_grids import gaussian_scale
 from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian

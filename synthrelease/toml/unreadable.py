@@ -1,0 +1,66 @@
+"""The words for a text file that cannot be read as [input] says: what was expected and found, never a value, and what to do."""
+
+from __future__ import annotations
+
+import json
+
+from synthrelease.toml.columns import ENCODINGS
+
+DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
+
+
+class Unreadable(Exception):
+    """A line of CSV that cannot be read."""
+
+    def __init__(self, expected: str, found: str, advice: str):
+        super().__init__(f"expected {expected}, found {found}")
+        self._advice = advice
+
+    def in_row(self, row: int) -> str:
+        return f"{self} in {_place(row)}. {self._advice}"
+
+
+def endless(expected: str, found: str = "more") -> Unreadable:
+    return Unreadable(expected, found, "Is it a text file?")
+
+
+def zero_byte(encoding: str) -> Unreadable:
+    advice = 'The file may be UTF-16 (set encoding = "utf-16" under [input]) or not a text file.'
+    return Unreadable(f"text in {ENCODINGS[encoding]}", "a zero byte", advice)
+
+
+def ragged(expected: int, found: int) -> Unreadable:
+    """A row with another number of fields than the header."""
+    advice = (
+        "The file may be cut off there, or a line break inside a field needs quotes around the field."
+        if found < expected
+        else "A field with a delimiter inside needs quotes around it. If every row ends with a delimiter, or starts with a "
+        "row number, the header needs a name for that column too."
+    )
+    return Unreadable(f"{expected} fields, as in the header", str(found), advice)
+
+
+def wrong_quotes(long: bool, longest: int, row: int) -> str:
+    """Whether they are unlike pairs, or perhaps a field is `long`."""
+    if long:
+        expected = f"expected quotes in pairs and at most {longest} characters in a field"
+        return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
+    expected = "expected quotes in pairs around a field"
+    return f"{expected}, found a quote that is not closed or text after a closing quote in {_place(row)}."
+
+
+def other_bytes(encoding: str) -> str:
+    advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
+    advice += '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
+    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
+
+
+def other_delimiter(expected: str, found: str) -> str:
+    return (
+        f"expected columns separated by {expected!r}, found {DELIMITERS[found]} between them. "
+        f"Set delimiter = {json.dumps(found)} under [input] in the configuration."
+    )
+
+
+def _place(row: int) -> str:
+    return f"data row {row} (the header and blank lines are not counted)" if row else "the header"
