@@ -1,7 +1,7 @@
 """What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
 
 - Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns, each
-  as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one alone;
+  as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one;
   the tables that a criterion looks at, where they are few.
 - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
   (`dependence.telling_tables`).

@@ -270,11 +270,12 @@ class Search:
         effects = self._effects(apart)
         found: list[Allocation] = []
         for _ in range(_CORRECTIONS):
-            if effects is None or self._late():
+            if effects is None or (found and self._late()):
                 break
             present = found[-1] if found else first
-            tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
-            effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
+            if not self._late():  # what tries told is not thrown away: to calculate takes a second
+                tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
+                effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
             safest = calculated(self._divisible, apart, effects)
             if safest is None:
                 break

@@ -223,6 +223,21 @@ def test_the_least_total_is_where_tries_reach_the_goal(public: Counts, tmp_path:
     assert float(search.success(cheap._spec(less), tries).mean()) < 0.8
 
 
+def test_what_tries_told_before_the_time_was_over_is_calculated(
+    spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    divisible = Divisible.of(spec)
+    parts = len(divisible.start.apart().parts)
+    told = Effects(aspects=(0,), slacks=np.full(1, 1e4), drawn=np.ones(1), units=np.arange(1.0, 1 + parts)[None, :])
+    with at_once() as run:
+        populations = Populations(public=public, priors={}, seed=1)
+        late = Search(divisible, populations, run, seed=1, deadline=time.monotonic())
+        monkeypatch.setattr(late, "_effects", lambda apart: told)
+        (found,) = late._calculated(divisible.start)
+    assert found == calculated(divisible, divisible.in_budgets(divisible.start).apart(), told)
+    assert late._done == 0  # no try was made
+
+
 def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
     public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
