@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
-from synthrelease.libraries import library
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
@@ -178,6 +177,8 @@ def size_of(file: File) -> int:
 
 def _store_of(uri: str) -> tuple[Any, str]:
     """(file system of fsspec, path in it). Raises InputError where a library is missing."""
+    from synthrelease.libraries import library
+
     protocol, problem = uri.partition("://")[0], ""
     core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")
     try:
