@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import words_of_mapped
+from synthrelease.domain.cell_codes import number_of_marks, words_of_mapped
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.misfits import MISSING, WRONG, forbidden_kinds
@@ -97,7 +97,7 @@ class BinRule:
         schema = self._schema
         of_file = {place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read}
         for one in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
-            rows = one.of({place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
+            rows = number_of_marks(one, {place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
             of_file[one.column] = Digits(of_text=np.arange(len(schema.columns[one.column].atoms)), codes=rows)
         digits = [of_file[place] for place in range(len(schema.columns))]
         self.n_rows += len(digits[0].codes)

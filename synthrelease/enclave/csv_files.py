@@ -13,11 +13,12 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
+from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
-from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Texts, check_header
+from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
