@@ -132,6 +132,11 @@ def _is_table(path: Path) -> bool:
         return file.read(len(PARQUET)) == PARQUET or path.name.endswith(CSV_NAMES)
 
 
+def which_file(number: int, n_files: int) -> str:
+    """Where something was found, without a name."""
+    return f"This was found in file {number} of {n_files}, in the order of their names."
+
+
 def state_of(file: File) -> State:
     """What tells that a file was written. Raises InputError for one that is gone, or a store that tells nothing but sizes."""
     problem = ""

@@ -20,10 +20,8 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import Digits, Known, atomic_bins
 from synthrelease.errors import InputError
+from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.columns import InputTable
-
-MAX_ROWS = 2**40
-"""Sums over so many rows fit 64 bits, and figures are rounded within their grids (theory 9.2, figure on a grid)."""
 
 READ = 0
 """In the place of a kind of misfit: rows, whatever they hold."""
@@ -123,8 +121,8 @@ def _as_missing(digits: Digits, column: Column) -> Digits:
 
 
 def check_number_of_rows(n_rows: int) -> None:
-    if n_rows > MAX_ROWS:
-        raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
+    if n_rows > MOST_ROWS:
+        raise InputError(f"expected at most {MOST_ROWS} rows, found more.")
 
 
 class CellCount:
