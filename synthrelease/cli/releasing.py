@@ -177,7 +177,8 @@ def _report(published: Published) -> None:
         spent += f", delta = {float(result.guarantee.delta):g}"
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
     if (left_out := result.rows_left_out) is not None:
-        told = f"The noisy count of the rows that the rules keep tells that {left_out.share} of the file were left out."
+        whose = "the file" if result.spec.unit.key is None else "its persons"
+        told = f"The noisy count of the rows that the rules keep tells that {left_out.share} of {whose} were left out."
         if left_out.many:
             told += (
                 " The release is about the others. Which columns leave rows out is in the card; check --data names those "
