@@ -30,11 +30,11 @@ from synthrelease.connections.opened import (
     opened_sqlite,
 )
 from synthrelease.connections.source import Source
-from synthrelease.domain.read_columns import ReadColumns
+from synthrelease.domain.read_columns import ReadColumns, needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.feather import FILE, STREAM, opened_feather
 from synthrelease.enclave.patience import patiently
-from synthrelease.enclave.reading import is_compressed, needed_columns, start_of
+from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError

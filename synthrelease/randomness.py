@@ -18,13 +18,14 @@ import math
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
+from functools import lru_cache
 from operator import index
 
 import numpy as np
 
 from synthrelease import cube_noise
 from synthrelease.exact_choices import Losses, exponential, permute_and_flip
-from synthrelease.inversion.noise import laplace, single_laplace
+from synthrelease.inversion.noise import laplace
 from synthrelease.inversion.rounded import Scale
 from synthrelease.inversion.rounded import rounded_gaussian as rounded
 from synthrelease.noise_grids import NoisyFigure, gaussian_scale, laplace_sd, noise_grid, rounded_up
@@ -42,7 +43,7 @@ class SystemEntropy:
         """(k,) int64 values plus exact discrete Laplace noise, from OpenDP or, when there are many, in bulk."""
         if len(values) >= _BULK:
             return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
-        return np.array(single_laplace(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+        return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         """(k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
@@ -228,3 +229,15 @@ def _check_room(values: np.ndarray, scale: float) -> None:
     highest, lowest = int(np.max(values, initial=0)), int(np.min(values, initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
+
+
+@lru_cache(maxsize=64)
+def _laplace_measurement(scale: float):
+    # opendp.prelude would import scikit-learn; the parts needed are small
+    from opendp.domains import atom_domain, vector_domain
+    from opendp.measurements import make_laplace
+    from opendp.metrics import l1_distance
+    from opendp.mod import enable_features
+
+    enable_features("contrib")
+    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)

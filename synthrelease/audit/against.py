@@ -86,7 +86,10 @@ _CHOICES = {"exponential": "exponential mechanism", "permute_and_flip": "permute
 def _loaded(library: str) -> Any:
     if library not in LIBRARIES:
         raise InputError(f"--against: expected {' or '.join(LIBRARIES)}, found {library!r}.")
-    return loaded(f"{library}.mechanisms", library, "--against", "audit")
+    loaded(library, library, "--against", "audit")
+    from diffprivlib import mechanisms
+
+    return mechanisms
 
 
 def _noise(

@@ -12,7 +12,8 @@ import numpy as np
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.adaptive.mechanism import CHANGE, Asked, Gaussian, score_of
+from synthrelease.candidates.generators.adaptive.asked import Asked
+from synthrelease.candidates.generators.adaptive.mechanism import CHANGE, Gaussian, score_of
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.privbayes.mechanism import _measure, dependence_score, score_sensitivity

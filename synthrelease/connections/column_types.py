@@ -12,6 +12,8 @@ from synthrelease.errors import InputError
 
 _VALUES = (bool, int, float, str, Decimal, date, time)
 
+LONGEST_TEXT = 2**17
+"""Characters of one value, in every format; Python's `csv` has the same limit."""
 _TYPE_NAME = re.compile("[a-z0-9_]+")
 
 

@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import IO, Any, Literal
 
 from synthrelease.errors import InputError
-from synthrelease.libraries import library
 
 PARQUET = b"PAR1"
 CSV_NAMES = (".csv", ".csv.gz")
@@ -133,6 +132,11 @@ def _is_table(path: Path) -> bool:
         return file.read(len(PARQUET)) == PARQUET or path.name.endswith(CSV_NAMES)
 
 
+def which_file(number: int, n_files: int) -> str:
+    """Where something was found, without a name."""
+    return f"This was found in file {number} of {n_files}, in the order of their names."
+
+
 def state_of(file: File) -> State:
     """What tells that a file was written. Raises InputError for one that is gone, or a store that tells nothing but sizes."""
     problem = ""
@@ -178,6 +182,8 @@ def size_of(file: File) -> int:
 
 def _store_of(uri: str) -> tuple[Any, str]:
     """(file system of fsspec, path in it). Raises InputError where a library is missing."""
+    from synthrelease.libraries import library
+
     protocol, problem = uri.partition("://")[0], ""
     core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")
     try:

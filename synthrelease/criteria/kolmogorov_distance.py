@@ -25,7 +25,7 @@ from synthrelease.criteria.wording import figure, grouped, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
+    from synthrelease.criteria.groupings.mechanism import SharesOfGroups
 
 
 @reads_members
@@ -92,21 +92,23 @@ class KolmogorovDistance(SharesInGroups):
         """The group and the bin with the largest error."""
         labels = candidate.transformation.binning(self.column).labels
 
-        def words_of(found: DistributionsOfGroups) -> tuple[float, Offender]:
-            errors, theirs = found.errors(public.counts), found.cumulated(public.counts)
+        def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
+            errors = found.errors(public.counts)
             group, place = (int(each) for each in np.unravel_index(errors.argmax(), errors.shape))
-            released, original = (share(int(each[group, place]), int(each[group, -1])) for each in (found.released, theirs))
+            released, original = (
+                share(int(hits[group, place]), int(hits[group, -1])) for _, hits in (found.released, found.of(public.counts))
+            )
             where = f"{words(self.column)} up to {labels[place]} among {found.grouping.where(group)}"
             return float(errors.max()), Offender(where=where, released=released, original=original)
 
         return max((words_of(found) for found in self.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
 
-    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[DistributionsOfGroups]:
-        from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups
+    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> list[SharesOfGroups]:
+        from synthrelease.criteria.groupings.mechanism import SharesOfGroups
 
         transformation = candidate.transformation
-        binning, column = transformation.binning(self.column), transformation.layout.index(self.column)
+        present, column = transformation.binning(self.column).present, transformation.layout.index(self.column)
         return [
-            DistributionsOfGroups(table=candidate.counts, grouping=grouping, column=column, binning=binning)
+            SharesOfGroups(table=candidate.counts, grouping=grouping, column=column, present=present)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]

@@ -126,10 +126,11 @@ class DifferenceInProportions(SharesInGroups):
         def words_of(found: SharesOfGroups) -> tuple[float, Offender]:
             errors = found.errors(public.counts)
             group = int(errors.argmax())
-            rows, hits = found.of(public.counts)
             where = f"{words(self.column)}={shown(self.bins)} among {found.grouping.where(group)}"
-            released, original = share(found.hits[group], found.rows[group]), share(hits[group], rows[group])
-            return float(errors[group]), Offender(where=where, released=released, original=original)
+            released, original = (
+                share(int(hits[group, 0]), int(rows[group, 0])) for rows, hits in (found.released, found.of(public.counts))
+            )
+            return float(errors[group, 0]), Offender(where=where, released=released, original=original)
 
         return max((words_of(found) for found in self.of_candidate(candidate, setting)), key=lambda found: found[0])[1]
 
@@ -140,6 +141,6 @@ class DifferenceInProportions(SharesInGroups):
         binning = transformation.binning(self.column)
         meets, column = condition(binning, setting.groups.get(self.column), self.bins), transformation.layout.index(self.column)
         return [
-            SharesOfGroups.counted(candidate.counts, grouping, column, meets, binning.present)
+            SharesOfGroups(table=candidate.counts, grouping=grouping, column=column, present=binning.present, meets=meets)
             for grouping in groupings(self.by, self.overall, transformation, setting)
         ]

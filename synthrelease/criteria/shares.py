@@ -21,7 +21,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.groupings.mechanism import DistributionsOfGroups, SharesOfGroups
+    from synthrelease.criteria.groupings.mechanism import SharesOfGroups
 
 
 class SharesInGroups(InGroups):
@@ -37,7 +37,7 @@ class SharesInGroups(InGroups):
             raise ValueError("the column whose shares are compared cannot be one to group by")
         return self
 
-    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> Sequence[SharesOfGroups | DistributionsOfGroups]:
+    def of_candidate(self, candidate: SyntheticTable, setting: Setting) -> Sequence[SharesOfGroups]:
         """The shares of a candidate, for each grouping."""
         raise NotImplementedError
 
@@ -64,7 +64,7 @@ class SharesInGroups(InGroups):
         from synthrelease.criteria.groupings.mechanism import largest_error
 
         found = self.of_candidate(candidate, setting)
-        smallest = min(int(each.rows.min()) for each in found)
+        smallest = min(int(each.released[0].min()) for each in found)
         return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.layout import CODED_CELLS, Layout
+from synthrelease.domain.layout import CODED_CELLS, Layout, MarksCounted
 
 _FEW_ROWS = 2**14
 """Rows at a time, which stay close to the processor while all columns are put into their words, or taken from them."""
@@ -85,31 +84,7 @@ def _few_rows(n_rows: int) -> Iterator[slice]:
     return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
 
 
-@dataclass(frozen=True, kw_only=True)
-class MarksCounted:
-    """How the atomic bin of such a column follows from those of the columns that it counts.
-
-    Attributes
-    ----------
-    column : its place in the layout.
-    marks : by the place of each column that it counts, (n_atoms,) whether a row with that atomic bin has the mark. A missing
-        value is none.
-    bins : (n_marks + 1,) the atomic bin for each number of marks.
-
-    Examples
-    --------
-    >>> counted = MarksCounted(
-    ...     column=2, marks={0: np.array([False, True]), 1: np.array([True, False])}, bins=np.array([0, 1, 1])
-    ... )
-    >>> counted.of([np.array([0, 1, 1]), np.array([1, 1, 0])]).tolist()
-    [0, 1, 1]
-    """
-
-    column: int
-    marks: Mapping[int, np.ndarray]
-    bins: np.ndarray
-
-    def of(self, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
-        """(n_rows,) its bin in each row, from the (n_rows,) bins of the columns that it counts, by their places."""
-        found = [has[digits[place]] for place, has in self.marks.items()]
-        return self.bins[np.sum(found, axis=0)]
+def number_of_marks(counted: MarksCounted, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
+    """(n_rows,) the bin of a column that counts marks in each row, from the (n_rows,) bins of those that it counts."""
+    found = [has[digits[place]] for place, has in counted.marks.items()]
+    return counted.bins[np.sum(found, axis=0)]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+
+import numpy as np
 
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
@@ -74,3 +76,20 @@ class Layout:
         return Layout(
             columns=tuple(self.columns[i] for i in columns), sizes=tuple(self.sizes[i] for i in columns), numbers=numbers
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarksCounted:
+    """How the atomic bin of such a column follows from those of the columns that it counts.
+
+    Attributes
+    ----------
+    column : its place in the layout.
+    marks : by the place of each column that it counts, (n_atoms,) whether a row with that atomic bin has the mark. A missing
+        value is none.
+    bins : (n_marks + 1,) the atomic bin for each number of marks.
+    """
+
+    column: int
+    marks: Mapping[int, np.ndarray]
+    bins: np.ndarray

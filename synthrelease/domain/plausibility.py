@@ -18,9 +18,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.domain.allowed_cells import AllowedCells
-from synthrelease.domain.cell_codes import MarksCounted
+from synthrelease.domain.cell_codes import number_of_marks
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
 from synthrelease.domain.schema import Column, Transformation
 from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said
@@ -157,7 +157,7 @@ class Plausibility:
         if self.linked is not None:
             self.linked.empty(self.layout.columns, self.layout.sizes, digits)
         for one in self.counted:
-            digits[one.column] = one.of(digits)
+            digits[one.column] = number_of_marks(one, digits)
 
     def structural_zeros(self, columns: Sequence[int]) -> np.ndarray:
         """Boolean array over the bins of `columns` (in that order): the cells that the rules alone exclude."""

@@ -47,3 +47,8 @@ def dates_in(schema: Schema, source: str) -> DateFormat | None:
 def _but_for_names(column: Column) -> Column:
     """All that a column is but for its names: two of slots with the same of it give every text the same bin."""
     return replace(column, name="", description="", alternatives={})
+
+
+def needed_columns(schema: Schema) -> list[str]:
+    """The columns of the file that a schema reads."""
+    return list(dict.fromkeys(name for column in schema.columns for name in column.sources))

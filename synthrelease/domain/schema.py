@@ -12,9 +12,8 @@ from functools import cached_property
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import MarksCounted
 from synthrelease.domain.dates import DateFormat
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Layout, MarksCounted
 from synthrelease.linked import Linked
 
 

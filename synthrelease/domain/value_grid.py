@@ -2,6 +2,7 @@
 
 A thousandth of the range is near enough for every mean that a release can state, and keeps the cells of a large register few.
 The numbers that stand for bins are put on a finer grid (`in_steps`), where limits of whole sums of them are asked for.
+Where noisy sums of own values are asked for, a row adds an `OwnValue`, or a product of several, in steps of its own.
 """
 
 from __future__ import annotations
@@ -14,6 +15,9 @@ import numpy as np
 
 VALUES = 1000
 """Steps between the bounds of a column, at most, where the specification states none."""
+
+STEPS = 2**12
+"""The scores of all cells lie on so many equal steps between the lowest and the highest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -95,3 +99,31 @@ def in_steps(numbers: Sequence[float | None], lowest: float, highest: float, mid
     exact = np.array([0.0 if number is None else min(max(number, lowest), highest) - middle for number in numbers])
     steps = np.rint(exact / step)
     return steps, float(np.abs(exact - steps * step).max()) + 2.0**-40 * (highest - lowest)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OwnValue:
+    """The own value of a row in one column, clipped to limits, less a centre. A row without a value counts as the centre, or as
+    the limit next to it.
+
+    In a released table the number that stands for a row's bin takes its place.
+    """
+
+    column: str
+    low: float
+    high: float
+    centre: float
+
+    def of(self, numbers: np.ndarray) -> np.ndarray:
+        """(n,) what values, or the numbers of bins, add; NaN stands for no value."""
+        return np.clip(np.where(np.isfinite(numbers), numbers, self.centre), self.low, self.high) - self.centre
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that it can be."""
+        return self.low - self.centre, self.high - self.centre
+
+    @property
+    def text(self) -> str:
+        less = f" - {self.centre:g}" if self.centre else ""
+        return f"{self.column}({self.low:g}..{self.high:g}{less})"

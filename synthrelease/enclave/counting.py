@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import words_of_mapped
+from synthrelease.domain.cell_codes import number_of_marks, words_of_mapped
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.misfits import MISSING, WRONG, forbidden_kinds
@@ -20,10 +20,8 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import Digits, Known, atomic_bins
 from synthrelease.errors import InputError
+from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.columns import InputTable
-
-MAX_ROWS = 2**40
-"""Sums over so many rows fit 64 bits, and figures are rounded within their grids (theory 9.2, figure on a grid)."""
 
 READ = 0
 """In the place of a kind of misfit: rows, whatever they hold."""
@@ -97,7 +95,7 @@ class BinRule:
         schema = self._schema
         of_file = {place: atomic_bins(columns, schema.columns[place], self._policy, self._known[place]) for place in self._read}
         for one in schema.counted:  # a row without a bin in one of these columns is left out, whatever is counted
-            rows = one.of({place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
+            rows = number_of_marks(one, {place: np.maximum(of_file[place].rows(), 0) for place in one.marks})
             of_file[one.column] = Digits(of_text=np.arange(len(schema.columns[one.column].atoms)), codes=rows)
         digits = [of_file[place] for place in range(len(schema.columns))]
         self.n_rows += len(digits[0].codes)
@@ -123,8 +121,8 @@ def _as_missing(digits: Digits, column: Column) -> Digits:
 
 
 def check_number_of_rows(n_rows: int) -> None:
-    if n_rows > MAX_ROWS:
-        raise InputError(f"expected at most {MAX_ROWS} rows, found more.")
+    if n_rows > MOST_ROWS:
+        raise InputError(f"expected at most {MOST_ROWS} rows, found more.")
 
 
 class CellCount:

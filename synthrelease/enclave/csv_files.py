@@ -9,15 +9,17 @@ from __future__ import annotations
 import csv
 import io
 import zlib
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
+from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
-from synthrelease.enclave.texts import LONGEST_TEXT, Batch, Texts, check_header
+from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
@@ -80,7 +82,7 @@ def csv_batches(
                                     raise unreadable.ragged(len(header), len(record))
                                 collected.append(record)
                                 row, lines.length = row + 1, 0
-                                if lines.are_used_up():
+                                if not lines.waiting:
                                     break
                         columns = [Texts.of([record[place] for record in collected]) for place in places]
                     for start in range(0, row - first_row, most_rows):
@@ -116,8 +118,9 @@ def _longest_field() -> Iterator[None]:
 class _Lines:
     """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
 
-    `length` counts the characters of the record that is being read, and `blank` the blank lines on end: the reader sets them
-    to 0 after each record, and after lines that it did not take from here.
+    `waiting` are the lines of the blocks that were begun, as far as they have not come. `length` counts the characters of the
+    record that is being read, and `blank` the blank lines on end: the reader sets them to 0 after each record, and after lines
+    that it did not take from here.
     """
 
     def __init__(self, blocks: Blocks, encoding: str, size: int):
@@ -125,13 +128,17 @@ class _Lines:
         self._encoding = encoding
         self._size = min(size, _FIRST)
         self._block = b""
-        self._waiting: Iterator[str] = iter(())
-        self._left = 0
+        self.waiting = deque[str]()
         self.blank = 0
         self.length = 0
 
     def __iter__(self) -> Iterator[str]:
-        while line := self._next():
+        while True:
+            if not self.waiting:
+                self.put_back(self._blocks.next(self._size))
+            if not self.waiting:
+                return
+            line = self.waiting.popleft()
             self.length += len(line)
             self.blank = self.blank + 1 if line.isspace() else 0
             if "\0" in line:
@@ -142,28 +149,15 @@ class _Lines:
                 raise unreadable.endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
             yield line
 
-    def _next(self) -> str:
-        if not self._left:
-            self.put_back(self._blocks.next(self._size))
-        if not self._left:
-            return ""
-        self._left -= 1
-        return next(self._waiting)
-
     def put_back(self, block: bytes) -> None:
         """Have the lines of a block come one by one."""
-        lines = io.StringIO(text_of(block, self._encoding), newline="").readlines()
-        self._block, self._waiting, self._left = block, iter(lines), len(lines)
+        self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
 
     def give_back(self) -> None:
         """Hand the lines that have not come to whoever reads blocks."""
         lines = self._block.splitlines(keepends=True)
-        self._blocks.put_back(b"".join(lines[len(lines) - self._left :]))
-        self._left = 0
-
-    def are_used_up(self) -> bool:
-        """Whether all lines of the blocks that were begun have come."""
-        return not self._left
+        self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
+        self.waiting.clear()
 
     def check_header(self) -> None:
         if self.length > MAX_HEADER:

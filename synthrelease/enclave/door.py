@@ -8,11 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Sequence
 from copy import copy
-from typing import Protocol, Self, TypeVar
+from typing import Self, TypeVar
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.meter import Meter
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
@@ -110,12 +111,6 @@ class Door:
         return PrivateCounts(_opaque(lambda: change(self.__counts)), self._meter, self.entropy, self.n_file)
 
 
-class Filler(Protocol):
-    """A public sequence of rows."""
-
-    def first(self, size: int) -> Counts: ...
-
-
 class PrivateRows(Door):
     """The rows of a private file that its public rules keep, as counts. How many there are is private.
 
@@ -129,7 +124,7 @@ class PrivateRows(Door):
         """Every kept row. Publishes their number (`resizing.resize` says when that is within the guarantee)."""
         return self._changed(lambda kept: kept)
 
-    def some_of_them(self, size: int, filler: Filler) -> PrivateCounts:
+    def some_of_them(self, size: int, filler: FillerRows) -> PrivateCounts:
         """A uniformly random subset of `size` kept rows; where there are fewer, all, and the first rows of the filler."""
 
         def chosen(kept: Counts) -> Counts:

@@ -9,10 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten
+from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten, which_file
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
-from synthrelease.enclave.reading import file_batches, which_file
+from synthrelease.enclave.reading import file_batches
 from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 

@@ -7,10 +7,10 @@ from typing import Any
 
 from synthrelease.connections.column_types import check_type, is_text
 from synthrelease.connections.files import File
+from synthrelease.connections.flat_tables import check_parquet
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.texts import Batch, Texts, check_header
-from synthrelease.enclave.unpacked import check_parquet
 from synthrelease.errors import InputError
 
 _DAMAGED = "expected a whole Parquet file, found one that is cut off, damaged or unreadable."

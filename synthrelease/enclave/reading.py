@@ -10,9 +10,10 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from synthrelease.connections.files import PARQUET, File, StoredFile
+from synthrelease.connections.files import PARQUET, File, StoredFile, which_file
 from synthrelease.connections.opened import SQLITE, is_duckdb
 from synthrelease.connections.source import Source
+from synthrelease.domain.read_columns import needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
@@ -77,16 +78,6 @@ def batches(
             problem = f"{error} {which_file(number, len(files))}"
         if problem:
             raise InputError(problem)
-
-
-def which_file(number: int, n_files: int) -> str:
-    """Where something was found, without a name."""
-    return f"This was found in file {number} of {n_files}, in the order of their names."
-
-
-def needed_columns(schema: Schema) -> list[str]:
-    """The columns of the file that a schema reads."""
-    return list(dict.fromkeys(name for column in schema.columns for name in column.sources))
 
 
 def file_batches(file: File, schema: Schema, policy: InputTable) -> Iterator[Batch]:

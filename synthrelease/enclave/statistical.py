@@ -16,10 +16,11 @@ from typing import Any
 
 import numpy as np
 
+from synthrelease.connections.column_types import LONGEST_TEXT
+from synthrelease.connections.flat_tables import MOST_BYTES
 from synthrelease.connections.packages import PORTABLE, SAS, SPSS, STATA, TRANSPORT, Package
 from synthrelease.enclave.number_texts import float_text, float_texts
-from synthrelease.enclave.texts import LONGEST_TEXT, NO_VALUE, Batch, Numbered, Texts, check_header, too_long
-from synthrelease.enclave.unpacked import MOST_BYTES
+from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
 

@@ -21,6 +21,7 @@ from typing import TypeVar, overload
 
 import numpy as np
 
+from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.errors import InputError, closest, listing
 
 
@@ -84,10 +85,6 @@ NO_VALUE = "\0"
 
 Batch = tuple[int, Mapping[str, Texts]]
 """The number of the first row, counted from 1, and the needed columns by name."""
-
-
-LONGEST_TEXT = 2**17
-"""Characters of one value, in every format; Python's `csv` has the same limit."""
 
 
 def too_long(name: str) -> InputError:

@@ -66,16 +66,3 @@ def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.n
 def _blocks(size: int) -> Iterator[slice]:
     for start in range(0, size, _BLOCK):
         yield slice(start, min(start + _BLOCK, size))
-
-
-@lru_cache(maxsize=64)
-def single_laplace(scale: float):
-    """What adds noise of this scale to few values, by OpenDP's sampler."""
-    # opendp.prelude would import scikit-learn; the parts needed are small
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_laplace
-    from opendp.metrics import l1_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-
-STEPS = 2**12
-"""The scores of all cells lie on so many equal steps between the lowest and the highest."""
+from synthrelease.domain.value_grid import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:

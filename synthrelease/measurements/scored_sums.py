@@ -21,10 +21,9 @@ import numpy as np
 from synthrelease.domain.axes import with_merged_bins
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
+from synthrelease.domain.value_grid import STEPS, OwnValue
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.measurements.cube_law import MOST_NUMBERS
-from synthrelease.measurements.own_totals import STEPS, in_steps
-from synthrelease.measurements.own_value import OwnValue
 from synthrelease.toml.fields import Mistake
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
@@ -108,6 +107,8 @@ class ScoredSum:
         """
         if not self.own_values_of:
             return _steps(self, layout)
+        from synthrelease.measurements.own_totals import in_steps
+
         of_bins = [self._of_numbers(factor, layout) for factor in self._in_order(layout)]
         return in_steps(_product(of_bins), self.ends)
 

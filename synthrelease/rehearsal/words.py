@@ -160,9 +160,10 @@ def pair_words(pair: UnguardedPair) -> str:
     first, second = map(words, pair.columns)
     kept = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
+    overall = f"among all rows {percent(pair.overall)}"
     return (
         f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{kept}; {second}={pair.outcome} among "
-        f"{first}={pair.condition}: {percent(pair.original)} in the public file{released} ({percent(pair.overall)} of all rows)"
+        f"{first}={pair.condition}: {percent(pair.original)} in the public file{released}; {overall}"
     )
 
 

@@ -349,7 +349,7 @@ def test_what_does_not_fit_is_told_for_all_columns_without_rows_or_numbers_of_ro
 
 
 def test_more_rows_than_the_matching_can_hold_are_refused(tmp_path, monkeypatch):
-    monkeypatch.setattr(synthrelease.enclave.counting, "MAX_ROWS", 3)
+    monkeypatch.setattr(synthrelease.enclave.counting, "MOST_ROWS", 3)
     path = text_file(tmp_path / "people.csv", HEADER.strip(), *[ROW.strip()] * 3)
     assert sum(read(path, schema_of()).values()) == 3
     text_file(path, HEADER.strip(), *[ROW.strip()] * 4)

@@ -95,15 +95,15 @@ OF_CRITERIA = (
     Mutation(
         name="Kolmogorov distance: missing values count as the highest",
         breaks="rows without a value in the figure",
-        place="criteria.groupings.mechanism:DistributionsOfGroups.cumulated",
-        old="rows[:, : self.binning.present]",
+        place="criteria.groupings.mechanism:SharesOfGroups.of",
+        old="rows[:, : self.present]",
         new="rows",
         tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
     ),
     Mutation(
         name="Kolmogorov distance: only the share up to the last bin is compared",
         breaks="a distribution that is wrong everywhere passes",
-        place="criteria.groupings.mechanism:DistributionsOfGroups.errors",
+        place="criteria.groupings.mechanism:SharesOfGroups.errors",
         old="np.abs(excess)",
         new="np.abs(excess[:, -1:])",
         tests=(DISTRIBUTIONS,),

@@ -164,11 +164,11 @@ OF_LEAKS = (
         name="noise: drawn once and used again",
         breaks="the difference of two figures is exact",
         place="randomness:SystemEntropy.add_laplace",
-        old="return np.array(single_laplace(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
+        old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
         new=(
             "zeros = np.zeros(len(values), dtype=np.int64)\n"
             "noise = globals().setdefault('_NOISE', {})\n"
-            "drawn = noise.setdefault((len(values), scale), np.array(single_laplace(scale)(zeros), "
+            "drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), "
             "dtype=np.int64))\n"
             "return np.asarray(values, dtype=np.int64) + drawn"
         ),

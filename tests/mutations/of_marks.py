@@ -17,9 +17,9 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: the batch, and not the row, is counted",
         breaks="a number that depends on other rows, so that one record moves many",
-        place="domain.cell_codes:MarksCounted.of",
+        place="domain.cell_codes:number_of_marks",
         old="np.sum(found, axis=0)",
-        new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(self.marks))",
+        new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(counted.marks))",
         tests=READ,
     ),
     Mutation(
@@ -42,8 +42,8 @@ OF_MARKS = (
         name="numbers of marks: rows that fill a table up have any number",
         breaks="measured tables that no model can hold",
         place="domain.plausibility:Plausibility.follow",
-        old="digits[one.column] = one.of(digits)",
-        new="one.of(digits)",
+        old="digits[one.column] = number_of_marks(one, digits)",
+        new="number_of_marks(one, digits)",
         tests=NOBODY,
     ),
     Mutation(

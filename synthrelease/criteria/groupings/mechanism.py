@@ -24,7 +24,7 @@ from synthrelease.criteria.groupings import Grouping
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.domain.schema import Transformation
 
 _PRODUCTS = 2**30
 """Counts of which 64 bits hold the difference of two products."""
@@ -50,7 +50,7 @@ def largest_excess(counts: Counts, windows: Sequence[Windows], n: int) -> float:
     return max(int(window.excess(counts).max()) / (window.q.denominator * n) for window in windows)
 
 
-def largest_error(counts: Counts, found: Sequence[SharesOfGroups | DistributionsOfGroups]) -> float:
+def largest_error(counts: Counts, found: Sequence[SharesOfGroups]) -> float:
     """The largest error of a share of any group."""
     return max(float(each.errors(counts).max()) for each in found)
 
@@ -196,65 +196,36 @@ class Windows:
 
 @dataclass(frozen=True, kw_only=True)
 class SharesOfGroups:
-    """The rows of every group in the candidate, and those among them that meet the condition: (n_groups,) each."""
+    """Shares of the rows of every group of a candidate's table that have a value of a column.
 
-    grouping: Grouping
-    column: int
-    meets: np.ndarray
-    present: int
-    rows: np.ndarray
-    hits: np.ndarray
-
-    @classmethod
-    def counted(cls, table: Counts, grouping: Grouping, column: int, meets: np.ndarray, present: int) -> SharesOfGroups:
-        bare = cls(grouping=grouping, column=column, meets=meets, present=present, rows=np.zeros(0), hits=np.zeros(0))
-        rows, hits = bare.of(table)
-        return cls(grouping=grouping, column=column, meets=meets, present=present, rows=rows, hits=hits)
-
-    def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
-        """Rows with a value, and rows that meet the condition, of every group of a table."""
-        bins, groups = table.digits(self.column), groups_of_cells(table, self.grouping)
-        values, n_groups = bins < self.present, len(self.grouping)
-        return sizes(table, groups, values, n_groups), sizes(table, groups, values & self.meets[bins], n_groups)
-
-    def excess(self, table: Counts) -> np.ndarray:
-        """(n_groups,) m_g (a_g - p_g n_g): exact whole numbers."""
-        rows, hits = self.of(table)
-        return excess_of_shares(hits, rows, self.hits, self.rows)
-
-    def errors(self, table: Counts) -> np.ndarray:
-        """(n_groups,) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, rounded to 2^-51 of itself."""
-        sizes = np.maximum(self.rows, 1).astype(float)
-        return np.abs(self.excess(table)).astype(float) / sizes**2
-
-
-@dataclass(frozen=True, kw_only=True)
-class DistributionsOfGroups:
-    """The rows of every group of a candidate's table at or below every bin of a column."""
+    Attributes
+    ----------
+    present : the number of bins that hold values.
+    meets : (n_bins,) the bins that the share is of; None for the shares at or below every bin.
+    """
 
     table: Counts
     grouping: Grouping
     column: int
-    binning: Binning
-
-    @property
-    def rows(self) -> np.ndarray:
-        """(n_groups,) those with a value."""
-        return np.asarray(self.released[:, -1])
+    present: int
+    meets: np.ndarray | None = None
 
     @cached_property
-    def released(self) -> np.ndarray:
-        """(n_groups, n_present) those of the candidate; the last are all."""
-        return self.cumulated(self.table)
+    def released(self) -> tuple[np.ndarray, np.ndarray]:
+        """Those of the candidate, as `of`."""
+        return self.of(self.table)
 
-    def cumulated(self, table: Counts) -> np.ndarray:
-        """(n_groups, n_present) rows of every group of a table at or below every bin, exact."""
-        bins = len(self.binning)
-        rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(len(self.grouping), bins)
-        return np.cumsum(rows[:, : self.binning.present], axis=1)
+    def of(self, table: Counts) -> tuple[np.ndarray, np.ndarray]:
+        """(n_groups, 1) rows with a value, and (n_groups, n_shares) those that a share counts, of a table: exact."""
+        bins = table.layout.sizes[self.column]
+        rows = rows_of_bins(table, self.column, self.grouping, bins).dense().reshape(-1, bins)
+        rows = rows[:, : self.present]
+        cumulated = np.cumsum(rows, axis=1)
+        hits = cumulated if self.meets is None else rows[:, self.meets[: self.present]].sum(axis=1, keepdims=True)
+        return cumulated[:, -1:], hits
 
     def errors(self, table: Counts) -> np.ndarray:
-        """(n_groups, n_present) |a_gt - p_gt n_g| / m_g, each the quotient of two whole numbers below 2^81."""
-        theirs, sizes = self.cumulated(table), self.released[:, -1:]
-        excess = excess_of_shares(theirs, theirs[:, -1:], self.released, sizes)
-        return np.abs(excess).astype(float) / np.maximum(sizes, 1).astype(float) ** 2
+        """(n_groups, n_shares) |a_g - p_g n_g| / m_g: each the quotient of two whole numbers below 2^81, to 2^-51 of itself."""
+        (ours, our_hits), (rows, hits) = self.released, self.of(table)
+        excess = excess_of_shares(hits, rows, our_hits, ours)
+        return np.abs(excess).astype(float) / np.maximum(ours, 1).astype(float) ** 2

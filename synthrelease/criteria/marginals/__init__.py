@@ -23,7 +23,6 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
-from synthrelease.domain.summing_up import column_groups
 from synthrelease.domain.synthetic_table import SyntheticTable
 
 _MANY = 20
@@ -304,6 +303,8 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
     """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
+    from synthrelease.domain.summing_up import column_groups
+
     largest = min(largest, len(layout.sizes))
     if layout.n_cells <= DENSE_LIMIT:
         return 2e-9 * layout.n_cells * 2 ** min(largest, 3)

@@ -16,7 +16,8 @@ from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
 from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
-from synthrelease.candidates.generators.adaptive.mechanism import Asked, ExactlyGaussian, Gaussian, Laplace, PrivateTables
+from synthrelease.candidates.generators.adaptive.asked import Asked
+from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.candidates.generators.adaptive.rounds import _rounds_within_noise, learned
 from synthrelease.candidates.generators.bin_groups import (
     divided,

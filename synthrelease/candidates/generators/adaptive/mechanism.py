@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import ClassVar, TypeVar
 
@@ -20,6 +19,7 @@ import numpy as np
 
 from synthrelease.accounting.gaussian import choice_epsilon
 from synthrelease.accounting.renyi import root_down
+from synthrelease.candidates.generators.adaptive.asked import Asked
 from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import KEPT_CELLS, lattice
@@ -33,23 +33,6 @@ Found = TypeVar("Found")
 CHANGE = 2
 """Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm (theory
 12.9, tables and their distances)."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Asked:
-    """A table that competes in a choice. All of it is public.
-
-    Attributes
-    ----------
-    expected : int64 counts that a model gives its cells.
-    weight : how much its error counts, at least 1.
-    handicap : what is taken off its error, in records.
-    """
-
-    columns: Columns
-    expected: np.ndarray
-    weight: int
-    handicap: int
 
 
 def score_of(asked: Asked, exact: np.ndarray) -> int:

@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from synthrelease.candidates.generators.adaptive.asked import Asked
 from synthrelease.candidates.generators.adaptive.column_looks import column_shares, expected_bins, look_again
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_of, rule_classes, split_masks
@@ -53,7 +54,7 @@ _STEPS = 64
 """Parts are these fractions of the usual one, so that what is left of the budget stays a short fraction."""
 
 if TYPE_CHECKING:
-    from synthrelease.candidates.generators.adaptive.mechanism import Asked, PrivateTables
+    from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -235,8 +236,6 @@ class _Rounds:
 
         Tables of more than two columns compete as soon as they lie inside a clique. Only possible cells keep their noise.
         """
-        from synthrelease.candidates.generators.adaptive.mechanism import Asked
-
         found = list(self._tables(fit))
         cells = [int(np.count_nonzero(share)) for _, share, _ in found]
         if cells and self._usual is None:

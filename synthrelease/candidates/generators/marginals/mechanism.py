@@ -26,9 +26,10 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.domain.value_grid import STEPS
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
-from synthrelease.measurements.own_totals import STEPS, own_total
+from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin
 from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
 
