@@ -274,7 +274,8 @@ class Search:
                 break
             present = found[-1] if found else first
             if not self._late():  # what tries told is not thrown away: to calculate takes a second
-                tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
+                phase = "what a calculation rests on, tried"
+                (tries,) = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, phase)
                 effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
             safest = calculated(self._divisible, apart, effects)
             if safest is None:
