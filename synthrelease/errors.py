@@ -205,7 +205,15 @@ def closest(name: str, known: Iterable[str]) -> str | None:
 
 
 def percent(value: float) -> str:
-    """A share in per cent, with a decimal where it is small."""
+    """A share in per cent, with a decimal where it is small, or nearly 1: what is not all is not 100%.
+
+    Examples
+    --------
+    >>> [percent(share) for share in (0, 0.0004, 0.0123, 0.456, 0.996, 0.9996, 1)]
+    ['0%', 'under 0.1%', '1.2%', '46%', '99.6%', 'over 99.9%', '100%']
+    """
+    if 0.995 <= value < 1:
+        return f"{value:.1%}" if value < 0.9995 else "over 99.9%"
     return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
 
 

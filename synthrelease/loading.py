@@ -22,12 +22,13 @@ class Kinds(Mapping[str, type[Kind]]):
     """
 
     def __init__(self, package: str, places: Mapping[str, str]) -> None:
-        self._package, self._places = package, dict(places)
+        self._package, self._places, self._found = package, dict(places), dict[str, type[Kind]]()
 
     def __getitem__(self, kind: str) -> type[Kind]:
-        module, _, name = self._places[kind].partition(":")
-        found: type[Kind] = getattr(import_module(f"{self._package}.{module}"), name)
-        return found
+        if kind not in self._found:
+            module, _, name = self._places[kind].partition(":")
+            self._found[kind] = getattr(import_module(f"{self._package}.{module}"), name)
+        return self._found[kind]
 
     def __contains__(self, kind: object) -> bool:
         return kind in self._places

@@ -20,7 +20,7 @@ FILES = {
     "datapackage.json": "the same schema as a Frictionless data package",
     "deployment.yaml": "an entry for OpenDP's registry of deployments",
     "CITATION.cff": "how to cite the data",
-    "QUESTIONS.md": "ten questions in R, Stata and Python: code for the files of this folder, with estimates and intervals",
+    "QUESTIONS.md": "questions in R, Python and, where names allow it, Stata: code for these files, with intervals",
     "SIGN.md": "the claim in a sentence and eight checks with commands and what to expect, for whoever signs the release off",
     "README.html": "this card as a page",
     "README.md": "this card as plain text",

@@ -1,4 +1,4 @@
-"""QUESTIONS.md: ten questions in R, Stata and Python, with code that runs on the files of this folder."""
+"""QUESTIONS.md: up to ten questions in R, Stata and Python, with code that runs on the files of this folder."""
 
 from __future__ import annotations
 

@@ -101,9 +101,10 @@ def parquet_pieces(table: ReleasedTable, says_synthetic: bool = False) -> Iterat
 
     def batches() -> Iterator[KeyedRows]:
         for cells, times in order.batches(min(_ROWS_OF_A_GROUP, max(1, _VALUES_OF_A_GROUP // columns))):
+            once = len(times) == times.sum()
             yield KeyedRows(
                 keys=np.zeros(0, dtype=np.int64),
-                bins=[np.repeat(bins[cells], times) for bins in table.counts.bins],
+                bins=[bins[cells] if once else np.repeat(bins[cells], times) for bins in table.counts.bins],
                 weights=None if table.weights is None else np.repeat(table.weights[cells], times).astype(float),
             )
 
@@ -133,7 +134,8 @@ def _keyed_parquet(file: KeyedFile, says_synthetic: bool) -> Iterator[bytes]:
     columns += [pa.field(WEIGHT, pa.float64())] if shape.weighted else []
     columns += [pa.field(SYNTHETIC, pa.int8())] if shape.marked else []
     schema, sink = pa.schema(columns, metadata=METADATA if says_synthetic else None), io.BytesIO()
-    with pq.ParquetWriter(sink, schema, compression="snappy") as writer:
+    sorted_by = schema.names[:1]  # least and largest value tell a reader what to skip in the columns that rows are sorted by
+    with pq.ParquetWriter(sink, schema, compression="snappy", write_statistics=sorted_by) as writer:
         for rows in file.batches:
             arrays = [_numbers(rows.keys, pa.int64())] if shape.key else []
             arrays += [

@@ -68,7 +68,7 @@ def main() -> None:
     be_quiet()
     for name, value in _BEFORE_LIBRARIES.items():
         os.environ.setdefault(name, value)
-    gc.set_threshold(20_000, 20, 20)  # what is loaded and counted stays: looking through it for garbage is a tenth of a start
+    gc.set_threshold(100_000, 20, 20)  # what is loaded and counted stays: looking through it for garbage is a tenth of a start
     try:
         app()
     except SynthreleaseError as error:
@@ -82,6 +82,8 @@ def main() -> None:
             style="red",
         )
         sys.exit(STOPPED)
+    finally:
+        gc.freeze()  # the process ends: what is left is not looked through once more
 
 
 def _what_was_read() -> str:

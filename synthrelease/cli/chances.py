@@ -22,10 +22,10 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
     law, found = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
     if found is not None:
-        high = "" if found.nothing_high is None else f" (at most {percent(found.nothing_high)}, by a 95% interval)"
+        chance = f"{percent(found.nothing)}{_at_most(found)}"
         yield (
-            f"Chance that this epsilon is spent and nothing is released: {percent(found.nothing)}{high}. So the rehearsal on "
-            f"public data, where {percent(found.acceptance)} of the rounds were accepted."
+            f"Chance that this epsilon is spent and nothing is released: {chance}. So the rehearsal on public data, where "
+            f"{percent(found.acceptance)} of the rounds were accepted."
         )
         return
     if shortlist is not None:
@@ -47,13 +47,17 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
     from synthrelease.specification.shortlist import known_chances
 
-    high = "" if proposal.nothing_high is None else f" (at most {percent(proposal.nothing_high)}, by a 95% interval)"
     known = known_chances(spec, shortlist)
-    present = "" if known is None else f", the present one with {percent(known.nothing)}"
+    present = "" if known is None else f", the present one with {percent(known.nothing)}{_at_most(known)}"
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
-        f"{percent(proposal.nothing)}{high}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
+        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
         f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as "
         "it is."
     )
+
+
+def _at_most(plan: Any) -> str:
+    """The upper end of the interval of the probability of nothing, where it is known."""
+    return "" if plan.nothing_high is None else f" (at most {percent(plan.nothing_high)}, by a 95% interval)"

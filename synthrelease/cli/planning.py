@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -29,7 +30,7 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
-from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.errors import InputError, Problem, SpecError, listing
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -82,6 +83,7 @@ def plan(
         out.print(f"Configurations: {len(specs[0].space)}   Memory: about {peak_megabytes(specs[0], jobs, rows)} MB")
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
+        _print_unmeasured(specs[0])
         _print_warnings(specs[0], rows)
         if not _published(configs[0]):  # which has no card
             warn_of_gaps(specs[0])
@@ -120,9 +122,9 @@ def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import usual_rows
 
     n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
-    expected = f"a threshold that some table of {n} can meet; why it cannot is told with the plan"
+    expected = f"a threshold that some table of {n} can meet"
     problems = [
-        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found="one that none can meet")
+        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")
         for name, text in warnings_without_data(spec, rows)
         if isinstance(text, NobodyPasses)
     ]
@@ -168,6 +170,27 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     for name, value in spec.parts.items():
         if text := hooks[name].plan_text(value, total, rows or usual_rows(spec)):
             out.print(text)
+
+
+def _print_unmeasured(spec: ReleaseSpec) -> None:
+    """Columns of which a generator with fixed tables and no public table knows nothing, not even by a rule."""
+    from synthrelease.candidates.generators import MeasuringGenerator
+
+    layout, rules, told = spec.space.common.layout, spec.synthetic.merge(spec.space.common), set[str]()
+    tied = [*(set(mask.columns) for mask in rules.masks), *(set(rule.places.values()) for rule in rules.records)]
+    for generator in spec.space.generators:
+        tables = list(generator.fixed_tables(layout)) if generator.prior_file is None else []
+        sums = generator.measured_sums(layout, Fraction(1)) if isinstance(generator, MeasuringGenerator) else ()
+        known = {place for table in [*tables, *(one.columns for one in sums)] for place in table}
+        for _ in tied:
+            known = known.union(*(columns for columns in tied if columns & known))
+        told |= {name for place, name in enumerate(layout.columns) if tables and place not in known}
+    if told:
+        out.print(
+            f"Nothing is measured of {listing(name for name in layout.columns if name in told)}: in the released rows such a "
+            "column is made up, with all bins alike. Name it in `tables`, or leave it out.",
+            highlight=False,
+        )
 
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
@@ -247,6 +270,8 @@ def check(
     It names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. These
     are exact facts about private data: bounds, bins and categories that are then changed to fit depend on the data. Use outside
     = "clip" or "drop", missing = "drop", or a category for missing values.
+
+    Ends with exit code 2 when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
     from synthrelease.accounting.rows import check_stated
     from synthrelease.specification.spec import load_spec
@@ -258,6 +283,7 @@ def check(
         f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
         f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
     )
+    _print_unmeasured(spec)
     if data is not None:
         from synthrelease.connections.source import Source
         from synthrelease.enclave.cluster import counting_cluster
@@ -288,4 +314,6 @@ def check(
             check_numbers(spec, source)
             out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_rows(rows.n_file)
+        _print_warnings(spec, rows.n_file)
+        _check_possible(spec, rows.n_file)
     spec.plan.check_limit(spec.limit)

@@ -28,6 +28,7 @@ from synthrelease.cli.terminal import (
 from synthrelease.cli.terminal import out as terminal
 
 if TYPE_CHECKING:
+    from synthrelease.accounting.rows_left_out import RowsLeftOut
     from synthrelease.publish import Listener, Published, ReleaseRequest
 
 
@@ -150,6 +151,18 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
     return Printing()
 
 
+def left_out_words(found: RowsLeftOut, *, of_persons: bool) -> str:
+    """The share of the file that no row was made from; where a key tells persons, of these: each has one row at most."""
+    whose = "its persons" if of_persons else "the file"
+    told = f"The noisy count of the rows that the rules keep tells that {found.share} of {whose} were left out."
+    if found.many:
+        told += (
+            " The release is about the others. Which columns leave rows out is in the card; check --data names those in which "
+            "values do not fit."
+        )
+    return told
+
+
 def _report(published: Published) -> None:
     from rich.table import Table
 
@@ -177,12 +190,7 @@ def _report(published: Published) -> None:
         spent += f", delta = {float(result.guarantee.delta):g}"
     terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
     if (left_out := result.rows_left_out) is not None:
-        told = f"The noisy count of the rows that the rules keep tells that {left_out.share} of the file were left out."
-        if left_out.many:
-            told += (
-                " The release is about the others. Which columns leave rows out is in the card; check --data names those "
-                "in which values do not fit."
-            )
+        told = left_out_words(left_out, of_persons=result.spec.unit.key is not None)
         (err if left_out.many else terminal).print(told, style="yellow" if left_out.many else None, highlight=False)
     print_outcomes(out)
     terminal.print(

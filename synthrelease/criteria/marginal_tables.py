@@ -149,9 +149,10 @@ class MarginalCriterion(Criterion):
         return zip(self.compared(facts), limits, strict=True)
 
     def tables_in_words(self, n_columns: int) -> str:
-        """ "any columns", "at most 3 columns", "age by sex"."""
+        """ "any columns", "at most 3 columns", "single columns", "age by sex"."""
         largest = self.up_to(n_columns)
-        parts = [] if not largest else ["any columns"] if largest == n_columns else [f"at most {largest} columns"]
+        few = "single columns" if largest == 1 else f"at most {largest} columns"
+        parts = [] if not largest else ["any columns"] if largest == n_columns else [few]
         for term in self._named if largest < n_columns else ():
             if term is None:
                 parts.append("all columns at once")

@@ -69,9 +69,9 @@ def draft(
         has fewer than two columns for a release.
     """
     if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
-        raise InputError(
-            f"expected a name of letters, digits, - and _ that starts with a letter (two files get it), found {name!r}."
-        )
+        device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
+        expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
+        raise InputError(f"expected {expected}, found {name!r}{device}.")
     book = read_codebook(codebook) if codebook else {}
     answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
     progress("reading the public file")

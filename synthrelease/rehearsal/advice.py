@@ -8,6 +8,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
@@ -19,7 +20,7 @@ from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.rehearsal.attempts import AttemptResult, passing
-from synthrelease.rehearsal.intervals import ShareEstimate, clopper_pearson
+from synthrelease.rehearsal.intervals import ShareEstimate, bounded_mean, clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
@@ -80,6 +81,7 @@ class Outlook:
 
     Attributes
     ----------
+    nothing_high : the upper end of a 95% interval of `nothing`, by these attempts; 0 for a search that never gives up.
     typical_rounds : median over the fits of the mean number of rounds: what half of all releases need at most, about.
     fits : how many private fits it rests on; 1 where nothing is fitted once, or too little is known of each.
     unlucky : of them, those that accept less than a tenth of what all fits accept on average. A few such fits make the mean
@@ -90,6 +92,7 @@ class Outlook:
     expected_rounds: float
     typical_rounds: float
     nothing: float
+    nothing_high: float
     fits: int
     unlucky: int
 
@@ -206,7 +209,7 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
     ----------
     law : of the hidden number of rounds; None for a search that never gives up.
     least_per_fit : fits with fewer attempts say too little by themselves (one unlucky candidate would look like an unlucky
-        fit) and are left out; when no fit has as many, all attempts are taken together.
+        fit) and are left out; when no fit has as many, all attempts are taken together. sys.maxsize: rounds share no fit.
     """
     shares = chances_by_fit(results, least_per_fit)
     if not len(shares):
@@ -219,9 +222,22 @@ def outlook(results: Sequence[AttemptResult], law: StoppingLaw | None, least_per
         expected_rounds=float(rounds.mean()),
         typical_rounds=float(np.median(rounds)),
         nothing=float(nothing.mean()),
+        nothing_high=0.0 if law is None else _nothing_high(results, law, shared=least_per_fit < sys.maxsize),
         fits=len(shares),
         unlucky=int((shares < UNLUCKY * shares.mean()).sum()),
     )
+
+
+def _nothing_high(results: Sequence[AttemptResult], law: StoppingLaw, *, shared: bool) -> float:
+    """The upper end of an interval of the probability of nothing.
+
+    Attempts with different private fits are independent, and all are where rounds share none. Where they do, the probability of
+    nothing of a fit is a convex function of its acceptance: by its attempts it is overstated in the mean, never understated.
+    """
+    if not shared:
+        low, _ = bounded_mean([result.chance for result in results])
+        return float(law.nothing(1 - low))
+    return bounded_mean(np.asarray(law.nothing(1 - chances_by_fit(results)), dtype=float).tolist())[1]
 
 
 def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> np.ndarray:

@@ -137,6 +137,7 @@ def rehearsed_plan(rehearsal: Rehearsal) -> PlanTable | None:
         judged=judged_digest(spec.tables),
         acceptance=_short(found.acceptance),
         nothing=_short(found.nothing),
+        nothing_high=_short(found.nothing_high),
     )
 
 

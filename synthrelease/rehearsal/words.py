@@ -55,7 +55,13 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
         return []
     typical, mean = map(_rounds, (found.typical_rounds, found.expected_rounds))
     price = loss_text(rehearsal.spec.plan.total)
-    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {percent(found.nothing)}."]
+    law, high = rehearsal.spec.selection_rule.law, ""
+    if found.nothing_high > found.nothing:
+        high = f" (at most {percent(found.nothing_high)}, by a 95% interval of these attempts on the public file)"
+    chance = f"{percent(found.nothing)}{high}"
+    told = [f"A release from this shortlist costs {price}, and spends it on nothing with probability {chance}."]
+    if law is not None and law.mean == 1:
+        return [*told, "It has one round."]
     if found.expected_rounds < 1.5:
         return [*told, "As a rule the first or second round is accepted."]
     told.append(f"Half of all releases need about {typical} rounds or fewer; the mean is {mean}.")
@@ -65,7 +71,6 @@ def outlook_words(rehearsal: Rehearsal) -> list[str]:
     shared = ["the measurements that all rounds share"] if spec.shared_measurements else []
     fitted = [f"the private line of {each.name!r}" for each in spec.criteria if each.once()]
     what = " and ".join([*shared, *fitted]) or "the number of rows"
-    law = spec.selection_rule.law
     longest = "" if law is None else f" (after about {law.mean:,.0f} rounds)"
     told.append(
         f"Why the mean is so large: before the rounds, {what} is fitted or measured once, with noise, and all rounds of a "
@@ -155,9 +160,10 @@ def pair_words(pair: UnguardedPair) -> str:
     first, second = map(words, pair.columns)
     kept = "" if pair.candidates_v is None else f", {pair.candidates_v:.2f} in the candidates"
     released = "" if pair.released is None else f", {percent(pair.released)} in the candidates"
+    overall = f"among all rows {percent(pair.overall)}"
     return (
         f"{first} : {second}: Cramer's V {pair.cramers_v:.2f} in the public file{kept}; {second}={pair.outcome} among "
-        f"{first}={pair.condition}: {percent(pair.original)} in the public file{released} ({percent(pair.overall)} of all rows)"
+        f"{first}={pair.condition}: {percent(pair.original)} in the public file{released}; {overall}"
     )
 
 

@@ -18,12 +18,12 @@ from synthrelease.toml.tables import ReleaseFile
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
     """Whether rows can be left out at all, and what then is public about how many."""
-    dropped = any("drop" in (column.missing, column.outside) for column in schema.columns)
+    dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
     stated = release.input.rows
     if isinstance(stated, int):
         return RowsRule(way="stated", stated=stated)
     several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
-    every = not dropped and not raw.masks and not several
+    every = not dropped and not raw.masks and not raw.records and not several
     if every and release.numbered is None:
         return RowsRule(way="whole")
     if stated == "exact":

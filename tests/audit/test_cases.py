@@ -131,7 +131,7 @@ SLOW = (
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize(("names", "draws"), [(FAST, 600), (SLOW, 10)])
+@pytest.mark.parametrize(("names", "draws"), [(FAST, 300), (SLOW, 10)])
 def test_no_mechanism_of_the_slice_exceeds_its_claim(names: tuple[str, ...], draws: int) -> None:
     found = audit_cases(named(*names), effort=Effort(draws=draws), confidence=SURE)
     assert [finding.case.name for finding in found if finding.exceeded] == []

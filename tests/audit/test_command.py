@@ -160,8 +160,8 @@ def test_a_release_is_audited_by_what_it_used(tmp_path: Path) -> None:
     assert result is not None
     folder, out = write_bundle(result, tmp_path / "out"), tmp_path / "audit.json"
     parts = ("--part", "sensitivity", "--part", "losses")
-    done = run("audit", "--release", folder, "--records", "2", *parts, "--out", out)
-    assert done.returncode in (0, 5)  # two records do not attain every bound
+    done = run("audit", "--release", folder, "--records", "1", *parts, "--out", out)
+    assert done.returncode in (0, 5)  # one record does not attain every bound
     document = json.loads(out.read_text())
     assert {each["generator"] for each in document["losses"]} == {"privbayes"}
     asked = {criterion.kind for criterion in load_spec(tmp_path / "coins.toml").criteria} - {"face_privacy"}

@@ -13,7 +13,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.card import context, markdown_bytes, page_bytes
-from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text
+from synthrelease.bundle.card.estimates import measured_alone
+from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text, value_text
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.document import release_document
 from synthrelease.published.columns import ColumnPart
@@ -234,6 +235,20 @@ def test_of_a_bin_of_hundreds_of_codes_the_first_ones_and_their_number_are_liste
     assert text.count(", I") == (39 if codes == 40 else 19)
 
 
+def test_years_have_no_comma_and_other_numbers_do() -> None:
+    column = ColumnPart.model_validate(json.loads(rich_bundle()["release.json"])["schema"][1])
+    bins = [{"label": "a", "below": 1960}, {"label": "b", "lower": 1960, "below": 1970}, {"label": "c", "lower": 1970}]
+
+    def texts(**changed: object) -> list[str]:
+        found = ColumnPart.model_validate(column.model_dump() | {"bins": bins} | changed)
+        return [*(bin_text(found, place) for place in range(3)), value_text(found, 1964.5, 10)]
+
+    years = ["up to 1959", "1960 to 1969", "1970 or more", "1964.5"]
+    assert texts(part="year", bounds=[1, 9999]) == years
+    assert texts(part=None, bounds=[1950, 2004]) == years
+    assert texts(part=None, bounds=[500, 5000]) == ["up to 1,959", "1,960 to 1,969", "1,970 or more", "1,964.5"]
+
+
 def test_the_charge_tree_stands_in_the_table_from_the_root_to_every_leaf() -> None:
     rows = [row for row in page().rows() if len(row) == 4 and row[2] in ("mechanism", "sum", "private selection: 2 x")]
 
@@ -385,15 +400,45 @@ def test_that_many_records_were_not_used_stands_among_what_may_not_be_concluded(
 
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_columns_that_were_measured_alone_stand_among_what_may_not_be_concluded(language: str) -> None:
-    said, document = sentences(language)["may_not_alone"], release_document(rich_release(), {})
+    words, document = sentences(language), release_document(rich_release(), {})
+    said, tied_by_rules = words["may_not_alone"], words["may_not_alone_rules"]
     first, second = (column.name for column in document.columns[:2])
     part = EstimatesPart(level=0.95, together=[[first], [second], [first, first]], intended=[])
-    assert f"{said} {first}; {second}." in changed(language, estimates=part)
+    assert f"{said} {first}; {second}." in changed(language, estimates=part, rules=[])
+    raw = document.rules[0].model_copy(update={"applies_to": ("raw",)})
+    assert f"{said} {first}; {second}." in changed(language, estimates=part, rules=[raw])
+    ruled = changed(language, estimates=part)  # no row is (tail, 7-8)
+    assert f"{tied_by_rules} {first}; {second}." in ruled
+    assert said not in ruled
     tied = part.model_copy(update={"together": [[first], [first, second]]})
-    assert said not in changed(language, estimates=tied)
-    assert said not in changed(language, estimates=None)  # nobody can tell
+    assert said not in changed(language, estimates=tied, rules=[])
+    assert said not in changed(language, estimates=None, rules=[])  # nobody can tell
     generator = {"generator": document.configuration["generator"] | {"prior": "a public table"}}
-    assert said not in changed(language, estimates=part, configuration=document.configuration | generator)
+    prior = document.configuration | generator
+    assert said not in changed(language, estimates=part, configuration=prior, rules=[])
+
+
+@pytest.mark.parametrize(
+    ("settings", "alone"),
+    [
+        ({"tables": "FIRST + SECOND"}, True),
+        ({"tables": "FIRST + SECOND", "rare_bins": "FIRST[0 1]"}, True),
+        ({"tables": "FIRST + SECOND", "only_measured": "FIRST:SECOND"}, True),  # the model leaves these aside
+        ({"tables": "all 2-way"}, False),
+        ({"tables": "FIRST + SECOND", "sums": "FIRST[0 1]:SECOND[0 1 2 3]"}, False),
+    ],
+)
+@pytest.mark.parametrize("published", [False, True])
+def test_what_the_model_ties_is_known_from_its_settings_where_they_state_its_tables(
+    settings: dict[str, str], alone: bool, published: bool
+) -> None:
+    document = release_document(rich_release(), {})
+    first, second = (column.name for column in document.columns[:2])
+    named = {key: text.replace("FIRST", first).replace("SECOND", second) for key, text in settings.items()}
+    configuration = document.configuration | {"generator": {"family": "marginals", **named}}
+    part = EstimatesPart(level=0.95, together=[[first], [second], [first, second]], intended=[]) if published else None
+    found = document.model_copy(update={"configuration": configuration, "estimates": part})
+    assert measured_alone(found) == ([first, second] if alone else [])
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

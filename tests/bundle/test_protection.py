@@ -162,6 +162,8 @@ def test_every_policy_names_its_columns(document: ReleaseDocument) -> None:
         "as the nearest bound: year. Rows with a value outside bounds or categories were left out: face. Rows were left out in "
         "which one of these occurred: face == 'tail' and year > 6."
     )
+    derived = columns[0].model_copy(update={"source": ""})  # of no column of the file
+    assert "face" not in left_out_text(document.model_copy(update={"columns": [derived, columns[1]]})).partition("Rows were")[0]
     refused = "Files with a value outside bounds or categories were refused, so none is in the original file, which"
     assert f"{refused} the guarantee does not cover: face; year." in left_out_text(document)
 

@@ -6,9 +6,7 @@ import errno
 import multiprocessing
 import os
 import platform
-import signal
 import stat
-import subprocess
 import sys
 import threading
 from pathlib import Path
@@ -21,31 +19,32 @@ from synthrelease.errors import OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders: nothing is removed there")
 
-TAKES = """
-import sys
-from synthrelease.bundle import taking
-with taking(sys.argv[1]) as place:
-    (place / "content").mkdir()
-    (place / "content" / "data.csv").write_text("face")
-    print("taken", flush=True)
-    sys.stdin.readline()
-"""
+FORK = multiprocessing.get_context("fork") if sys.platform != "win32" else multiprocessing.get_context()
+"""Other processes that import nothing anew; as daemons, they end with this one where a test fails."""
 
 
-def started(out: Path) -> subprocess.Popen[str]:
-    """Another process that has taken the name and waits."""
-    pipe = subprocess.PIPE
-    run = subprocess.Popen([sys.executable, "-c", TAKES, str(out)], stdin=pipe, stdout=pipe, text=True)
-    assert run.stdout is not None
-    assert run.stdout.readline() == "taken\n"
-    return run
+def _takes(out: Path, taken: multiprocessing.synchronize.Event, ends: multiprocessing.synchronize.Event) -> None:
+    with taking(out) as place:
+        (place / "content").mkdir()
+        (place / "content" / "data.csv").write_text("face")
+        taken.set()
+        ends.wait()
+
+
+def started(out: Path) -> tuple[multiprocessing.process.BaseProcess, multiprocessing.synchronize.Event]:
+    """Another process that has taken the name and waits, and what lets it end."""
+    taken, ends = FORK.Event(), FORK.Event()
+    run = FORK.Process(target=_takes, args=(out, taken, ends), daemon=True)
+    run.start()
+    assert taken.wait(60)
+    return run, ends
 
 
 def killed(out: Path) -> Path:
     """What a run leaves that was killed while it wrote."""
-    run = started(out)
-    run.send_signal(signal.SIGKILL)
-    run.communicate()
+    run, _ = started(out)
+    run.kill()
+    run.join()
     place = out.parent / f".{out.name}.partial"
     assert sorted(each.name for each in place.iterdir()) == ["content", WRITER]
     return place
@@ -53,7 +52,7 @@ def killed(out: Path) -> Path:
 
 @pytest.mark.slow
 def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_path: Path) -> None:
-    run = started(tmp_path / "out")
+    run, ends = started(tmp_path / "out")
     place = tmp_path / ".out.partial"
     assert stat.S_IMODE(place.stat().st_mode) == 0o700
     with pytest.raises(OutputError) as caught, taking(tmp_path / "out"):
@@ -63,7 +62,9 @@ def test_a_name_that_another_run_has_taken_is_refused_and_its_files_stay(tmp_pat
     with taking(tmp_path / "other"):  # which looks for what dead runs left, and finds it
         pass
     assert (place / "content" / "data.csv").exists()
-    run.communicate("\n")
+    ends.set()
+    run.join()
+    assert run.exitcode == 0
     assert list(tmp_path.iterdir()) == []
 
 
@@ -127,9 +128,8 @@ def _race(out: Path, start: multiprocessing.synchronize.Barrier, taken: multipro
 
 @pytest.mark.slow
 def test_of_many_runs_one_has_the_name_at_a_time(tmp_path: Path) -> None:
-    spawn = multiprocessing.get_context("spawn")
-    start, taken = spawn.Barrier(4), spawn.Queue()
-    runs = [spawn.Process(target=_race, args=(tmp_path / "out", start, taken)) for _ in range(4)]
+    start, taken = FORK.Barrier(4), FORK.Queue()
+    runs = [FORK.Process(target=_race, args=(tmp_path / "out", start, taken), daemon=True) for _ in range(4)]
     for run in runs:
         run.start()
     outcomes = [taken.get(timeout=60) for _ in range(4 * 60)]

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.accounting.rows_left_out import RowsLeftOut
+from synthrelease.cli.releasing import left_out_words
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.command_line import called
@@ -104,9 +106,9 @@ def test_plan_prints_a_tree_that_names_every_criterion() -> None:
 
 @pytest.mark.slow
 def test_plan_loads_no_heavy_library() -> None:
+    among = HEAVY | EXTRAS | {"synthrelease.published.document"}
     for options in ((), ("--json",)):
-        assert loaded("plan", "configs/births.toml", *options, among=HEAVY | EXTRAS) == set()
-    assert loaded("plan", "configs/births.toml", among={"synthrelease.published.document"}) == set()
+        assert loaded("plan", "configs/births.toml", *options, among=among) == set()
 
 
 @pytest.mark.slow
@@ -322,3 +324,12 @@ def test_a_release_takes_no_seed(tmp_path: Path) -> None:
     result = released(tmp_path, "--seed", 1)
     assert (result.returncode, "No such option: --seed" in words(result.stderr)) == (2, True)
     assert "seed" not in words(run("release", "--help").stdout)
+
+
+def test_what_was_left_out_is_of_the_file_or_of_its_persons() -> None:
+    """Of 8,000 rows of 4,000 persons half are left out because each person has one; of the persons nobody need be."""
+    found = RowsLeftOut.of_count(n_file=4000, n=3898, margin=62)
+    assert left_out_words(found, of_persons=True).endswith("tells that at most 3% of its persons were left out.")
+    assert left_out_words(found, of_persons=False).endswith("tells that at most 3% of the file were left out.")
+    many = RowsLeftOut.of_count(n_file=4000, n=1898, margin=62)
+    assert "49% to 53% of the file were left out. The release is about the others." in left_out_words(many, of_persons=False)

@@ -9,11 +9,11 @@ import pytest
 import typer
 
 from synthrelease.bundle.preview import preview
-from synthrelease.cli.planning import plan
+from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import MEASURED, write_config, write_data
 
 STRICT = {
     "[selection]": '[selection]\ntest = "joint"\ntest_epsilon = 0.01\nfalse_acceptance = 0.01',
@@ -43,6 +43,49 @@ def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pyt
     capsys.readouterr()
     plan([config], rows=1_000_000)
     assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+
+
+def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A release of it would spend the budget on nothing, whatever its rows are."""
+    config, data = write_config(tmp_path, STRICT | {"rows = 400": 'rows = "private"'}), write_data(tmp_path)
+    with pytest.raises(SpecError, match="some table of 401 rows can meet") as caught:
+        check(config, str(data))
+    assert caught.value.exit_code == 2
+    assert "no table can pass" in str(caught.value)
+    capsys.readouterr()
+    large = tmp_path / "large.csv"
+    head, *lines = data.read_text().splitlines()
+    large.write_text("\n".join([head, *lines * 300]) + "\n")
+    check(config, str(large))
+    assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+
+
+RULE = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
+
+
+@pytest.mark.parametrize(
+    ("tables", "ruled", "told"),
+    [
+        ('"face"', False, True),
+        ('"face"', True, False),  # the rule ties the year to what is known of the face
+        ('"face"\nrare_bins = "face[0 1]"', False, True),
+        ('"face + year"', False, False),
+        ('"face"\nonly_measured = "face:year"', False, False),
+        ('"face"\nsums = "year[0 0 0 1]"', False, False),
+    ],
+)
+def test_a_plan_names_columns_of_which_nothing_is_measured(
+    tables: str, ruled: bool, told: bool, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    measured = {old: new.replace('"face:year"', tables) for old, new in MEASURED.items()}
+    measured = {old: new.replace("publish_measurements = true", "") for old, new in measured.items()}
+    config = write_config(tmp_path, measured | ({} if ruled else {RULE: ""}))
+    plan([config])
+    check(config)
+    said = "Nothing is measured of 'year':"
+    assert " ".join(capsys.readouterr().out.split()).count(said) == (2 if told else 0)
 
 
 @pytest.mark.slow

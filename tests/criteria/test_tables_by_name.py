@@ -93,7 +93,7 @@ def test_whole_rows_of_sixty_columns_are_compared_at_the_price_of_one_table() ->
         ({}, "any columns."),
         ({"largest": 2}, "at most 2 columns."),
         ({"tables": ["age:sex", "all columns"]}, "age by sex, all columns at once."),
-        ({"largest": 1, "tables": ["age:sex", "all 3-way"]}, "at most 1 columns, age by sex and 3 columns."),
+        ({"largest": 1, "tables": ["age:sex", "all 3-way"]}, "single columns, age by sex and 3 columns."),
     ],
 )
 def test_the_card_says_which_tables(fields: dict[str, object], words: str) -> None:
@@ -125,3 +125,12 @@ def test_only_the_absolute_error_says_something_of_every_cell() -> None:
 
 def test_the_usual_tables_are_at_least_those_of_single_columns() -> None:
     assert usual_largest(5_000) == 1
+
+
+@pytest.mark.parametrize(
+    ("judged", "said"),
+    [({"largest": 1}, "single columns"), ({"largest": 2}, "at most 2 columns"), ({"largest": 4}, "any columns")],
+)
+def test_tables_in_words(judged: dict[str, int], said: str) -> None:
+    assert error(**judged).tables_in_words(4) == said
+    assert error(largest=1).tables_in_words(1) == "any columns"

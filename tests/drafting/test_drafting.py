@@ -269,8 +269,9 @@ def test_a_survey_of_another_kind_is_drafted_too(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["", "a/b", "..", "a\\b", "c:x", "con", "LPT1", "a b", "1a", "a.toml", "ü", "-x"])
 def test_names_that_are_no_file_names_everywhere_are_refused(name: str, folder: Path) -> None:
-    with pytest.raises(InputError, match="expected a name of letters"):
+    with pytest.raises(InputError, match="expected a name of letters") as raised:
         draft(name, folder / "public.csv")
+    assert ("Windows takes for a device" in str(raised.value)) == (name in ("con", "LPT1"))
 
 
 def test_nothing_is_overwritten(folder: Path, tmp_path: Path) -> None:

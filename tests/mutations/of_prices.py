@@ -254,12 +254,15 @@ OF_PRICES = (
         tests=(LAWS, LOOP),
     ),
     Mutation(
-        name="weights by calculation: another root of a weight's price",
-        breaks="weights that cost more than the cheapest",
-        place="rehearsal.allocation.calculating:Effects.cheapest",
-        old="(power * (prices @ units) / numbers) ** (1 / (power + 1))",
-        new="(power * (prices @ units) / numbers) ** (1 / power)",
-        tests=(f"{CALCULATED}::test_the_cheapest_budgets_are_those_of_a_search_of_all",),
+        name="weights by calculation: the likeliest failure counts alone",
+        breaks="weights with which sixty ratios may each fail as often as one mean",
+        place="rehearsal.allocation.calculating:Effects.safest",
+        old="value = float(logsumexp(log_ndtr(-deviations)))",
+        new="value = float(log_ndtr(-deviations).max())",
+        tests=(
+            f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",
+            f"{CALCULATED}::test_many_criteria_that_one_part_decides_weigh_more_than_one_of_another_part",
+        ),
     ),
     Mutation(
         name="weights by calculation: the noise of a rho falls as that of an epsilon",

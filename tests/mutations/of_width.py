@@ -96,10 +96,10 @@ OF_WIDTH = (
     Mutation(
         name="single rows: a draw at the end of the shares goes to the last bin",
         breaks="a row in a cell that the rules exclude",
-        place="candidates.generators.bayesian_network:draw_bins",
-        old="np.minimum(places - first, last.take(rows))",
+        place="candidates.generators.drawn_bins:_Drawing._searched",
+        old="np.minimum(places - first, self._last.take(rows))",
         new="places - first",
-        tests=(f"{FIT}::test_single_rows_draw_their_bins_by_the_shares_of_their_parents",),
+        tests=("tests/candidates/generators/test_drawn_bins.py",),
     ),
     Mutation(
         name="even rows: the rows of the same parents keep their order from column to column",

@@ -327,6 +327,11 @@ WRONG = {
         "transformations.stroke",
         "marks alone or none",
     ),
+    "copies that could fill in no mark": (
+        {"[input]": "[imputation]\ncopies = 2\n\n[input]"},
+        "imputation",
+        "no gaps in columns that 'heart' counts",
+    ),
 }
 
 
@@ -345,3 +350,28 @@ def test_what_does_not_go_together_is_refused_at_its_place(name: str, tmp_path: 
 
 def test_the_hook_that_compares_with_the_specification_is_asked(document: ReleaseDocument, spec: ReleaseSpec) -> None:
     assert list(asked(document, spec.parts)) == []
+
+
+def test_gaps_of_columns_that_no_number_counts_are_filled(tmp_path: Path) -> None:
+    changes = {'missing = "bin"\n': "", 'categories = ["f", "m"]': 'categories = ["f", "m"]\nmissing = "bin"'}
+    assert load_spec(write(tmp_path, changes | {"[input]": "[imputation]\ncopies = 2\n\n[input]"})).parts["imputation"]
+
+
+def test_where_nothing_else_leaves_rows_out_a_number_of_marks_does_not(tmp_path: Path, data: Path) -> None:
+    """A row without a bin in its columns has no number; where each has one no row is without, and none need be counted."""
+    whole = {
+        'outside = "drop"\nrows = 900': 'missing = "bin"',
+        'categories = ["f", "m"]': 'categories = ["f", "m"]\noutside = "bin"',
+        'codes = { "0" = "0", "1" = "1" }': 'codes = { "0" = "0", "1" = "1" }\noutside = "bin"',
+        'Yes = ["y", "yes"] }': 'Yes = ["y", "yes"] }\noutside = "bin"',
+        'categories = ["yes", "no"]': 'categories = ["yes", "no"]\noutside = "bin"',
+    }
+    spec = load_spec(write(tmp_path, whole))
+    assert (spec.rows.way, spec.rows.epsilon) == ("whole", None)
+    found = release(spec, data)
+    assert found is not None
+    report = verify_bundle(write_bundle(found, tmp_path / "out"))
+    assert report.passed, report
+    assert found.candidate.n == 1000
+    drops = whole | {'categories = ["f", "m"]': 'categories = ["f", "m"]\noutside = "drop"'}
+    assert load_spec(write(tmp_path, drops)).rows.way == "counted"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Sequence
 from fractions import Fraction
 from pathlib import Path
@@ -10,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.stopping_laws import NegativeBinomial, StopCoin
+from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.criteria import CRITERIA
 from synthrelease.rehearsal.advice import (
     BudgetPoint,
@@ -22,7 +23,7 @@ from synthrelease.rehearsal.advice import (
     total_epsilon,
 )
 from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.rehearsal.intervals import bounded_mean, clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, write_config
@@ -182,6 +183,36 @@ def test_the_outlook_knows_the_law_of_the_rounds(shape: str) -> None:
         assert found.nothing == pytest.approx(left.sum(), abs=1e-9)
         reached = 1 - np.concatenate([[0], np.cumsum(np.cumprod(factors))[:-1]])  # Pr[K >= k]
         assert found.expected_rounds == pytest.approx(np.sum(reached * (1 - share) ** (k - 1)))
+
+
+def test_of_few_attempts_nobody_knows_that_a_release_is_never_in_vain() -> None:
+    """All of 24 accepted: of a law that ends with nothing in more than 1 - 0.025^(1/24) of all releases that has probability
+    below 0.025."""
+    once = FiniteLaw.of({1: Fraction(1)})
+    shared, alone = (outlook(results([[1.0]] * 24), once, least) for least in (1, sys.maxsize))
+    assert shared is not None
+    assert alone is not None
+    assert shared.nothing == alone.nothing == 0
+    assert shared.nothing_high == pytest.approx(1 - 0.025 ** (1 / 24))
+    assert alone.nothing_high == pytest.approx(1 - 0.025 ** (1 / 24))
+    endless = outlook(results([[1.0]]), None)
+    assert endless is not None
+    assert endless.nothing_high == 0
+
+
+def test_rounds_that_share_no_fit_make_up_for_each_other() -> None:
+    """Half of 40 attempts are accepted. With two rounds of which each goes right by itself nothing comes of (1 - p)^2 of all
+    releases; where they share a fit that accepts all or none, of half, and the interval is about the fits."""
+    twice = FiniteLaw.of({2: Fraction(1)})
+    attempts = results([[0.0], [1.0]] * 20)
+    shared, alone = (outlook(attempts, twice, least) for least in (1, sys.maxsize))
+    low, high = bounded_mean([0.0, 1.0] * 20)
+    assert shared is not None
+    assert alone is not None
+    assert alone.nothing == pytest.approx(0.25)
+    assert alone.nothing_high == pytest.approx((1 - low) ** 2)
+    assert shared.nothing == pytest.approx(0.5)
+    assert shared.nothing_high == pytest.approx(high)
 
 
 def test_without_attempts_there_is_no_outlook() -> None:

@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.rehearsal.copies import CopyComparison
@@ -359,7 +360,9 @@ def test_an_endless_search_is_no_number_in_the_document(coins: tuple[Rehearsal, 
     """With the stop probability 0 and a private fit that nothing passes, the expected number of rounds is infinite."""
     endless = replace(
         coins[0],
-        outlook=Outlook(acceptance=0.0, expected_rounds=math.inf, typical_rounds=math.inf, nothing=0.0, fits=1, unlucky=0),
+        outlook=Outlook(
+            acceptance=0.0, expected_rounds=math.inf, typical_rounds=math.inf, nothing=0.0, nothing_high=0.0, fits=1, unlucky=0
+        ),
     )
     assert json.loads(json.dumps(document(endless), allow_nan=False))["outlook"]["expected_rounds"] is None
 
@@ -447,7 +450,9 @@ def test_the_report_and_the_document_name_where_errors_are(coins: tuple[Rehearsa
 
 
 def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehearsal, Path]) -> None:
-    unlucky = Outlook(acceptance=0.57, expected_rounds=251.6, typical_rounds=1.7, nothing=0.2, fits=12, unlucky=3)
+    unlucky = Outlook(
+        acceptance=0.57, expected_rounds=251.6, typical_rounds=1.7, nothing=0.2, nothing_high=0.2, fits=12, unlucky=3
+    )
     text = " ".join(outlook_words(replace(coins[0], outlook=unlucky)))
     assert "Half of all releases need about 1.7 rounds or fewer; the mean is 252" in text
     assert "3 of the 12 such fits of this rehearsal were unlucky" in text
@@ -457,3 +462,9 @@ def test_the_words_say_why_a_mean_number_of_rounds_is_large(coins: tuple[Rehears
     assert rounds == "As a rule the first or second round is accepted."
     total = decimal_text(coins[0].spec.plan.total.epsilon)
     assert price == f"A release from this shortlist costs epsilon = {total}, and spends it on nothing with probability 20%."
+    few, _ = outlook_words(replace(coins[0], outlook=replace(lucky, nothing=1e-12, nothing_high=0.1425)))
+    assert "with probability under 0.1% (at most 14%, by a 95% interval of these attempts on the public file)." in few
+    one_round = replace(
+        coins[0], spec=replace(coins[0].spec, stop_probability=Fraction(0), rounds=FiniteLaw.of({1: Fraction(1)}))
+    )
+    assert outlook_words(replace(one_round, outlook=lucky))[1:] == ["It has one round."]

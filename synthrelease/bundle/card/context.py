@@ -48,6 +48,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
         "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
+        "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
             (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(place)))

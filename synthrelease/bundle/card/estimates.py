@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, TypeGuard
+
 from synthrelease.bundle.card.numbers import share
+from synthrelease.domain.layout import Layout
 from synthrelease.published.document import ReleaseDocument
+
+if TYPE_CHECKING:  # who verifies a release of another generator does not load this one
+    from synthrelease.candidates.generators import Generator
+    from synthrelease.candidates.generators.marginals import RareBinsGenerator
 
 
 def sentences(document: ReleaseDocument) -> list[str]:
@@ -25,14 +32,16 @@ def sentences(document: ReleaseDocument) -> list[str]:
 
 
 def measured_alone(document: ReleaseDocument) -> list[str]:
-    """The columns that no noisy table has together with another one, so that in the rows they are independent of all others.
+    """Columns that no table or sum of the model has together with another one: in the rows only rules tie them to others.
 
-    Of a release without published tables nobody can tell, and none is named of one with several models, or with a public table
-    behind its model, which tie columns without a noisy table of both. A column of members counts in all slots.
+    Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
+    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of
+    members counts in all slots.
     """
-    if document.estimates is None or document.divided_rows is not None or document.configuration["generator"].get("prior"):
+    together = _together(document)
+    if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
         return []
-    tied = {name for table in document.estimates.together if len(set(table)) > 1 for name in table}
+    tied = {name for table in together if len(set(table)) > 1 for name in table}
     names, linked = [column.name for column in document.columns], document.linked
     if linked is None:
         return [name for name in names if name not in tied]
@@ -42,13 +51,30 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
     ]
 
 
+def _together(document: ReleaseDocument) -> list[list[str]]:
+    """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
+    from synthrelease.candidates.generators import GENERATORS
+
+    settings = document.configuration["generator"]
+    kind = GENERATORS[str(settings["family"])]
+    if document.linked is None and _states_its_tables(kind):
+        names = tuple(column.name for column in document.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
+        return [[names[place] for place in table] for table in kind.model_validate(settings).structure(layout)]
+    return [] if document.estimates is None else document.estimates.together
+
+
+def _states_its_tables(kind: type[Generator]) -> TypeGuard[type[RareBinsGenerator]]:
+    return "rare_bins" in kind.model_fields
+
+
 def _without(document: ReleaseDocument) -> str:
     """What there is for readers without the program."""
     if "estimates.csv" not in document.files:
         return ""
     return (
         "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
-        "QUESTIONS.md has code for R, Stata and Python. "
+        "QUESTIONS.md has code for R, Python and, where names allow it, Stata. "
     )
 
 

@@ -16,6 +16,8 @@ from synthrelease.published.criterion import CriterionPart, IntervalPart
 from synthrelease.published.document import ReleaseDocument
 
 Parameters = Mapping[str, Any]
+_YEARS = (1500, 2200)
+"""Whole numbers between these are years, or nothing is lost when they are written as such."""
 
 
 def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
@@ -118,14 +120,18 @@ def bin_text(column: ColumnPart, index: int) -> str:
     last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below
     end = "up to" if column.kind == "integer" else "below"
     if one.lower is None:
-        return f"{end} {figure(last)}" if last is not None else "all values"
+        return f"{end} {value_text(column, last)}" if last is not None else "all values"
+    low = value_text(column, one.lower)
     if last is None:
-        return f"{figure(one.lower)} or more"
-    return (
-        figure(one.lower)
-        if one.lower == last
-        else f"{figure(one.lower)} {'to' if end == 'up to' else 'to below'} {figure(last)}"
-    )
+        return f"{low} or more"
+    return low if one.lower == last else f"{low} {'to' if end == 'up to' else 'to below'} {value_text(column, last)}"
+
+
+def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
+    """A value of a column: a year without a comma, everything else as figures are written."""
+    low, high = column.bounds or (0, 0)
+    years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
+    return figure(value, digits).replace(",", "") if years else figure(value, digits)
 
 
 def _enumerated(names: Sequence[str]) -> str:

@@ -11,6 +11,7 @@ from synthrelease.accounting.renyi import exp_up
 from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 
 
@@ -59,24 +60,24 @@ def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
 
 def left_out_text(document: ReleaseDocument) -> str:
     """What became of rows with missing values, with values outside, and against the rules for original rows."""
-    columns = document.columns
+    columns = [one for one in document.columns if one.source]  # others follow from these in the same row, and leave none out
     sentences = [
         (
             "Rows with a missing value, or a text that is no number or date, were left out: {}.",
             [one.name for one in columns if one.missing == "drop"],
         ),
-        ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(document)),
+        ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(columns)),
         (
             "Files with a missing value were refused, so none is in the original file, which the guarantee does not cover: {}.",
             [one.name for one in columns if one.missing == "error"],
         ),
         ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
-        ("Rows with a value outside bounds or categories were left out: {}.", _outside(document, "drop")),
-        ("Texts that no category lists were counted as one of their own: {}.", _unlisted(document)),
+        ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
+        ("Texts that no category lists were counted as one of their own: {}.", _unlisted(columns)),
         (
             "Files with a value outside bounds or categories were refused, so none is in the original file, which the "
             "guarantee does not cover: {}.",
-            _outside(document, "error"),
+            _outside(columns, "error"),
         ),
         ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
         (
@@ -89,16 +90,16 @@ def left_out_text(document: ReleaseDocument) -> str:
     return " ".join([*found, *(part.left_out for part in document.parts.values() if part.left_out)])
 
 
-def _missing_bins(document: ReleaseDocument) -> Iterable[str]:
-    return [f"{column.name} ({one.label!r})" for column in document.columns for one in column.bins if one.missing]
+def _missing_bins(columns: Iterable[ColumnPart]) -> Iterable[str]:
+    return [f"{column.name} ({one.label!r})" for column in columns for one in column.bins if one.missing]
 
 
-def _unlisted(document: ReleaseDocument) -> Iterable[str]:
-    return [f"{one.name} ({one.outside_label!r})" for one in document.columns if one.outside_label]
+def _unlisted(columns: Iterable[ColumnPart]) -> Iterable[str]:
+    return [f"{one.name} ({one.outside_label!r})" for one in columns if one.outside_label]
 
 
-def _outside(document: ReleaseDocument, policy: str) -> Iterable[str]:
-    return [one.name for one in document.columns if one.outside == policy]
+def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
+    return [one.name for one in columns if one.outside == policy]
 
 
 def person_text(document: ReleaseDocument) -> str:

@@ -19,7 +19,6 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
-from synthrelease.candidates.generators.even_rows import even_bins
 from synthrelease.domain.cell_codes import words_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
@@ -30,9 +29,6 @@ from synthrelease.errors import RejectedRound
 _DYKSTRA_STEPS = 30
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 """Rows, at least, from which the law of parents is estimated; cells up to which their expected counts are exact."""
-
-_DRAWN_TOGETHER = 2**14
-"""Single rows, which stay close to the processor."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -132,6 +128,8 @@ class Frontier:
 
     def _extend_whole(self, family: Family) -> None:
         """Cells of one row get a bin each, by a draw; those of several rows are split. Their order means nothing any more."""
+        from synthrelease.candidates.generators.drawn_bins import draw_bins
+
         alone = self.expected == 1
         if alone.all():
             parents = [self.digits[parent] for parent in family.parents]
@@ -152,6 +150,8 @@ class Frontier:
 
     def _extend_evenly(self, family: Family) -> None:
         """As above, with bins that the rows of the same parents share out among themselves."""
+        from synthrelease.candidates.generators.even_rows import even_bins
+
         totals = self.expected.astype(np.int64)
         places, values, rows = even_bins(
             family.conditional, [self.digits[parent] for parent in family.parents], totals, self._generator
@@ -206,36 +206,6 @@ def systematic_rounding(expected: np.ndarray, n: int, generator: np.random.Gener
     edges = np.floor(np.cumsum(expected) * (n / total) + generator.random()).astype(np.int64)
     edges[np.flatnonzero(expected)[-1] :] = n  # a sum that ends just below n must not leave a row to a cell of 0
     return np.diff(np.minimum(edges, n), prepend=0)
-
-
-def draw_bins(conditional: np.ndarray, parents: Sequence[np.ndarray], n: int, generator: np.random.Generator) -> np.ndarray:
-    """(n,) a bin for each of n rows, drawn by the shares that its parents' bins have; a bin of share 0 is never drawn.
-
-    Parameters
-    ----------
-    conditional : shares, axes (parents..., bins).
-    parents : for every parent, (n,) its bins.
-    """
-    shares = conditional.reshape(-1, conditional.shape[-1])
-    ends, last = np.cumsum(shares, axis=1), shares.shape[1] - 1 - np.argmax(shares[:, ::-1] > 0, axis=1)
-    halvings = (shares.shape[1] - 1).bit_length()
-    inner = np.full((len(shares), 2**halvings), np.inf)
-    inner[:, : shares.shape[1] - 1] = ends[:, :-1]
-    inner, totals = inner.ravel(), ends[:, -1].copy()
-    drawn, bins = generator.random(n), np.empty(n, dtype=np.min_scalar_type(shares.shape[1] - 1))
-    for start in range(0, n, _DRAWN_TOGETHER):
-        some = slice(start, start + _DRAWN_TOGETHER)
-        rows = np.zeros(len(bins[some]), dtype=np.int64)
-        for parent, size in zip(parents, conditional.shape, strict=False):
-            rows *= size
-            rows += parent[some]
-        aims, first = drawn[some] * totals.take(rows), rows << halvings
-        places = first.copy()
-        for step in (1 << halving for halving in reversed(range(halvings))):
-            # how many ends lie at or below the aim, by halves
-            places += np.multiply(aims >= inner.take(places + (step - 1)), step, dtype=np.int64)
-        bins[some] = np.minimum(places - first, last.take(rows))  # a product rounded up to the end leads to no bin of 0
-    return bins
 
 
 def round_within_rows(shares: np.ndarray, totals: np.ndarray, generator: np.random.Generator) -> np.ndarray:

@@ -21,6 +21,13 @@ class ImputationBuilding(Building[ImputationTable, ImputationTable]):
         if all(column.missing != "bin" for column in schema.columns):
             expected = 'a column in which missing values are a bin (missing = "bin"): elsewhere there are no gaps to fill'
             problems.add("imputation", expected, "none")
+        for column in schema.columns:
+            if gaps := [name for name in column.counts or () if schema[name].missing == "bin"]:
+                expected = (
+                    f"no gaps in columns that {column.name!r} counts: it stays as it is, with no mark for a gap, "
+                    "so that no copy could fill in a mark"
+                )
+                problems.add("imputation", expected, f'{listing(gaps)} with missing = "bin"')
         for name in table.match or ():
             if name not in schema.by_name:
                 expected = f"columns ({listing(schema.names)})"

@@ -1,18 +1,18 @@
 """What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
 
-- Every column by itself; for a line the products of its columns, each as one sum; the rarest bins of a relative error, counted
-  apart or, where measurements are published, each as a sum of its own; the tables that a criterion looks at, where they are
-  few.
+- Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns, each
+  as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one;
+  the tables that a criterion looks at, where they are few.
 - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
   (`dependence.telling_tables`).
 
-What all criteria can do without is left out again: one table or sum after another, the widest tables first, as long as fits
-without noise keep most of every criterion's slack.
+What all criteria can do without is left out again: one table or product after another, the widest tables first, as long as fits
+without noise keep a part of every criterion's slack.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from itertools import combinations
@@ -37,7 +37,7 @@ _NEAR_TO_RAREST = 3.0
 _MOST_RARE = 6
 _APART = 0.01
 """Part of the rows in a bin that is counted apart, at most: what else is peculiar to them is lost."""
-_TIED = 0.02
+_TIED = 0.005
 """Correlation below which the product of two columns that are not the target is left to the model."""
 _CLIPPED = 2.0
 """Standard deviations of a product that its sum is clipped to."""
@@ -45,8 +45,9 @@ _FEW_TABLES = 12
 _KEPT = 0.25
 """Part of a criterion's slack without noise that is left when tables are left out."""
 
-Rooms = Callable[[ReleaseSpec], np.ndarray]
-"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin."""
+Rooms = Callable[[ReleaseSpec, str], np.ndarray]
+"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin; and what it is tried
+for, in words."""
 
 
 def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
@@ -85,9 +86,14 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
     columns = common.layout.columns
     spec = _counting_apart(spec, _that_can_be_apart(spec, table))
     apart = {factor.text for factor in read_bins(spec.space.generators[0].model_dump()["rare_bins"])}
-    rare = [text for text in _rare_bins(spec, table) if text not in apart]
     tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
-    sums = [] if spec.space.generators[0].gaussian else list(dict.fromkeys([*rare, *_products(spec, table)]))
+    sums: list[str] = []
+    if not spec.space.generators[0].gaussian:
+        of_two = [name for name, bins in zip(columns, common.layout.sizes, strict=True) if bins == 2]
+        of_two = of_two if len(of_two) < len(columns) else []
+        tables = [names for names in tables if names[0] not in of_two or len(names) > 1]
+        rare = [text for text in _alone_in_their_columns(_rare_bins(spec, table)) if text not in apart]
+        sums = list(dict.fromkeys([*rare, *(f"{name}[0 1]" for name in of_two), *_products(spec, table)]))
     parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
     parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
     sizes = dict(zip(columns, common.layout.sizes, strict=True))
@@ -96,15 +102,23 @@ def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[
         return int(np.prod([sizes[name] for name in part.text.split(":")])) if part.field == "tables" else 0
 
     parts = list(_that_fit(spec, parts))
-    wide = sorted((part for part in parts if part.field == "tables" and ":" in part.text), key=width, reverse=True)
-    least = _KEPT * np.maximum(rooms(with_parts(spec, parts)), 0.0)
-    for part in wide:
+    wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
+    least = _KEPT * np.maximum(rooms(with_parts(spec, parts), "what the criteria have with all tables"), 0.0)
+    for place, part in enumerate(wide, 1):
         if late():
             break
         fewer = [other for other in parts if other is not part]
-        if (rooms(with_parts(spec, fewer)) >= least).all():
+        asked = f"whether the criteria can do without table or product {place} of {len(wide)}"
+        if (rooms(with_parts(spec, fewer), asked) >= least).all():
             parts = fewer
     return with_parts(spec, parts)
+
+
+def _alone_in_their_columns(rare: Iterable[str]) -> list[str]:
+    """Those of columns of which no other bin is rare: noise for each of several costs as much as that of their whole table."""
+    texts = list(rare)
+    columns = [text.partition("[")[0] for text in texts]
+    return [text for text, column in zip(texts, columns, strict=True) if columns.count(column) == 1]
 
 
 def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:

@@ -1,4 +1,4 @@
-"""Weights by calculation: those with which the criterion that is likeliest to fail is least likely to.
+"""Weights by calculation: those with which criteria are least likely to fail, all together.
 
 **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above the
 margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The noise
@@ -7,13 +7,12 @@ p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independen
 
     s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^p,    t the epsilon of the test, whose noise has the variance 2 / t^2,
 
-and criterion j is (slack_j - margin(t)) / s_j deviations from failing. The weights are to make the least of these as large as a
-total allows.
+and criterion j is z_j = (slack_j - margin(t)) / s_j deviations from failing. At a normal law it fails with probability
+Phi(-z_j), and some criterion fails with at most the sum of these, which the weights are to make as small as a total allows.
+(The largest of them alone says too little: of the ratios of sixty bins each would be let fail as often as one mean.)
 
-**A convex problem.** For a number z of deviations and a test t, the least sum of c_i w_i (c_i tables of a part) that keeps
-s_j^2 <= ((slack_j - margin) / z)^2 for all j is convex in w. Given a price l_j >= 0 for each of these bounds, each weight has
-its own least: w_i^(p + 1) = p (sum_j l_j u_ji) / c_i. So the dual is a concave function of as many numbers as there are
-criteria, and its largest value is the least sum. z is found by bisection, t by trying.
+**Two steps.** In v_i = log w_i the logarithm of s_j^2 is convex (a sum of exponentials), and so is log sum_j z_j^-2, whose
+least value leads near. From there the sum itself is made least along its gradient. t is found by trying.
 """
 
 from __future__ import annotations
@@ -24,13 +23,12 @@ from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import minimize
+from scipy.special import log_ndtr, logsumexp
 from scipy.stats import norm
 
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, dearer, few_digits
 from synthrelease.releasing.threads import one_thread
 
-_BISECTIONS = 30
-_MOST_DEVIATIONS = 100.0
 _TESTS = tuple(1.15**power for power in range(-10, 11))
 """Factors of the test's epsilon that are tried."""
 _REGROUPED = 4
@@ -64,46 +62,44 @@ class Effects:
         variance = self.drawn + 2 / test**2 + (self.units / budgets**self.power).sum(axis=1)
         return np.asarray((self.slacks - margin) / np.sqrt(variance))
 
-    def cheapest(self, numbers: np.ndarray, deviations: float, test: float, margin: float) -> np.ndarray | None:
-        """(I,) the budgets of least sum at which every criterion is so many deviations from failing; None where none do.
+    def failing(self, budgets: np.ndarray, test: float, margin: float) -> float:
+        """The logarithm of the sum of the chances that a criterion fails."""
+        return float(logsumexp(log_ndtr(-self.deviations(budgets, test, margin))))
+
+    def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
+        """The least that `failing` can be at a total for the parts, and the (I,) budgets; None where a slack is too small.
 
         Parameters
         ----------
         numbers : (I,) how often each budget is paid.
         """
-        bounds = ((self.slacks - margin) / deviations) ** 2 - self.drawn - 2 / test**2
-        if (self.slacks <= margin).any() or (bounds <= 0).any():
+        if (self.slacks <= margin).any():
             return None
-        units = self.units / bounds[:, None]  # now every bound is 1
-        power, scale = self.power, float(units.max()) ** (1 / self.power)
-        units = units / scale**power
 
-        def least(prices: np.ndarray) -> np.ndarray:
-            return np.asarray((power * (prices @ units) / numbers) ** (1 / (power + 1)))
+        def budgets_of(logarithms: np.ndarray) -> np.ndarray:
+            budgets = np.exp(logarithms - logarithms.max())
+            return np.asarray(budgets * total / (numbers * budgets).sum())
 
-        def dual(prices: np.ndarray) -> tuple[float, np.ndarray]:
-            budgets = least(prices)
-            whole = (1 + 1 / power) * (numbers * budgets).sum()
-            return prices.sum() - whole, 1 - (units / budgets**power).sum(axis=1)
+        def sloped(logarithms: np.ndarray, value: float, by_deviations: np.ndarray) -> tuple[float, np.ndarray]:
+            budgets = budgets_of(logarithms)
+            costs = self.units / budgets**self.power
+            variance = self.drawn + 2 / test**2 + costs.sum(axis=1)
+            gained = by_deviations * self.deviations(budgets, test, margin) / variance @ costs * self.power / 2
+            return value, gained - gained.sum() * numbers * budgets / total
 
-        n = len(bounds)
-        start = np.full(n, numbers.sum() / n)
-        found = minimize(dual, start, jac=True, method="L-BFGS-B", bounds=[(1e-9 * start[0], None)] * n)
-        budgets = least(found.x)
-        over = float((units / budgets**power).sum(axis=1).max()) ** (1 / power)
-        return np.asarray(scale * budgets * over)  # within, whatever is left
+        def squares(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+            deviations = self.deviations(budgets_of(logarithms), test, margin)
+            value = float(logsumexp(-2 * np.log(deviations)))
+            return sloped(logarithms, value, -2 * np.exp(-2 * np.log(deviations) - value) / deviations)
 
-    def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
-        """The most deviations that the least safe criterion can have at a total for the parts, and the (I,) budgets."""
-        best, low, high = None, 0.0, _MOST_DEVIATIONS
-        for _ in range(_BISECTIONS):
-            middle = (low + high) / 2
-            budgets = self.cheapest(numbers, middle, test, margin)
-            if budgets is not None and (numbers * budgets).sum() <= total:
-                best, low = (middle, budgets), middle
-            else:
-                high = middle
-        return best
+        def chances(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
+            deviations = self.deviations(budgets_of(logarithms), test, margin)
+            value = float(logsumexp(log_ndtr(-deviations)))
+            return sloped(logarithms, value, -np.exp(norm.logpdf(deviations) - value))
+
+        near = minimize(squares, np.zeros(len(numbers)), jac=True, method="L-BFGS-B").x
+        found = minimize(chances, near, jac=True, method="L-BFGS-B")
+        return float(found.fun), budgets_of(found.x)
 
     def corrected(self, apart: Allocation, divisible: Divisible, tried: Allocation, chances: np.ndarray) -> Effects:
         """With what noise costs a criterion as much higher or lower as its share of passes among tries of an allocation says.
@@ -133,7 +129,7 @@ class Effects:
 
 @one_thread
 def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> Allocation | None:
-    """The safest allocation of a total, groups of sums among its choices; None where no weights are enough for a criterion.
+    """The safest allocation of a total, groups of sums among its choices; None where a slack without noise is too small.
 
     Parameters
     ----------
@@ -143,9 +139,9 @@ def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> All
     found = None
     for factor in _TESTS:
         begun = replace(apart, test=few_digits(apart.test * Fraction(factor)))
-        for deviations, allocation in _grouped(divisible, begun, apart, effects):
-            if found is None or deviations > found[0]:
-                found = deviations, allocation
+        for failing, allocation in _grouped(divisible, begun, apart, effects):
+            if found is None or failing < found[0]:
+                found = failing, allocation
     return None if found is None else found[1]
 
 
@@ -162,9 +158,9 @@ def _grouped(
         safest = effects.of_groups(groups).safest(numbers, total, float(allocation.test), margin)
         if safest is None:
             return
-        deviations, budgets = safest
+        failing, budgets = safest
         allocation = replace(allocation, weights=tuple(few_digits(Fraction(budget)) for budget in budgets.tolist()))
-        yield deviations, allocation
+        yield failing, allocation
         again = allocation.regrouped()
         if {part.texts for part in again.parts} == {part.texts for part in allocation.parts}:
             return

@@ -247,12 +247,12 @@ class Search:
 
         return at(least_step(reached, _MOST_STEPS))
 
-    def rooms(self, spec: ReleaseSpec) -> np.ndarray:
+    def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
         """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
 
         The least of the means on the populations; of tries without a candidate it is none at all.
         """
-        tries = self._tried([spec], range(POPULATIONS), _ROOMS, "what the criteria can do without", [range(0)])[0]
+        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, [range(0)])[0]
         margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
         means = []
         for population in range(POPULATIONS):
@@ -270,11 +270,12 @@ class Search:
         effects = self._effects(apart)
         found: list[Allocation] = []
         for _ in range(_CORRECTIONS):
-            if effects is None or self._late():
+            if effects is None or (found and self._late()):
                 break
             present = found[-1] if found else first
-            tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
-            effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
+            if not self._late():  # what tries told is not thrown away: to calculate takes a second
+                tries = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, "what a calculation rests on, tried")[0]
+                effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
             safest = calculated(self._divisible, apart, effects)
             if safest is None:
                 break

@@ -114,8 +114,10 @@ def test_bins_that_nobody_has_are_part_of_the_domain(generator: LibraryGenerator
 
 
 @each_family
-def test_the_global_generator_of_numpy_decides_nothing(generator: LibraryGenerator, few_steps: None) -> None:
-    """Two fits after the same numpy.random.seed differ, and its state is not touched."""
+def test_the_global_generator_of_numpy_decides_nothing(
+    generator: LibraryGenerator, few_steps: None, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """Two fits after the same numpy.random.seed differ, and its state is not touched. Neither prints anything."""
     samples = []
     for _ in range(2):
         np.random.seed(5)  # noqa: NPY002
@@ -123,6 +125,7 @@ def test_the_global_generator_of_numpy_decides_nothing(generator: LibraryGenerat
         samples.append(fit(generator, WORLD, rows_of(WORLD, 200)).sample(200, np.random.default_rng(0)).dense().tolist())
         assert np.random.get_state()[1].tolist() == before  # noqa: NPY002
     assert samples[0] != samples[1]
+    assert capfd.readouterr() == ("", "")
 
 
 class Bill(Randomness):
@@ -207,12 +210,6 @@ def test_the_size_of_an_aim_model_is_that_of_its_junction_tree(few_steps: None, 
     monkeypatch.setattr("mbi.junction_tree.hypothetical_model_size", lambda *given: asked.append(given) or size(*given))
     fit(AIM(rounds=4), WORLD, rows_of(WORLD, 300))
     assert asked
-
-
-@each_family
-def test_a_fit_prints_nothing(generator: LibraryGenerator, few_steps: None, capfd: pytest.CaptureFixture[str]) -> None:
-    fit(generator, WORLD, rows_of(WORLD, 100))
-    assert capfd.readouterr() == ("", "")
 
 
 def test_merged_bins_share_what_their_bin_got() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections import Counter
 from fractions import Fraction
 
@@ -14,14 +13,13 @@ from scipy import optimize
 
 from synthrelease.accounting.charges import exact
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background, bayesian_network, privbayes
+from synthrelease.candidates.generators import Background, privbayes
 from synthrelease.candidates.generators.bayesian_network import (
     BayesianNetwork,
     Family,
     NoisyTable,
     agree,
     build_network,
-    draw_bins,
     nearest_on_simplex,
     nearest_with_margins,
     round_within_rows,
@@ -217,36 +215,6 @@ def test_rounding_is_right_on_average() -> None:
     shares = np.array([[0.5, 0.5], [0.1, 0.9]])
     rows = np.mean([round_within_rows(shares, np.array([1, 3]), generator) for _ in range(8000)], axis=0)
     assert rows == pytest.approx(shares * np.array([[1], [3]]), abs=0.03)
-
-
-def test_single_rows_draw_their_bins_by_the_shares_of_their_parents() -> None:
-    """The shares of each combination of parents' bins, on average; a bin of share 0 never, not even at the ends."""
-    conditional = np.array([[[0.2, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]], [[0.25, 0.25, 0.25, 0.25], [0.0, 0.5, 0.0, 0.5]]])
-    parents = [np.repeat([0, 0, 1, 1], 20_000), np.repeat([0, 1, 0, 1], 20_000)]
-    drawn = draw_bins(conditional, parents, 80_000, np.random.default_rng(0)).reshape(4, 20_000)
-    for bins, shares in zip(drawn, conditional.reshape(4, 4), strict=True):
-        found = np.bincount(bins, minlength=4) / 20_000
-        assert np.abs(found - shares).max() < 0.015  # more than 4 standard deviations
-        assert not found[shares == 0].any()
-    for end in (0.0, 1.0):  # no generator gives 1, but a product may be rounded up to the end
-        fixed = type("Fixed", (), {"random": lambda self, n, end=end: np.full(n, end)})()
-        last = draw_bins(np.array([0.0, 0.6, 0.4, 0.0]), [], 3, fixed)
-        assert last.tolist() == [1 if end == 0 else 2] * 3
-
-
-def test_single_rows_draw_the_bins_that_a_search_row_by_row_finds(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For any number of bins, with shares of 0 and equal ends among them, some rows at a time: by `bisect`."""
-    monkeypatch.setattr(bayesian_network, "_DRAWN_TOGETHER", 7)
-    random = np.random.default_rng(4)
-    for size in (1, 2, 3, 4, 5, 8, 9, 17, 30):
-        shares = random.dirichlet(np.ones(size), (2, 3)) * (random.random((2, 3, size)) < 0.7)
-        shares[..., 0] += shares.sum(axis=-1) == 0
-        parents = [random.integers(0, 2, 50).astype(np.uint8), random.integers(0, 3, 50).astype(np.uint8)]
-        drawn = draw_bins(shares, parents, 50, np.random.default_rng(size)).tolist()
-        for aim, a, b, found in zip(np.random.default_rng(size).random(50), *parents, drawn, strict=True):
-            ends = np.cumsum(shares[a, b])
-            expected = bisect_right(ends.tolist()[:-1], aim * ends[-1])
-            assert found == min(expected, int(np.flatnonzero(shares[a, b])[-1]))
 
 
 @settings(max_examples=40, deadline=None)

@@ -67,7 +67,7 @@ def run(seed: int, tally: Tally, *, libraries: bool = False, formats: tuple[str,
     random = Random(seed)
     with _folder() as folder, warnings.catch_warnings():
         warnings.simplefilter("ignore")
-        spec = drawn(random, libraries=libraries, linked=seed % 6 == 5)
+        spec = drawn(random, libraries=libraries, linked=seed % 6 == 5, with_areas=seed % 12 == 4)
         if having not in spec.configuration + spec.acceptance:
             return
         path = spec.write(folder)
@@ -162,6 +162,7 @@ def _count(spec: Drawn, loaded: ReleaseSpec, kind: str, world: World, end: str, 
     options += [f"criterion: {each.kind}" for each in loaded.criteria]
     options += [f"criterion: {each.kind}, answered by measurements" for each in loaded.criteria if each.answered_by]
     flags = {"joint test": spec.search.joint, "shared measurements": loaded.shared_measurements, "pieces": spec.search.parts}
+    flags["areas"] = "[geography]" in spec.configuration
     flags |= {"members": spec.members is not None, "members in one file": bool(spec.members and spec.members.one_file)}
     tally.kinds.update([*options, *(name for name, on in flags.items() if on)])
     of_name = {f"criterion: {each.name}": each.kind for each in loaded.criteria}

@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from random import Random
 
+from tests.whole.fuzz.areas import Areas, nested
 from tests.whole.fuzz.columns import Column, names_of, toml
 
 PURE = ("privbayes", "privbayes", "marginals", "marginals", "mwem", "adaptive_pure")
 CONCENTRATED = ("pep", "adaptive", "dpgan", "dpctgan", "patectgan")
 LIBRARIES = ("mst", "aim")
+NESTED = ("nested_pure", "nested")
 NETWORKS = ["steps = 3", "batch = 20", "critic_width = 4", "generator_width = 8", "latent = 3"]
 
 
@@ -32,23 +34,27 @@ class Search:
     parts: bool
 
 
-def search(random: Random, columns: Sequence[Column], *, libraries: bool) -> Search:
+def search(random: Random, columns: Sequence[Column], *, libraries: bool, within: Areas | None = None) -> Search:
     """A random one.
 
     Parameters
     ----------
     libraries : whether MST and AIM may be drawn, which take seconds.
+    within : areas that a generator most often draws level by level; None where there are none.
     """
     joint, shared = random.random() < 0.4, random.random() < 0.35
-    if shared:
-        families: list[str] = ["marginals"]
+    if within is not None and random.random() < 0.8:
+        families: list[str] = [random.choice(NESTED)]
+    elif shared:
+        families = ["marginals"]
     elif libraries and random.random() < 0.02:
         families = [random.choice(LIBRARIES)]
     else:
         families = random.sample(sorted({*PURE, *CONCENTRATED}), 1 if random.random() < 0.8 else 2)
-    concentrated = not set(families) <= set(PURE)
+    concentrated = not set(families) <= {*PURE, NESTED[0]}
     tables = [
-        "[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns)]) for each in families
+        "[[generators]]\n" + "\n".join([f"family = {toml(each)}", *_settings(random, each, columns, within)])
+        for each in families
     ]
     tables.append("[[projections]]\n" + "\n".join(_projection(random, columns)))
     budget = [f"generation = {random.choice(['0.5', '3', '0.05'])}"] + (["delta = 1e-3"] if concentrated else [])
@@ -59,7 +65,7 @@ def search(random: Random, columns: Sequence[Column], *, libraries: bool) -> Sea
     answers = shared and random.random() < 0.7
     if shared:
         selection += ['measurements = "shared"', f"publish_measurements = {toml(answers)}"]
-    elif families == ["marginals"] and random.random() < 0.4:
+    elif families[0] in ("marginals", *NESTED) and len(families) == 1 and random.random() < 0.4:
         selection += ["publish_measurements = true"]
     if joint:
         selection += ['test = "joint"', f"test_epsilon = {random.choice(['0.7', '5'])}", "false_acceptance = 0.3"]
@@ -86,8 +92,10 @@ def _projection(random: Random, columns: Sequence[Column]) -> list[str]:
     return ['kind = "minimum_count"', f"minimum_count = {random.choice(['1', '2', '[1, 2]'])}", *keep]
 
 
-def _settings(random: Random, family: str, columns: Sequence[Column]) -> list[str]:
+def _settings(random: Random, family: str, columns: Sequence[Column], within: Areas | None) -> list[str]:
     names = names_of(columns)
+    if within is not None and family in NESTED:
+        return nested(random, within, [name for name in names if name not in (within.level.name, within.lowest.name)])
     if family == "privbayes":
         flavour = random.choice(
             [["degree", f"degree = {random.randint(1, 2)}"], ["theta", f"theta = {random.choice([0.01, 0.1, 0.5])}"]]

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from random import Random
 
+from tests.whole.fuzz.areas import areas
 from tests.whole.fuzz.columns import Column, column, toml
 from tests.whole.fuzz.criteria import criteria, of_members
 from tests.whole.fuzz.members import Members, members
@@ -37,15 +38,18 @@ class Drawn:
         return folder / "release.toml"
 
 
-def drawn(random: Random, *, libraries: bool = False, linked: bool = False) -> Drawn:
+def drawn(random: Random, *, libraries: bool = False, linked: bool = False, with_areas: bool = False) -> Drawn:
     """A random one. Some are refused when they are loaded: what does not go together is not known here.
 
     Parameters
     ----------
     linked : whether rows are roots with members.
+    with_areas : whether a column is one of areas within areas.
     """
     if linked:
         return _linked(random, libraries=libraries)
+    if with_areas:
+        return _with_areas(random, libraries=libraries)
     columns = tuple(column(random, name) for name in "abcd"[: random.choice([1, 2, 2, 3, 3, 4])])
     n_file = random.choice([random.randint(2, 6), random.randint(5, 14), random.randint(10, 24)])
     rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
@@ -100,6 +104,33 @@ def _linked(random: Random, *, libraries: bool) -> Drawn:
         n_file=n_file,
         exact=False,
         members=made,
+    )
+
+
+def _with_areas(random: Random, *, libraries: bool) -> Drawn:
+    """One with [geography]: generators and criteria are about the columns of the wide record."""
+    others = tuple(column(random, name) for name in "bc"[: random.choice([1, 2])])
+    within, n_file = areas(random, "a"), random.randint(2, 14)
+    wide = (within.level, within.lowest, *others)
+    rows = random.choice(['"private"', '"private"', '"exact"', str(random.randint(1 + n_file // 3, n_file))])
+    chosen = {each.name: _some(random, list(each.alternatives)) for each in wide}
+    found = search(random, wide, libraries=libraries, within=within)
+    text = [
+        'title = "A made-up register"\nacceptance = "acceptance.toml"',
+        f"[input]\nrows = {rows}" + ('\none_row_per = "respondent"' if any(each.weight for each in others) else ""),
+        *("\n".join(each.lines) for each in (within.lowest, *others)),
+        "\n".join(within.lines),
+        "[transformations]\n" + "\n".join(f"{each.name} = {toml(chosen[each.name])}" for each in (within.lowest, *others)),
+        *_rules(random, others),
+        found.text,
+    ]
+    return Drawn(
+        columns=(within.lowest, *others),
+        search=found,
+        configuration="\n".join(text) + "\n",
+        acceptance=criteria(random, wide, chosen, joint=found.joint, answers=found.answers),
+        n_file=n_file,
+        exact=rows == '"exact"',
     )
 
 

@@ -19,7 +19,7 @@ from unittest.mock import patch
 import numpy as np
 
 from synthrelease import randomness
-from synthrelease.accounting.charges import Charge
+from synthrelease.accounting.charges import Charge, together
 from synthrelease.candidates.generators.adaptive import mechanism as adaptive
 from synthrelease.candidates.generators.adversarial import mechanism as adversarial
 from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
@@ -105,9 +105,11 @@ def _attempted(world: World, attempt: Callable[..., Attempt], *given: Any, **mor
 
 
 def _spending(world: World, spend: Callable[..., Any]) -> Callable[..., Any]:
-    def watched_spend(self: Door, charge: Charge, mechanism: Callable[[Counts], Any]) -> Any:
+    def watched_spend(self: Door, charge: Charge | Sequence[Charge], mechanism: Callable[[Counts], Any]) -> Any:
+        whole = charge if isinstance(charge, Charge) else together("figures that share a noise", *charge)
+
         def seen(counts: Counts) -> Any:
-            return world.spending(charge, rows_of(counts), lambda: mechanism(counts))
+            return world.spending(whole, rows_of(counts), lambda: mechanism(counts))
 
         return spend(self, charge, seen)
 

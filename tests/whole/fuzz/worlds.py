@@ -86,6 +86,13 @@ class World(SystemEntropy):
             "gaussian", values, scale, lambda size: np.rint(self._random.normal(0, scale, size)).astype(np.int64)
         )
 
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
+        def drawn(size: int) -> np.ndarray:
+            radius = int(self._random.geometric(-np.expm1(-float(rate)))) - 1
+            return self._random.integers(-radius, radius, size, endpoint=True)
+
+        return self._noisy("cube", values, float(rate), drawn)
+
     def pick(self, n_choices: int) -> int:
         return int(self.asked(("pick", n_choices), None, lambda: self._random.integers(n_choices)))
 
@@ -207,6 +214,8 @@ class World(SystemEntropy):
             loss = of_choice(one, other, sensitivity=sensitivity, epsilon=epsilon, mechanism=mechanism)
             if moved > apart * sensitivity or loss.epsilon > apart * float(epsilon) * (1 + ROUNDING):
                 raise Leak(f"{spending.charge.name}: a score moves by {moved} where its sensitivity is {sensitivity}")
+        elif kind == "cube":
+            loss = WorstLoss(epsilon=float(np.abs(other - one).max(initial=0)) * what[2])
         else:
             change, scale = other - one, what[2]
             loss = of_laplace(change, scale) if kind == "laplace" else of_gaussian(change, scale)
