@@ -64,7 +64,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
         order = tuple(sorted(columns, key=lambda column: (-sizes[column], column)))
         group_of = {column: number for number in chosen for column in groups[number]}
         for found, table in _below(whole.layout, _ordered(whole, chosen, groups, cells, words, order), order, largest):
-            if together == 1 or are_first_with(chosen, tuple(group_of[one] for one in found)):
+            if together == 1 or are_first_with(chosen, {group_of[one] for one in found}):
                 yield tuple(sorted(found)), values_of(table)
 
 

@@ -13,6 +13,8 @@ GROUP_CELLS = 2**18
 """Cells, at most, of the tables that are counted from the cells that occur, where columns are few enough to share one."""
 _FEWEST_CELLS = 2**12
 _FEW_COLUMNS = 12
+Groups = set[int]
+"""Groups of columns, by their numbers."""
 _Step = tuple[int, int, Columns]
 
 
@@ -23,11 +25,11 @@ def column_groups(layout: Layout, together: int, wanted: Room) -> tuple[Columns,
     return layout.words_within(max(2.0, most ** (1 / together)))
 
 
-def are_first_with(chosen: Columns, touched: Columns) -> bool:
+def are_first_with(chosen: Columns, touched: Groups) -> bool:
     """Whether these groups are the first that hold a table with columns of the `touched` ones: it is met with others too."""
-    missing = len(chosen) - len(set(touched))
+    missing = len(chosen) - len(touched)
     first = [number for number in range(chosen[-1] + 1) if number not in touched][:missing]
-    return set(chosen) == {*touched, *first}
+    return set(chosen) == touched | set(first)
 
 
 def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
