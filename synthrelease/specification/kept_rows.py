@@ -23,7 +23,7 @@ def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRu
     if isinstance(stated, int):
         return RowsRule(way="stated", stated=stated)
     several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
-    every = not dropped and not raw.masks and not raw.records and not several
+    every = not dropped and not raw.masks and not several
     if every and release.numbered is None:
         return RowsRule(way="whole")
     if stated == "exact":

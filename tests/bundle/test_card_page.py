@@ -443,6 +443,25 @@ def test_what_the_model_ties_is_known_from_its_settings_where_they_state_its_tab
     assert measured_alone(found) == ([first, second] if alone else [])
 
 
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {"family": "magic"},
+        {},
+        {"family": "marginals"},
+        {"family": "marginals", "tables": "a:b + ?"},
+        {"family": "marginals", "tables": "nobody"},
+        {"family": "gaussian_marginals", "tables": "face", "sums": "face[0 1]"},
+        {"family": "marginals", "tables": "face", "sums": "nobody[0 1]"},
+    ],
+)
+def test_of_settings_that_somebody_changed_nothing_is_told(settings: dict[str, str]) -> None:
+    """`verify` writes the card of any document again."""
+    document = release_document(rich_release(), {})
+    changed_settings = document.configuration | {"generator": settings}
+    assert measured_alone(document.model_copy(update={"configuration": changed_settings, "estimates": None})) == []
+
+
 @pytest.mark.parametrize("language", LANGUAGES)
 def test_groups_of_which_only_the_number_was_measured_stand_among_what_may_not_be_concluded(language: str) -> None:
     said, document = sentences(language)["may_not_rare"], release_document(rich_release(), {})

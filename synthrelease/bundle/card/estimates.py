@@ -56,11 +56,18 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
     from synthrelease.candidates.generators import GENERATORS
 
     settings = document.configuration["generator"]
-    kind = GENERATORS[str(settings["family"])]
-    if document.linked is None and _states_its_tables(kind):
+    kind = GENERATORS.get(str(settings.get("family")))
+    if document.linked is None and kind is not None and _states_its_tables(kind):
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
-        return [[names[place] for place in table] for table in kind.model_validate(settings).structure(layout)]
+        try:
+            generator = kind.model_validate(settings)
+        except ValueError:  # of a document that somebody changed: `verify` says so
+            return []
+        known = {name for term in generator.terms for name in term.columns} | {
+            factor.column for one in generator.scored_sums for factor in one.factors
+        }
+        return [[names[place] for place in table] for table in generator.structure(layout)] if known <= set(names) else []
     return [] if document.estimates is None else document.estimates.together
 
 
