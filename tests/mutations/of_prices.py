@@ -292,9 +292,9 @@ OF_PRICES = (
         name="weights by calculation: several tables of a part cost as much as one",
         breaks="a total that is not kept",
         place="rehearsal.allocation.calculating:Effects.safest",
-        old="(numbers * budgets).sum() <= total",
-        new="budgets.sum() <= total",
-        tests=(f"{CALCULATED}::test_the_safest_epsilons_use_the_total_and_leave_no_criterion_behind",),
+        old="budgets * total / (numbers * budgets).sum()",
+        new="budgets * total / budgets.sum()",
+        tests=(f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",),
     ),
     Mutation(
         name="weights by calculation: a group has the noise of a single sum",
