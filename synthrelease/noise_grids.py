@@ -81,12 +81,6 @@ def grid_point(value: float, step: float) -> int:
 
 
 @lru_cache
-def laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
-    """The scale of discrete Laplace noise, rounded up: what is paid for with epsilon, from two public numbers."""
-    return rounded_up(Fraction(sensitivity) / epsilon)
-
-
-@lru_cache
 def figure_sd(grid: NoiseGrid, epsilon: Fraction) -> float:
     """Standard deviation of the noise of `laplace_figure` on a grid, in the figure's units."""
     return grid.step * laplace_sd(Fraction(grid.steps) / epsilon)
