@@ -28,7 +28,7 @@ from synthrelease.exact_choices import Losses, exponential, permute_and_flip
 from synthrelease.inversion.noise import laplace
 from synthrelease.inversion.rounded import Scale
 from synthrelease.inversion.rounded import rounded_gaussian as rounded
-from synthrelease.noise_grids import NoisyFigure, gaussian_scale, laplace_sd, noise_grid, rounded_up
+from synthrelease.noise_grids import NoisyFigure, figure_sd, gaussian_scale, noise_grid, rounded_up
 
 _MAX_STEPS = 2**62
 _BULK = 200
@@ -106,7 +106,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
-    scale = rounded_up(Fraction(sensitivity) / epsilon)
+    scale = _laplace_scale(sensitivity, epsilon)
     _check_room(values, scale)
     return entropy.add_laplace(values, scale)
 
@@ -190,11 +190,11 @@ def laplace_figure(
     """
     if not (math.isfinite(value) and math.isfinite(sensitivity) and sensitivity > 0):
         raise ValueError("a figure and its sensitivity must be finite, and the sensitivity above 0")
-    step, steps = noise_grid(sensitivity, rows)
+    step, steps = grid = noise_grid(sensitivity, rows)
     if abs(value / step) > 2.0**48:
         raise ValueError("the figure is too large for its sensitivity")
     noisy = discrete_laplace(np.array([round(value / step)]), sensitivity=steps, epsilon=epsilon, entropy=entropy)
-    return NoisyFigure(value=float(noisy[0]) * step, noise_sd=step * laplace_sd(Fraction(steps) / epsilon))
+    return NoisyFigure(value=float(noisy[0]) * step, noise_sd=figure_sd(grid, epsilon))
 
 
 def choose(
@@ -222,6 +222,12 @@ def choose(
 def secret_bytes(number: int) -> bytes:
     """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
     return secrets.token_bytes(number)
+
+
+@lru_cache
+def _laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
+    """What is paid for with epsilon, rounded up: from two public numbers, and asked for again and again."""
+    return rounded_up(Fraction(sensitivity) / epsilon)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:

@@ -1,9 +1,10 @@
 """What all answers of a mechanism tell: it runs on two neighbouring tables with the same answers, and their losses add up.
 
 Whatever a mechanism learns of a table passes through a source of entropy: noise, and private choices. A `ReplayedEntropy`
-stands in for it. It repeats answers that were given before, and stops the mechanism at the first question that has none. Then
-the exact law of that answer is known on both tables, one answer is given to both, and both run again from the start. So the
-loss of a whole conversation is computed, not estimated, and what is made of the answers must be the same on both sides.
+stands in for it. On the left table it answers as far as an answer needs nothing of the right one, on the right table it repeats
+these answers, and the exact law of each is known on both. A choice whose answer depends on both tables stops the mechanism,
+which runs again from the start with that answer. So the loss of a whole conversation is computed, not estimated, and what is
+made of the answers must be the same on both sides.
 
 Of a pure mechanism the loss is that of one conversation, whose answers are chosen to tell the tables apart: noise of zero on
 the left table, and the choice of the largest ratio. The logarithm of how much likelier it is on the left is at most epsilon.
@@ -16,9 +17,10 @@ on a table that moves by its whole sensitivity has it. Answers are drawn as on t
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import zip_longest
 from typing import Any
 
 import numpy as np
@@ -65,17 +67,31 @@ class Unanswered(Exception):
 
 
 class ReplayedEntropy(SystemEntropy):
-    """A source of entropy that gives these answers and then stops; public draws are those of a key.
+    """A source of entropy that gives these answers; public draws are those of a key.
+
+    Parameters
+    ----------
+    answers : those to the first questions; what `answer` says to more of them is added.
+    answer : what to say to a question; None where it has no answer, and the mechanism stops.
+    expected : what was asked on the other table; the mechanism stops at a question of another law.
 
     Attributes
     ----------
-    question : the first one that has no answer.
+    questions : all that were asked.
+    stopped : whether the last of them was not answered.
     """
 
-    def __init__(self, answers: list[Any], key: int):
-        self._answers, self._given = answers, 0
+    def __init__(
+        self,
+        answers: list[Any],
+        key: int,
+        answer: Callable[[AskedDraw], Any] = lambda question: None,
+        expected: Sequence[AskedDraw] = (),
+    ):
+        self._answers, self._answer, self._expected = answers, answer, expected
         self._public = SeededEntropy(key)
-        self.question: AskedDraw | None = None
+        self.questions: list[AskedDraw] = []
+        self.stopped = False
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
         return self.asked("laplace", values, scale)
@@ -100,12 +116,16 @@ class ReplayedEntropy(SystemEntropy):
 
     def asked(self, kind: str, values: np.ndarray, *law: Any) -> Any:
         """The answer to a question. Raises Unanswered where there is none."""
-        if self._given == len(self._answers):
-            self.question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
+        place = len(self.questions)
+        question = AskedDraw(law=(kind, len(values), *law), values=np.array(values, dtype=np.int64))
+        self.questions.append(question)
+        as_expected = place >= len(self._expected) or question.law == self._expected[place].law
+        if as_expected and place == len(self._answers) and (answer := self._answer(question)) is not None:
+            self._answers.append(answer)
+        self.stopped |= not as_expected or place >= len(self._answers)
+        if self.stopped:
             raise Unanswered
-        self._given += 1
-        answer = self._answers[self._given - 1]
-        return answer if kind == "choice" else answer.copy()
+        return self._answers[place] if kind == "choice" else self._answers[place].copy()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -131,54 +151,59 @@ def converse(mechanism: Mechanism, left: tuple[int, ...], right: tuple[int, ...]
     pure : whether the loss of the worst answers is wanted, and not the mean loss of drawn ones.
     key : of public draws, the same on both tables.
     """
-    answers: list[Any] = []
-    found = {True: 0.0, False: 0.0}
+    alone = (lambda question: None if question.is_choice else question.values) if pure else AskedDraw.drawn
+    loss, answers = (_worst if pure else _mean), list[Any]()
     while True:
-        (ours, mine), (theirs, other) = (_heard(mechanism, table, answers, key) for table in (left, right))
+        mine = ReplayedEntropy(answers, key, alone)
+        ours = _heard(mechanism, left, mine)
+        other = ReplayedEntropy(answers, key, expected=mine.questions)
+        theirs = _heard(mechanism, right, other)
         leak = _difference(mine, other, ours, theirs)
-        if leak or mine is None or other is None:
-            return Conversation(noise=found[False], choices=found[True], leak=leak)
-        answer, loss = _worst(mine, other) if pure else _mean(mine, other)
-        found[mine.is_choice] += loss
-        answers.append(answer)
+        if leak or not mine.stopped:
+            break
+        answers.append(int((mine.questions[-1].log_shares() - other.questions[-1].log_shares()).argmax()))
+    found = {True: 0.0, False: 0.0}
+    for one, same in zip(mine.questions, other.questions, strict=False):
+        if one.law == same.law:
+            found[one.is_choice] += loss(one, same)
+    return Conversation(noise=found[False], choices=found[True], leak=leak)
 
 
-def _heard(mechanism: Mechanism, table: tuple[int, ...], answers: list[Any], key: int) -> tuple[Any, AskedDraw | None]:
-    """What a mechanism makes of the answers, or its next question."""
-    replayed = ReplayedEntropy(answers, key)
+def _heard(mechanism: Mechanism, table: tuple[int, ...], replayed: ReplayedEntropy) -> Any:
+    """What a mechanism makes of the answers; None where it stopped at a question."""
     try:
-        return mechanism(table, replayed), None
+        return mechanism(table, replayed)
     except Exception:
-        if replayed.question is None:
+        if not replayed.stopped:
             raise
-        return None, replayed.question
+        return None
 
 
-def _difference(mine: AskedDraw | None, other: AskedDraw | None, ours: Any, theirs: Any) -> str:
-    if (mine and mine.law) != (other and other.law):
-        return f"asked are {mine and mine.law} on one table and {other and other.law} on the other"
-    if mine is None and not np.array_equal(ours, theirs):
+def _difference(mine: ReplayedEntropy, other: ReplayedEntropy, ours: Any, theirs: Any) -> str:
+    for one, same in zip_longest(mine.questions, other.questions):
+        if (one and one.law) != (same and same.law):
+            return f"asked are {one and one.law} on one table and {same and same.law} on the other"
+    if not mine.stopped and not np.array_equal(ours, theirs):
         return "what is made of the same answers differs"
     return ""
 
 
-def _worst(mine: AskedDraw, other: AskedDraw) -> tuple[Any, float]:
-    """An answer that is as much likelier on the left as any, and the logarithm of how much."""
+def _worst(mine: AskedDraw, other: AskedDraw) -> float:
+    """The logarithm of how much likelier an answer is on the left: a choice of the largest ratio, or noise of zero."""
     kind, law = mine.law[0], mine.law[2]
     if mine.is_choice:
-        ratios = mine.log_shares() - other.log_shares()
-        return int(ratios.argmax()), float(ratios.max())
+        return float((mine.log_shares() - other.log_shares()).max())
     change = np.abs(mine.values - other.values)
     if kind == "gaussian":
         raise ValueError("expected noise of a pure mechanism, found Gaussian noise, which has no worst answer")
-    return mine.values, float(change.sum() / law) if kind == "laplace" else float(change.max() * law)
+    return float(change.sum() / law) if kind == "laplace" else float(change.max() * law)
 
 
-def _mean(mine: AskedDraw, other: AskedDraw) -> tuple[Any, float]:
-    """A drawn answer, and the mean loss of such answers."""
+def _mean(mine: AskedDraw, other: AskedDraw) -> float:
+    """The mean loss of answers that are drawn as on the left."""
     if mine.is_choice:
         logs, others = mine.log_shares(), other.log_shares()
-        return mine.drawn(), float((np.exp(logs) * (logs - others)).sum())
+        return float((np.exp(logs) * (logs - others)).sum())
     if mine.law[0] != "gaussian":
         raise ValueError(f"expected Gaussian noise and choices, found {mine.law[0]} noise")
-    return mine.drawn(), mean_of_gaussian(mine.values - other.values, mine.law[2])
+    return mean_of_gaussian(mine.values - other.values, mine.law[2])

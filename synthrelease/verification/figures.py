@@ -14,7 +14,7 @@ from synthrelease.criteria import PublicFacts
 from synthrelease.criteria.one_noise import shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.noise_grids import grid_point, laplace_sd, noise_grid, shared_grid
+from synthrelease.noise_grids import figure_sd, grid_point, noise_grid, shared_grid
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.selection import BoundsPart, SelectionPart
@@ -103,8 +103,8 @@ def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[st
     if known is not None and not _near(known, sensitivity):
         yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
     if criterion.noise is None:
-        step, steps = noise_grid(sensitivity, facts.n)
-        noise_sd = step * laplace_sd(Fraction(steps) / Fraction(criterion.epsilon_exact))
+        grid = noise_grid(sensitivity, facts.n)
+        step, noise_sd = grid.step, figure_sd(grid, Fraction(criterion.epsilon_exact))
     else:
         step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
     if criterion.noise_bound is not None:

@@ -158,6 +158,38 @@ def test_what_differs_beside_the_answers_is_told() -> None:
     assert "answers differs" in converse(exact, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
     assert "laplace" in converse(full, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
 
+    def longer(table: tuple[int, ...], entropy: SystemEntropy) -> list[np.ndarray]:
+        return [discrete_laplace(np.zeros(1, int), sensitivity=2, epsilon=Fraction(1), entropy=entropy) for _ in set(table)]
+
+    assert "None on one table" in converse(longer, (0, 0, 2), (0, 1, 2), pure=True, key=0).leak
+    assert "None on the other" in converse(longer, (0, 1, 2), (0, 0, 2), pure=True, key=0).leak
+
+
+@pytest.mark.parametrize(("pure", "runs"), [(True, 8), (False, 2)])
+def test_a_mechanism_runs_once_on_each_table_and_again_for_a_choice_that_depends_on_both(pure: bool, runs: int) -> None:
+    seen = []
+
+    def alternating(table: tuple[int, ...], entropy: SystemEntropy) -> list[int]:
+        seen.append(table)
+        told = []
+        for _ in range(3):
+            told.append(
+                choose([0, -len(set(table))], sensitivity=1, epsilon=Fraction(1), mechanism="exponential", entropy=entropy)
+            )
+            if pure:
+                told += discrete_laplace(_counts(table), sensitivity=2, epsilon=Fraction(1), entropy=entropy).tolist()
+            else:
+                told += rounded_gaussian(_counts(table), squared_sensitivity=2, rho=Fraction(1), entropy=entropy).tolist()
+        return told
+
+    told = converse(alternating, (0, 0, 2), (0, 1, 2), pure=pure, key=0)
+    assert not told.leak
+    assert seen == [(0, 0, 2), (0, 1, 2)] * (runs // 2)
+    if pure:
+        assert told.noise == pytest.approx(3)
+        left, right = (-math.log1p(math.exp(-kinds / 2)) for kinds in (2, 3))  # of the first candidate; the second is likelier
+        assert told.choices == pytest.approx(3 * (0.5 + left - right))
+
 
 def test_a_failure_of_a_mechanism_is_not_taken_for_a_question() -> None:
     def broken(table: tuple[int, ...], entropy: SystemEntropy) -> np.ndarray:
