@@ -23,8 +23,8 @@ ADVICE = (
     'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward; keys of members without a
-root are counted so, too."""
+"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward; and of keys of
+members, where more than one in so many has no root."""
 
 MEND = (
     "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "
