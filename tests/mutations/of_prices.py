@@ -294,7 +294,7 @@ OF_PRICES = (
         place="rehearsal.allocation.calculating:Effects.safest",
         old="(numbers * budgets).sum()",
         new="budgets.sum()",
-        tests=(f"{CALCULATED}::test_the_safest_epsilons_use_the_total_and_leave_no_criterion_behind",),
+        tests=(f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",),
     ),
     Mutation(
         name="weights by calculation: a group has the noise of a single sum",
