@@ -102,6 +102,8 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
         "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
         "differs from it in other ways may do worse.",
     ]
+    if afresh and not any(":" in part.text for part in found.chosen.parts) and len(spec.schema.columns) > 1:
+        told.append("No table of two columns is needed by these criteria: independent columns pass them.")
     if found.divisible.gaussian:
         told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
     if found.chosen.too_many:
