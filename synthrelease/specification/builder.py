@@ -58,7 +58,7 @@ class SpecBuilder:
 
     def build(self) -> ReleaseSpec:
         rules, written_out = read_rules(
-            self.release, len(self.written.rules), self.problems, of_records=self.linked is not None
+            self.release, self.written.added_by(), self.problems, of_records=self.linked is not None
         )
         if written_out:  # what nobody wrote stays unset
             self.release = self.release.model_copy(update={"rules": written_out})

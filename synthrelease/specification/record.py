@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
@@ -25,8 +25,16 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 """Rules, each with the kinds of rows that it applies to."""
 
 
-def read_rules(release: ReleaseFile, n_own: int, problems: Problems, *, of_records: bool) -> tuple[Rules, list[RuleTable]]:
-    """The rules with what each applies to, and their tables with levels written out; the first `n_own` stand in the file."""
+def read_rules(
+    release: ReleaseFile, added_by: Sequence[str], problems: Problems, *, of_records: bool
+) -> tuple[Rules, list[RuleTable]]:
+    """The rules with what each applies to, and their tables with levels written out.
+
+    Parameters
+    ----------
+    added_by : of the last rules, each the option that adds it; those before stand in the file.
+    """
+    n_own = len(release.rules) - len(added_by)
     policy = release.input.missing
     domains = {
         name: Domain(
@@ -39,13 +47,17 @@ def read_rules(release: ReleaseFile, n_own: int, problems: Problems, *, of_recor
     }
     parsed, written_out = Rules(), list[RuleTable]()
     for index, table in enumerate(release.rules):
-        own = index < n_own  # others were added by an option
+        own = index < n_own
         try:
             never = with_levels_written_out(table.never, release.columns)
             parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
-            where = f"rules[{index}].never" if own else f"members.rules, of each member: {cut(table.never, 100)!r}"
+            where = (
+                f"rules[{index}].never"
+                if own
+                else f"{added_by[index - n_own]}.(a rule that it adds: {cut(table.never, 100)!r})"
+            )
             problems.add_error(where, error)
     return parsed, written_out
 

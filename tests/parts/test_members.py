@@ -209,6 +209,10 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
     "rule": ({"age == 0 and": "floor == 0 and"}, r"members.rules.*: expected columns of members"),
+    "category": (
+        {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
+        r"members\.\(a rule that it adds: \"work_1 == 'maybe'\"\): expected a category of 'work_1'",
+    ),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
