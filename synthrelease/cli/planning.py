@@ -30,7 +30,7 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
-from synthrelease.errors import InputError, Problem, SpecError, listing
+from synthrelease.errors import InputError, Problem, SpecError, listing, so_many
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -281,8 +281,9 @@ def check(
     spec.check_unit_answered()
     spec.check_can_fail()
     out.print(
-        f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
-        f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
+        f"{spec.title}: the specification is valid: {so_many(len(spec.schema.columns), 'column')}, "
+        f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "
+        f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
     _print_unmeasured(spec)
     if data is not None:
