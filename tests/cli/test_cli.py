@@ -326,7 +326,7 @@ def test_no_command_says_1_rules(tmp_path: Path) -> None:
     )
     said = " ".join(words(run(*command).stdout) for command in asked)
     assert "2 columns, 1 rule, 1 configuration, 2 criteria," in said
-    assert "2 columns with 10 bins, 1 rule" in said
+    assert "Coins: 1 charge, epsilon" in said
     assert not re.findall(r"\b1 (?:columns|rules|configurations|criteria|charges|times)\b", said)
 
 
