@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from pydantic import Field, create_model, field_validator
@@ -118,25 +116,12 @@ class ReleaseFile(_ReleaseWithOptions):
 
     def wide(self) -> ReleaseFile:
         """The configuration with all columns and rules of a record, also those that an option adds."""
-        *_, (_, columns, rules) = self._widened()
-        return (
-            self
-            if (columns, rules) == (self.columns, self.rules)
-            else self.model_copy(update={"columns": columns, "rules": rules})
-        )
-
-    def added_by(self) -> list[str]:
-        """Of each rule that `wide` has beside those of the configuration, the option that adds it."""
-        steps = pairwise(self._widened())
-        return [name for (_, _, before), (name, _, rules) in steps for _ in range(len(rules) - len(before))]
-
-    def _widened(self) -> Iterator[tuple[str, dict[str, ColumnTable], list[RuleTable]]]:
-        """Columns and rules as they stand, and after each option, with its name."""
         columns, rules = self.columns, self.rules
-        yield "", columns, rules
-        for name, table in self.parts.items():
+        for table in self.parts.values():
             columns, rules = table.widened(columns, rules, self.input.missing)
-            yield name, columns, rules
+        if columns == self.columns:
+            return self
+        return self.model_copy(update={"columns": columns, "rules": rules})
 
     def part(self, kind: type[Table]) -> Table | None:
         """One of these tables; None where it is not there."""

@@ -29,7 +29,7 @@ from synthrelease.accounting.neighbours import replacing_one
 from synthrelease.accounting.plan import stated_as_curves, stated_at
 from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.accounting.selection import SelectionRule, private_selection
-from synthrelease.errors import BudgetError, so_many
+from synthrelease.errors import BudgetError
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import upwards
@@ -43,8 +43,7 @@ def charges(document: ReleaseDocument) -> Check:
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
-    add_up = f"{so_many(leaves, 'charge')} {'adds' if leaves == 1 else 'add'} up to"
-    found = f"{add_up} epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
+    found = f"charges, {leaves} in all, add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
     return Check(name="privacy charges", found=found, problems=tuple(problems))
 
 
