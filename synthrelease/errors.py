@@ -217,6 +217,17 @@ def percent(value: float) -> str:
     return f"{value:.0%}" if value >= 0.1 or value == 0 else f"{value:.1%}" if value >= 0.001 else "under 0.1%"
 
 
+def so_many(count: int, one: str, more: str = "") -> str:
+    """A number with what is counted: "1 rule", "2 rules".
+
+    Examples
+    --------
+    >>> [so_many(1, "rule"), so_many(2, "rule"), so_many(1, "criterion", "criteria"), so_many(0, "criterion", "criteria")]
+    ['1 rule', '2 rules', '1 criterion', '0 criteria']
+    """
+    return f"{count} {one if count == 1 else more or f'{one}s'}"
+
+
 def listing(names: Iterable[str], limit: int = 12) -> str:
     """Names for a message: quoted, comma separated, cut after `limit`."""
     names = list(names)

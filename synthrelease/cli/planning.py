@@ -30,7 +30,7 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
-from synthrelease.errors import InputError, Problem, SpecError, listing
+from synthrelease.errors import InputError, Problem, SpecError, listing, so_many
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -265,11 +265,12 @@ def check(
     backend: Backend = "loky",
     address: Address = None,
 ) -> None:
-    """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value, row or count but its rows.
+    """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value and no row of it.
 
-    It names columns with texts that are no number or date, and columns in which more than one row in ten does not fit. These
-    are exact facts about private data: bounds, bins and categories that are then changed to fit depend on the data. Use outside
-    = "clip" or "drop", missing = "drop", or a category for missing values.
+    It names columns with texts that are no number or date, says whether more than one row in ten has one, and names columns in
+    which more than one row in ten does not fit. With [members] it tells how many keys of the members have no row among the
+    roots, where these are more than one in ten. These are exact facts about private data: bounds, bins and categories that are
+    then changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
 
     Ends with exit code 2 when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
@@ -280,8 +281,9 @@ def check(
     spec.check_unit_answered()
     spec.check_can_fail()
     out.print(
-        f"{spec.title}: the specification is valid: {len(spec.schema.columns)} columns, {len(spec.rules)} rules, "
-        f"{len(spec.space)} configurations, {len(spec.criteria)} criteria, {loss_text(spec.plan.total)}."
+        f"{spec.title}: the specification is valid: {so_many(len(spec.schema.columns), 'column')}, "
+        f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "
+        f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
     _print_unmeasured(spec)
     if data is not None:
@@ -298,7 +300,7 @@ def check(
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"
         if (linked := spec.schema.linked) is not None:
-            counted = f"{rows.n_file} roots (different values of {linked.key!r}), each with its members,"
+            counted = f"{rows.n_file} keys of roots or members (different values of {linked.key!r})"
         fits = "could be released, but does not fit" if rows.unread or rows.many else "fits"
         out.print(f"{source}: {fits} the specification; {counted} in the file. {TOLD}")
         for texts, advice in ((rows.unread, UNREAD), (rows.many, MANY)):

@@ -1,6 +1,7 @@
 """Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
 
-All sentences are written before a file is read: none can hold a value, a row or a number of rows.
+All sentences are written before a file is read: none can hold a value, a row or a number of rows. `SOME_ROOTS` has
+places for two numbers of keys, which `check` alone shows.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ MISSING, OUTSIDE, WRONG = -1, -2, -3
 """In the place of a bin: what has none."""
 TOGETHER = "all rows of a person must be seen together."
 NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
+SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a release leaves them out, with all their members."
 IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "
@@ -21,7 +23,8 @@ ADVICE = (
     'so where nothing else is asked for: outside = "clip", "bin" or "drop", missing = "bin" or "drop".'
 )
 MANY = 10
-"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward."""
+"""Of a column in which more than one row in so many has no value that fits, `check` tells the steward; and of keys of
+members, where more than one in so many has no root."""
 
 MEND = (
     "A release counts such texts as missing values; a public file can be mended, or its texts listed as missing_values. If "

@@ -45,7 +45,9 @@ def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft 
         return None
     groups = _together(texts, lambda text: text[:characters])
     first = "first character" if characters == 1 else f"first {characters} characters"
-    frequent = f"the most frequent have {named:.0%} of its rows" if named else "none is frequent"
+    many = len(_frequent(texts))
+    have = "the most frequent has" if many == 1 else f"the {many} most frequent have"
+    frequent = f"{have} {named:.0%} of its rows" if many else "none is frequent"
     remark = f"the {first} of {len(texts)} codes, of which {frequent}"
     grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
     return replace(draft_codes(grouped, taken, remark, apart=True), kind="code", characters=characters)
@@ -120,7 +122,8 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     if not apart and are_too_many(rows_of):
         frequent = set(_frequent(rows_of))
         common = tuple(text for text in order if text in frequent)
-        remark += f"; the {len(common)} with at least {COMMON:.2%} of its rows, and all others together"
+        each = f"each with at least {COMMON:.2%} of its rows"
+        remark += f"; the {len(common)} most frequent, {each}, and all others together"
     elif rare:
         remark += f"; below 1% of its rows: {', '.join(rare)}"
     as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)

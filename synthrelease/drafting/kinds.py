@@ -71,7 +71,7 @@ def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order
     against = [because for points, because in strongest if (points > 0) != codes]
     return Kind(
         codes=codes,
-        because=" and ".join(reasons[:2]) or ("few, and each often" if codes else "nothing says that they are codes"),
+        because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that they are codes"),
         doubt=(" and ".join(against[:2]) or "little tells")
         if (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
         else "",
@@ -117,9 +117,9 @@ def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[
     n, total, filled = len(values), int(rows.sum()), len(values) / ((values[-1] - values[0]) / _step(values) + 1)
     found = []
     if n <= _VERY_FEW:
-        found.append((3.0, "few, and each often"))
+        found.append((3.0, "few different values"))
     elif n <= _RATHER_FEW:
-        found.append((0.5, "few, and each often"))
+        found.append((0.5, "few different values"))
     if n > total / 10:
         found.append((-3.0 if n > total / 4 else -1.5, "there are nearly as many as rows"))
     mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2

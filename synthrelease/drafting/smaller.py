@@ -65,6 +65,11 @@ def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: in
     return [column for column in columns if column.name in stay], gone
 
 
+def what_stays(kept: int, columns: int, how: str) -> str:
+    """What a smaller draft has: all columns in coarser bins, or some, chosen as `how` says."""
+    return f"{kept} of the {columns} columns{how}" if kept < columns else "coarser bins"
+
+
 def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
     """The draft of as many columns as stand beside independent columns; in its drafted bins where it can.
 
@@ -82,10 +87,10 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         stay, gone = fewer(drafted, order, kept)
         left_out = [*whole.drafting.left_out, *gone]
         one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
-        smaller = f"{why} So this draft has {len(one.drafting.columns)} of the {len(columns)} columns{how}."
+        smaller = f"{why} So this draft has {what_stays(len(one.drafting.columns), len(columns), how)}."
         return replace(one, choices=replace(one.choices, smaller=smaller))
 
-    if whole.standing.near and (one := tried(in_coarse_bins, len(columns), ", in coarser bins")).standing.good:
+    if whole.standing.near and (one := tried(in_coarse_bins, len(columns), "")).standing.good:
         return one
     steps = pairwise(sizes(len(columns), whole.standing.errors))
     good = ((wide, n, one) for wide, n in steps if (one := tried(in_coarse_bins, n, _KEPT_IN_COARSER)).standing.good)

@@ -23,8 +23,8 @@ from synthrelease.errors import InputError
 from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.columns import InputTable
 
-READ = 0
-"""In the place of a kind of misfit: rows, whatever they hold."""
+READ, KEYS = 0, -1
+"""In the place of a kind of misfit rows, whatever they hold; in that of a column keys with members, which miss a root."""
 
 DENSE = 2**24
 """Layouts of at most so many cells are counted in one array (128 MiB, of which only what is used takes memory)."""
@@ -40,7 +40,6 @@ class CountedRows:
     n_rows : the number of all rows; where a key tells persons, the most records that so many persons can have.
     problems : (column, kind) of values that must not occur; the cells are then of no use.
     misfits : (column, kind) of values without a bin, with how many rows have one; (column, READ) with how many were read.
-    unmatched : whether there are members, and none of them has a root.
     divided : whether rows of one key lie in several files of which each is read by itself.
     """
 
@@ -48,7 +47,6 @@ class CountedRows:
     n_rows: int
     problems: frozenset[tuple[int, int]]
     misfits: Mapping[tuple[int, int], int] = field(default_factory=Counter)
-    unmatched: bool = False
     divided: bool = False
 
 
@@ -63,17 +61,15 @@ def count_batches(batches: Iterable[Batch], schema: Schema, policy: InputTable) 
 
 
 def added_up(layout: Layout, parts: Iterable[CountedRows]) -> CountedRows:
-    """What the rows of all parts add up to; unmatched where every part is. Raises InputError for too many rows."""
-    cells, n_rows, unmatched = Tally(layout), 0, True
-    problems, misfits = frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
+    """What the rows of all parts add up to. Raises InputError for too many rows."""
+    cells, n_rows, problems, misfits = Tally(layout), 0, frozenset[tuple[int, int]](), Counter[tuple[int, int]]()
     for found in parts:
         cells.add(found.cells)
         n_rows += found.n_rows
         check_number_of_rows(n_rows)
         problems |= found.problems
         misfits.update(found.misfits)
-        unmatched &= found.unmatched
-    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, misfits=misfits, unmatched=unmatched)
+    return CountedRows(cells=cells.total(), n_rows=n_rows, problems=problems, misfits=misfits)
 
 
 class BinRule:

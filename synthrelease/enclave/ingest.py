@@ -15,10 +15,10 @@ from pathlib import Path
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.misfits import ADVICE, IN_PIECES, MANY, MEND, NO_ROOTS, TOGETHER, WRONG, sentences
+from synthrelease.domain.misfits import ADVICE, IN_PIECES, MANY, MEND, NO_ROOTS, SOME_ROOTS, TOGETHER, WRONG, sentences
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.counting import READ, count_batches
+from synthrelease.enclave.counting import KEYS, READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.linked_pieces import count_linked_pieces
@@ -76,7 +76,7 @@ class Fit:
     ----------
     n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
     unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
-        in ten has no value that fits: exact facts about the file, for its steward.
+        in ten has no value that fits, or key of members no root: exact facts about the file, for its steward.
     """
 
     n_file: int
@@ -100,9 +100,9 @@ def check_fit(
 
     Privacy
     -------
-    Not covered: that a column has texts that are no number may be due to one record, and so may that more than a tenth of the
-    rows do not fit. A wrong decimal mark, format of dates, unit or spelling of a category would otherwise be found after the
-    charge, by a release of the few rows that are left. A release never says it.
+    Not covered: one record decides whether a column has texts that are no number, or a tenth of the rows do not fit, and is
+    counted where its key has no root. A wrong decimal mark, unit, format of dates or spelling of a category or key would
+    otherwise be found after the charge, by a release of the rows that are left. No release says it.
     """
     noticed = tuple(replace(one, outside="drop") if one.outside == "clip" else one for one in schema.columns)
     told = replace(schema, columns=noticed)
@@ -183,10 +183,12 @@ def _read(
         raise InputError("expected rows after the header, found none.")
     unread, many = list[str](), list[str]()
     for (place, kind), rows in sorted(found.misfits.items()):
-        if kind == WRONG:
-            unread.append(told[place, kind])
-        elif kind != READ and MANY * rows > found.misfits[place, READ]:
-            many.append(f"{told[place, kind]} That is so in more than one row in {MANY}.")
-    unread += ([NO_ROOTS] if found.unmatched else []) + ([IN_PIECES] if found.divided else [])
+        often = kind != READ and MANY * rows > (read := found.misfits[place, READ])
+        if place == KEYS and often:
+            (unread if rows == read else many).append(NO_ROOTS if rows == read else SOME_ROOTS.format(rows, read))
+        elif place != KEYS and (often or kind == WRONG):
+            so = f" That is so in more than one row in {MANY}." if often else ""
+            (unread if kind == WRONG else many).append(told[place, kind] + so)
+    unread += [IN_PIECES] if found.divided else []
     wrong, of_many = (tuple(dict.fromkeys(texts)) for texts in (unread, many))
     return _KeptRows(kept=raw.filter(found.cells), n_file=found.n_rows, unread=wrong, many=of_many)

@@ -22,9 +22,10 @@ from synthrelease.connections.files import unwritten
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.misfits import MISSING
 from synthrelease.domain.read_columns import ReadColumns, dates_in
 from synthrelease.domain.schema import Column, Schema
-from synthrelease.enclave.counting import BinRule, CountedRows, check_number_of_rows
+from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, order_of
 from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
 from synthrelease.enclave.reading import batches
@@ -68,15 +69,16 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     kept, of_columns = _roots(keys, of_roots, roots, one_file)
     wide = dict(zip(reading.read.of_roots.names, of_columns, strict=True))
     kept &= _members(keys, of_members, members, reading, wide)
+    has_members, has_root = (np.bincount(each, minlength=keys) > 0 for each in (of_members, of_roots))
     if piece is not None:
-        kept &= ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
-    layout = schema.layout
+        here = ~_marked(keys, [(of_roots, roots.marks), (of_members, members.marks)], piece.left_out)
+        kept, has_members = kept & here, has_members & here
+    reading.misfits.update({(KEYS, READ): int(has_members.sum()), (KEYS, MISSING): int((has_members & ~has_root).sum())})
     return CountedRows(
-        cells=Counts.of(layout, [wide[name][kept] for name in layout.columns]),
+        cells=Counts.of(schema.layout, [wide[name][kept] for name in schema.layout.columns]),
         n_rows=keys,
         problems=frozenset(reading.problems),
         misfits=reading.misfits,
-        unmatched=bool(len(members.marks)) and not np.isin(of_members, of_roots).any(),
     )
 
 

@@ -47,7 +47,7 @@ from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.accounting.plan import Plan
 from synthrelease.accounting.years import Horizon, YearOfSeries
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, so_many
 from synthrelease.ledger.entries import (
     FORMAT,
     Head,
@@ -210,7 +210,7 @@ class Ledger:
             other = f"that of {found.dataset!r}"
             raise refusal(self.path, f"the ledger of {self.dataset!r}", other, "Name the ledger that belongs to the data")
         if not found.holds(head):
-            older = f"a ledger of {len(found.entries)} charges that is older or was changed"
+            older = f"a ledger of {so_many(len(found.entries), 'charge')} that is older or was changed"
             raise refusal(self.path, f"charge {head.number} as its head file has it", older, restore(self.path))
         if self.expect_head is not None and not found.knows(self.expect_head):
             advice = f"Give 16 digits or more of it; if they are right, this is an old copy. {restore(self.path)}"

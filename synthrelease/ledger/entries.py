@@ -18,7 +18,7 @@ from synthrelease.accounting.charges import decimal_text, exact
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.ledger_pieces import Spent, Split
 from synthrelease.accounting.years import Horizon, over_years
-from synthrelease.errors import BudgetError
+from synthrelease.errors import BudgetError, so_many
 from synthrelease.ledger.notes import NONE, Notes
 from synthrelease.ledger.rationals import from_text, to_text
 
@@ -188,7 +188,8 @@ class Statement:
     def logbook_line(self) -> str:
         """What a steward writes down after each run: the sums and the beginning of the last hash."""
         return (
-            f"{self.dataset}: {len(self.entries)} charges, epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
+            f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
+            f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
             f"delta {shown(self.delta)} of {shown(self.delta_limit)}, head {self.head.hash[:16]}"
         )
 

@@ -118,7 +118,7 @@ def lines(chosen: Offer | None) -> str:
         return ""
     return (
         f"[budget]\ngeneration = {decimal_text(chosen.generation)}\n\n"
-        f'[selection]                  # in place of stop_probability and shape\nmode = "hidden_number"\n'
+        f'[selection]                  # in place of rounds, or of stop_probability and shape\nmode = "hidden_number"\n'
         f"rounds = {rounds_text(chosen.law)}\n"
     )
 

@@ -25,8 +25,16 @@ Rules = list[tuple[Rule, tuple[str, ...]]]
 """Rules, each with the kinds of rows that it applies to."""
 
 
-def read_rules(release: ReleaseFile, n_own: int, problems: Problems, *, of_records: bool) -> tuple[Rules, list[RuleTable]]:
-    """The rules with what each applies to, and their tables with levels written out; the first `n_own` stand in the file."""
+def read_rules(
+    release: ReleaseFile, written: ReleaseFile, problems: Problems, *, of_records: bool
+) -> tuple[Rules, list[RuleTable]]:
+    """The rules with what each applies to, and their tables with levels written out.
+
+    Parameters
+    ----------
+    release, written : the configuration with and without what options add.
+    """
+    added_by = _added_by(written)
     policy = release.input.missing
     domains = {
         name: Domain(
@@ -39,15 +47,25 @@ def read_rules(release: ReleaseFile, n_own: int, problems: Problems, *, of_recor
     }
     parsed, written_out = Rules(), list[RuleTable]()
     for index, table in enumerate(release.rules):
-        own = index < n_own  # others were added by an option
+        own = not added_by[index]
         try:
             never = with_levels_written_out(table.never, release.columns)
             parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
-            where = f"rules[{index}].never" if own else f"members.rules, of each member: {cut(table.never, 100)!r}"
+            of_option = f"{added_by[index]}.(a rule that it adds: {cut(table.never, 100)!r})"
+            where = f"rules[{index}].never" if own else of_option
             problems.add_error(where, error)
     return parsed, written_out
+
+
+def _added_by(written: ReleaseFile) -> list[str]:
+    """Of each rule of a record the option that adds it; nothing of those that are written in the file."""
+    columns, rules, found = written.columns, written.rules, [""] * len(written.rules)
+    for name, table in written.parts.items():
+        columns, rules = table.widened(columns, rules, written.input.missing)
+        found += [name] * (len(rules) - len(found))
+    return found
 
 
 def _labels_of(table: ColumnTable) -> tuple[str, ...]:

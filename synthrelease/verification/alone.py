@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.errors import Unexpected
+from synthrelease.errors import Unexpected, so_many
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
@@ -72,7 +72,8 @@ def verify_alone(
     if isinstance(rebuilt, Check):
         return _ended(checks, rebuilt, signed)
     bins = sum(len(column.bins) for column in document.columns)
-    checks.append(Check(name="schema", found=f"{len(document.columns)} columns with {bins} bins, {len(document.rules)} rules"))
+    shape = f"{so_many(len(document.columns), 'column')} with {bins} bins, {so_many(len(document.rules), 'rule')}"
+    checks.append(Check(name="schema", found=shape))
     table = _table(document, files)
     if isinstance(table, Check):
         return _ended(checks, table, signed)

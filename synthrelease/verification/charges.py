@@ -43,7 +43,7 @@ def charges(document: ReleaseDocument) -> Check:
     problems += [*_domain_problems(document), *_criteria_problems(document), *pieces(document)]
     leaves = sum(1 for _ in document.charges.leaves())
     guarantee = document.guarantee
-    found = f"{leaves} charges add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
+    found = f"{leaves} in all add up to epsilon = {_shown(guarantee.epsilon_exact)}, delta = {_shown(guarantee.delta_exact)}"
     return Check(name="privacy charges", found=found, problems=tuple(problems))
 
 

@@ -13,7 +13,7 @@ from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
 from synthrelease.criteria.one_noise import shared_noise
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.errors import RejectedRound
+from synthrelease.errors import RejectedRound, so_many
 from synthrelease.noise_grids import figure_sd, grid_point, noise_grid, shared_grid
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
@@ -41,7 +41,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
     above = f"; {beyond} of the released figures above the threshold" if beyond else ""
-    return Check(name="figures", found=f"{len(document.criteria)} criteria, {how}{above}", problems=tuple(problems))
+    n_criteria = so_many(len(document.criteria), "criterion", "criteria")
+    return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems))
 
 
 def _problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:

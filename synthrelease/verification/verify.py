@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
+from synthrelease.errors import so_many
 from synthrelease.published.beyond import beyond
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
@@ -129,7 +130,6 @@ def _written(
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:
     wanted, rarest = document.minimum_count, int(table.counts.counts.min())
-    problems = () if rarest >= wanted else (f"data.csv: a row occurs {rarest} times, expected at least {wanted}",)
-    return Check(
-        name="minimum count", found=f"every row occurs at least {rarest} times; promised are {wanted}", problems=problems
-    )
+    problems = () if rarest >= wanted else (f"data.csv: a row occurs {so_many(rarest, 'time')}, expected at least {wanted}",)
+    found = f"every row occurs at least {so_many(rarest, 'time')}; promised is {wanted}"
+    return Check(name="minimum count", found=found, problems=problems)

@@ -6,6 +6,7 @@ One of each kind is run in a process of its own: what is loaded, a release, one 
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -314,6 +315,21 @@ def test_help_explains_every_command(command: list[str]) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.slow
+def test_no_command_says_1_rules(tmp_path: Path) -> None:
+    config = write_config(tmp_path, {"minimum_count = 2\n\n[budget]": "minimum_count = 1\n\n[budget]"})
+    data, bundle = write_data(tmp_path), tmp_path / "out"
+    asked = (
+        ["check", str(config), "--data", str(data)],
+        ["release", str(config), "--data", str(data), "--out", str(bundle)],
+        ["verify", str(bundle)],
+    )
+    said = " ".join(words(run(*command).stdout) for command in asked)
+    assert "2 columns, 1 rule, 1 configuration, 2 criteria," in said
+    assert "Coins: 1 charge, epsilon" in said
+    assert not re.findall(r"\b1 (?:columns|rules|configurations|criteria|charges|times)\b", said)
+
+
 def test_unknown_options_end_with_2() -> None:
     assert run("release", "--seed", "1").returncode == 2
     assert run("rehears", alone=True).returncode == 2

@@ -186,8 +186,25 @@ def test_codes_that_are_frequent_or_named_are_told_by_themselves() -> None:
     frequent = codes | {f"A{number:02d}": 5000 for number in range(10)}
     assert column("diagnosis", frequent).characters is None
     assert len(column("diagnosis", frequent).common) == 10
+    assert (
+        "; the 10 most frequent, each with at least 0.25% of its rows, and all others together" in column("d", frequent).remark
+    )
+    more = column("diagnosis", codes | {f"A{number:02d}": 2000 + 8000 * (number < 39) for number in range(70)})
+    assert "; the 39 most frequent, each with at least 0.25% of its rows, and all others together" in more.remark
     named = CodebookEntry(labels={code: f"Illness {code}" for code in codes})
     assert column("diagnosis", codes, named).characters is None
+
+
+def test_a_draft_says_how_many_codes_are_frequent_and_calls_no_rare_code_frequent() -> None:
+    codes = dict.fromkeys([f"{letter}{number:03d}" for letter in "ACIJ" for number in range(125)], 50)
+    for many, have in (
+        (0, "none is frequent"),
+        (1, "the most frequent has 4% of its rows"),
+        (3, "the 3 most frequent have 11%"),
+    ):
+        found = column("diagnosis", codes | {f"A{number:03d}": 1000 for number in range(many)})
+        assert found.remark.startswith(f"the first character of 500 codes, of which {have}")
+    assert "often" not in column("answer", np.array([1, 2, 3] * 300 + [4])).remark
 
 
 def test_a_scale_whose_ends_have_names_is_a_number_and_a_list_of_answers_is_not() -> None:

@@ -19,7 +19,7 @@ from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
-from synthrelease.drafting.smaller import fewer, in_order, sizes
+from synthrelease.drafting.smaller import fewer, in_order, sizes, what_stays
 from synthrelease.drafting.wider_bins import FEW_CATEGORIES, FREQUENT, Floor, coarser, floored
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
@@ -103,6 +103,11 @@ def test_columns_that_do_not_hang_together_are_drafted_as_they_are(tmp_path: Pat
     assert not found.smaller
     assert len(found.columns) == 3
     assert any("single columns" in each.asks for each in found.criteria.criteria)
+
+
+def test_a_draft_with_all_columns_does_not_say_that_it_has_some() -> None:
+    assert what_stays(65, 65, "") == "coarser bins"
+    assert what_stays(64, 65, ": the first") == "64 of the 65 columns: the first"
 
 
 def standing(**changes: object) -> DraftStanding:

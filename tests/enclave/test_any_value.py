@@ -107,9 +107,10 @@ def test_check_tells_the_steward_which_columns_have_such_texts_and_a_release_doe
     schema = schema_of(policy=DEFAULT)
     found = check_fit(path, schema, DEFAULT, anything(schema))
     assert found.n_file == 2
+    often = "That is so in more than one row in 10."
     assert found.unread == (
-        "column 'age': expected whole numbers such as 12, found something else.",
-        "column 'date_of_birth': expected dates such as 2014-12-31, found something else.",
+        f"column 'age': expected whole numbers such as 12, found something else. {often}",
+        f"column 'date_of_birth': expected dates such as 2014-12-31, found something else. {often}",
     )
     assert check_fit(write(tmp_path / "good.csv", [GOOD] * 2), schema, DEFAULT, anything(schema)).unread == ()
     private = ingest(path, schema, DEFAULT, anything(schema))
@@ -150,6 +151,16 @@ def test_so_it_is_in_a_table_of_several_files(tmp_path):
     assert (found.n_rows, found.problems) == (2, frozenset())
     assert found.misfits == {**{(place, READ): 2 for place in range(4)}, (0, WRONG): 1}
     assert found.cells.total == 1
+
+
+@pytest.mark.parametrize(("n_wrong", "rows"), [(1, 10), (2, 19), (3, 3)])
+def test_check_tells_typing_errors_from_a_column_that_is_read_wrongly(tmp_path, n_wrong, rows):
+    """A release of the latter has no value of the column, or no row."""
+    schema = schema_of(policy=DEFAULT)
+    path = write(tmp_path / "people.csv", [("34,0", "F", "1990-04-01", "1.64")] * n_wrong + [GOOD] * (rows - n_wrong))
+    often = " That is so in more than one row in 10." if 10 * n_wrong > rows else ""
+    expected = f"column 'age': expected whole numbers such as 12, found something else.{often}"
+    assert check_fit(path, schema, DEFAULT, anything(schema)).unread == (expected,)
 
 
 def test_a_public_file_can_be_mended_and_is_refused(tmp_path):

@@ -16,8 +16,10 @@ import pytest
 
 import synthrelease
 from synthrelease.connections.source import Source
+from synthrelease.domain.misfits import MISSING
 from synthrelease.enclave import linked_pieces
 from synthrelease.enclave.cluster import counting_cluster
+from synthrelease.enclave.counting import KEYS, READ
 from synthrelease.enclave.ingest import IN_PIECES, check_fit, ingest
 from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
@@ -68,6 +70,8 @@ def test_whole_roots_in_pieces_are_counted_as_in_one_file(spec: ReleaseSpec, tmp
         found = count_linked_pieces(source, spec.schema, spec.input, run)
         assert found.cells.same_as(one.cells)
         assert (found.n_rows, found.divided) == (one.n_rows, False) == (121, False)
+        assert [found.misfits[KEYS, kind] for kind in (READ, MISSING)] == [one.misfits[KEYS, kind] for kind in (READ, MISSING)]
+    assert one.misfits[KEYS, MISSING] == 1
     assert ingest(source, spec.schema, spec.input, spec.raw, backwards).n_file == 121
 
 
@@ -108,8 +112,10 @@ def test_a_key_in_several_pieces_is_left_out_whole_and_counted_once_whatever_sta
         pieces = [([*a, *b], [*c, *d]) for (a, c), (b, d) in zip(still, own, strict=True)]
         source = written(_new(tmp_path), pieces)
         found = count_linked_pieces(source, spec.schema, spec.input, backwards)
-        keys = {row[0] for _, members in pieces for row in members} | {row[0] for roots, _ in pieces for row in roots}
-        assert found.n_rows == len(keys)
+        of_members = {row[0] for _, members in pieces for row in members}
+        of_roots = {row[0] for roots, _ in pieces for row in roots}
+        assert found.n_rows == len(of_members | of_roots)
+        assert found.misfits[KEYS, MISSING] == len(of_members - of_roots - ({"k"} if in_pieces else set()))
         whole = sum(bool(a or c) for a, c in own) == 1
         assert (_kept(found) - alone).total() == int(whole)
         assert not alone - _kept(found)

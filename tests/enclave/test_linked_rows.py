@@ -212,8 +212,27 @@ def test_check_says_when_no_member_finds_its_root_and_a_release_never_does(tmp_p
     spec = spec_of(tmp_path)
     roots, members = write_tables(tmp_path, [("1", "1", "here")], [("x1", "1", "1", "no")])
     source = Source.of(roots, members=members)
-    assert check_fit(source, spec.schema, spec.input, spec.raw).unread == (NO_ROOTS,)
+    found = check_fit(source, spec.schema, spec.input, spec.raw)
+    assert (found.unread, found.many) == ((NO_ROOTS,), ())
     assert ingest(source, spec.schema, spec.input, spec.raw).n_file == 2
+
+
+@pytest.mark.parametrize("lone", [1, 2, 9])
+def test_check_tells_how_many_keys_of_members_have_no_root_where_more_than_one_in_ten_have_none(
+    tmp_path: Path, lone: int
+) -> None:
+    """Of ten keys with members, two each; beside roots without members and members without a key, which are none of them."""
+    spec = spec_of(tmp_path)
+    with_root, alone = [str(key) for key in range(10 - lone)], [f"x{key}" for key in range(lone)]
+    roots = [(key, "1", "here") for key in [*with_root, "a", "b", "c"]]
+    members = [(key, number, "1", "no") for key in [*with_root, *alone, ""] for number in ("1", "2")]
+    first, second = write_tables(tmp_path, roots, members)
+    found = check_fit(Source.of(first, members=second), spec.schema, spec.input, spec.raw)
+    text = (
+        f"{lone} of the 10 keys of the members have no row among the roots: a release leaves them out, with all their members."
+    )
+    assert found.many == ((text,) if lone > 1 else ())
+    assert (found.unread, found.n_file) == ((), 13)
 
 
 def test_what_cannot_be_read_is_told_with_its_column_and_no_value(tmp_path: Path) -> None:

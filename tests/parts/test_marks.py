@@ -21,6 +21,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.parts.marks import table as marks_table
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.verifying import VERIFYING
 from synthrelease.public_entropy import SeededEntropy
@@ -346,6 +347,15 @@ def test_what_does_not_go_together_is_refused_at_its_place(name: str, tmp_path: 
     problems = [problem for problem in raised.value.problems if problem.path == place]
     assert problems, raised.value
     assert any(said in f"{problem.expected} {problem.found} {problem.suggestion}" for problem in problems), problems
+
+
+def test_a_mistake_in_a_rule_of_an_option_stands_at_that_option(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(marks_table, "_is_marked", lambda name, marks, may_be_missing: f"{name} == 'nobody'")
+    with pytest.raises(SpecError) as raised:
+        load_spec(write(tmp_path, {"[input]": "[[rules]]\nnever = \"sex == 'x'\"\n\n[input]"}))
+    own, *added = (problem.path for problem in raised.value.problems)
+    assert own == "rules[0].never"
+    assert [path.partition("(")[0] for path in added] == ["marks."] * 2
 
 
 def test_the_hook_that_compares_with_the_specification_is_asked(document: ReleaseDocument, spec: ReleaseSpec) -> None:

@@ -209,6 +209,10 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     ),
     "bins": ({'missing = "bin"\n': 'missing = "bin"\nmissing_label = "yes"\n'}, r"members.columns.work.missing_label"),
     "rule": ({"age == 0 and": "floor == 0 and"}, r"members.rules.*: expected columns of members"),
+    "category": (
+        {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
+        r"members\.\(a rule that it adds: \"work_1 == 'maybe'\"\): expected a category of 'work_1'",
+    ),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "population": (
         {"[budget]": f"{POPULATION}[budget]"},
@@ -253,7 +257,7 @@ def test_the_command_takes_both_files_and_check_tells_how_many_roots_there_are(t
     roots, members = write_tables(tmp_path, *some_households(400))
     config = write_households(tmp_path)
     found = CliRunner().invoke(app, ["check", str(config), "--data", str(roots), "--members", str(members)])
-    assert "400 roots (different values of 'hh'), each with its members," in " ".join(found.output.split())
+    assert "400 keys of roots or members (different values of 'hh') in the file." in " ".join(found.output.split())
     asked = ["release", str(config), "--data", str(roots), "--members", str(members), "--out", str(tmp_path / "out")]
     assert CliRunner().invoke(app, asked).exit_code == 0
     assert (tmp_path / "out" / "members.csv").is_file()

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from synthrelease.candidates.projections.base import Projection
 from synthrelease.domain.counts import Counts
-from synthrelease.errors import RejectedRound
+from synthrelease.errors import RejectedRound, so_many
 
 MOST_CHOICES = 5_000
 """Choices of columns that are looked at again and again: all of three of 31 columns, or of two of 100."""
@@ -46,8 +46,7 @@ class FrequentCombinations(Projection):
 
     @property
     def in_short(self) -> str:
-        many = "1 column" if self.columns == 1 else f"{self.columns} columns"
-        return f"each combination of {many} at least {self.minimum_count} times"
+        return f"each combination of {so_many(self.columns, 'column')} at least {so_many(self.minimum_count, 'time')}"
 
     @property
     def asked_count(self) -> int:

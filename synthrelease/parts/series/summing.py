@@ -8,7 +8,7 @@ from fractions import Fraction
 
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.years import YearOfSeries, over_years
-from synthrelease.errors import InputError, Unexpected
+from synthrelease.errors import InputError, Unexpected, so_many
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
@@ -165,7 +165,7 @@ def changes(old: ReleaseDocument, new: ReleaseDocument) -> Iterator[str]:
         f"A rule is no longer there: never {rule.never}." for rule in old.rules if (rule.never, rule.applies_to) not in rules[1]
     )
     if old.minimum_count != new.minimum_count:
-        yield f"Every row occurs at least {new.minimum_count} times; it was {old.minimum_count}."
+        yield f"Every row occurs at least {so_many(new.minimum_count, 'time')}; it was {old.minimum_count}."
 
 
 def _changed_column(old: ColumnPart, new: ColumnPart) -> Iterator[str]:

@@ -13,7 +13,7 @@ from typing import Any
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, percent
+from synthrelease.errors import InputError, OutputError, percent, so_many
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.judged import Judged
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
@@ -92,16 +92,19 @@ def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
     before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
     whose += " with Gaussian noise" if found.divisible.gaussian else ""
     compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
+    steps = so_many(found.stages, "step")
     told = [
         f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
         if same
-        else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {found.stages} steps: the lines below.",
+        else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {steps}: the lines below.",
         f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
         f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
         f"These shares are of {found.chosen_as_is.tries} and {per} tries with noise, and on other populations, that nothing "
         "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
         "differs from it in other ways may do worse.",
     ]
+    if afresh and not any(":" in part.text for part in found.chosen.parts) and len(spec.schema.columns) > 1:
+        told.append("No table of two columns is needed by these criteria: independent columns pass them.")
     if found.divisible.gaussian:
         told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
     if found.chosen.too_many:

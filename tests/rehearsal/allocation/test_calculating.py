@@ -255,6 +255,9 @@ def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
     assert said == [(False, True), (True, False)]
 
 
+TIES_GIVEN_UP = "No table of two columns is needed by these criteria: independent columns pass them."
+
+
 def test_of_many_parts_the_ratios_stay_and_that_is_said(
     spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -267,6 +270,12 @@ def test_of_many_parts_the_ratios_stay_and_that_is_said(
         with at_once() as run:
             found = Search(Divisible.of(spec), Populations(public=public, priors={}, seed=1), run, seed=1).found()
         said = "stay in the ratios" in " ".join(allocation_words(found))
+        assert TIES_GIVEN_UP not in allocation_words(found, afresh=True)
+        alone = [pair for pair in zip(found.chosen.parts, found.chosen.weights, strict=True) if ":" not in pair[0].text]
+        chosen = replace(found.chosen, parts=tuple(part for part, _ in alone), weights=tuple(weight for _, weight in alone))
+        given_up = replace(found, chosen=chosen)
+        assert TIES_GIVEN_UP in allocation_words(given_up, afresh=True)
+        assert TIES_GIVEN_UP not in allocation_words(given_up)  # the specification measured none
         moved.append((found.chosen.weights != Divisible.of(spec).start.weights, said))
     assert moved == [(False, True), (True, False)]
 
