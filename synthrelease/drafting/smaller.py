@@ -87,7 +87,9 @@ def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
         stay, gone = fewer(drafted, order, kept)
         left_out = [*whole.drafting.left_out, *gone]
         one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
-        smaller = f"{why} So this draft has {what_stays(len(one.drafting.columns), len(columns), how)}."
+        stays = what_stays(len(one.drafting.columns), len(columns), how)
+        reached = f" In fits to it {_off(one.standing)}." if one.standing.tied else ""
+        smaller = f"{why} So this draft has {stays}.{reached}"
         return replace(one, choices=replace(one.choices, smaller=smaller))
 
     if whole.standing.near and (one := tried(in_coarse_bins, len(columns), "")).standing.good:
@@ -110,13 +112,18 @@ def _too_many(n_columns: int, n_rows: int, standing: DraftStanding, total: Fract
     if standing.bins > MOST_OFF:
         found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
     if standing.tied and not (standing.judged and standing.errors <= 1):
-        strongest, independent = standing.of_strongest
-        found.append(
-            f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
-            f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
-            f"have {independent:.1%}"
-        )
+        found.append(_off(standing))
     return (
         f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, epsilon "
         f"{float(total):g} in all) {'; '.join(found)}."
+    )
+
+
+def _off(standing: DraftStanding) -> str:
+    """How far off tables of two columns are in fits, beside independent columns."""
+    strongest, independent = standing.of_strongest
+    return (
+        f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
+        f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
+        f"have {independent:.1%}"
     )

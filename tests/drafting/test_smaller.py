@@ -61,6 +61,11 @@ def test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so(wide: tuple[Pa
     folder, found = wide
     assert found.smaller.startswith("Too many columns for so few rows at this epsilon: in fits to all 14 columns (300 rows")
     assert f"So this draft has {len(found.columns)} of the 14 columns" in found.smaller
+    before, after = found.smaller.split("So this draft has")
+    shares = re.compile(r"(\d+\.\d)% of the rows are in a wrong cell .* where independent columns have (\d+\.\d)%;")
+    (off, alone), (now, beside) = ([float(one) for one in shares.search(text).groups()] for text in (before, after))
+    assert off > alone
+    assert now <= beside
     assert 2 <= len(found.columns) <= 9
     gone = {left.source: left.because for left in found.left_out}
     assert {"sex", "born_here"} <= gone.keys()  # tied to nothing: the items that hang together stay
