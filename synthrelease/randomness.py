@@ -106,7 +106,7 @@ def discrete_laplace(values: np.ndarray, *, sensitivity: int, epsilon: Fraction,
     """
     if sensitivity < 1 or epsilon <= 0:
         raise ValueError("discrete Laplace noise needs sensitivity >= 1 and epsilon > 0")
-    scale = _laplace_scale(sensitivity, epsilon)
+    scale = rounded_up(Fraction(sensitivity) / epsilon)
     _check_room(values, scale)
     return entropy.add_laplace(values, scale)
 
@@ -222,12 +222,6 @@ def choose(
 def secret_bytes(number: int) -> bytes:
     """So many bytes from the operating system, for a key that is kept. No noise may come from a key: it could be made again."""
     return secrets.token_bytes(number)
-
-
-@lru_cache
-def _laplace_scale(sensitivity: int, epsilon: Fraction) -> float:
-    """What is paid for with epsilon, rounded up: from two public numbers, and asked for again and again."""
-    return rounded_up(Fraction(sensitivity) / epsilon)
 
 
 def _check_room(values: np.ndarray, scale: float) -> None:

@@ -281,7 +281,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: epsilon ignored",
         breaks="noise of another scale",
-        place="randomness:_laplace_scale",
+        place="randomness:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity)",
         tests=("tests/test_randomness.py",),
@@ -289,7 +289,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: half the scale",
         breaks="half the noise that the claim needs",
-        place="randomness:_laplace_scale",
+        place="randomness:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity) / epsilon / 2",
         tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
