@@ -128,7 +128,7 @@ def test_the_demonstration_runs_every_command_and_says_which(shown: tuple[Path, 
     at = [text.index(f"$ synthrelease {name} ") for name in ("rehearse", "ledger open", "check", "release", "verify", "bound")]
     assert at == sorted(at)
     assert "The files fit together." in text
-    assert "1 charges, epsilon 2.1721076 of 3" in text
+    assert "1 charge, epsilon 2.1721076 of 3" in text
     assert (shown[0] / "trial" / "report.html").is_file()
 
 
