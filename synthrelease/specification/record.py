@@ -53,8 +53,10 @@ def read_rules(
             parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
             written_out.append(table.model_copy(update={"never": never}))
         except RuleError as error:
-            of_option = f"{added_by[index]}.(a rule that it adds: {cut(table.never, 100)!r})"
-            where = f"rules[{index}].never" if own else of_option
+            option = added_by[index]
+            if not own and "rules" in type(written.parts[option]).model_fields:
+                option += ".rules"
+            where = f"rules[{index}].never" if own else f"{option}, as a rule of each record: {cut(table.never, 100)!r}"
             problems.add_error(where, error)
     return parsed, written_out
 

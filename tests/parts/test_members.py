@@ -211,7 +211,7 @@ WRONG: dict[str, tuple[dict[str, str], str]] = {
     "rule": ({"age == 0 and": "floor == 0 and"}, r"members.rules.*: expected columns of members"),
     "category": (
         {"[[members.rules]]": "[[members.rules]]\nnever = \"work == 'maybe'\"\n\n[[members.rules]]"},
-        r"members\.\(a rule that it adds: \"work_1 == 'maybe'\"\): expected a category of 'work_1'",
+        r"members\.rules, as a rule of each record: \"work_1 == 'maybe'\": expected a category of 'work_1'",
     ),
     "exact": ({"[unit]": '[input]\nrows = "exact"\n[unit]'}, r"input.rows: expected another way with \[members\]"),
     "population": (
