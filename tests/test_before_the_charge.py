@@ -56,7 +56,7 @@ def database(folder: Path, header: str = "face,year") -> Path:
         ("postgresql://server/registry", "sqlalchemy", "the library sqlalchemy for this database"),
         ("adbc+postgresql://server/registry", "adbc_driver_postgresql.dbapi", "the library adbc-driver-postgresql"),
         ("nobodys://server/registry", "", "the libraries of SQLAlchemy for 'nobodys'"),
-        ("s3://registry/coins", "fsspec.core", "the library fsspec with the one for s3 files"),
+        ("s3://registry/coins", "fsspec.core", "the library fsspec for files of s3"),
         ("coins.sav", "pyreadstat", "the library pyreadstat for files of SPSS"),
         ("coins.duckdb", "duckdb", "the library duckdb for DuckDB files"),
     ],
