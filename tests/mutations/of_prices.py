@@ -256,7 +256,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the likeliest failure counts alone",
         breaks="weights with which sixty ratios may each fail as often as one mean",
-        place="rehearsal.allocation.calculating:Effects.safest",
+        place="rehearsal.allocation.calculating:_chances",
         old="value = float(logsumexp(log_ndtr(-deviations)))",
         new="value = float(log_ndtr(-deviations).max())",
         tests=(

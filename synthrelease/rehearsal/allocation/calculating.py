@@ -17,7 +17,7 @@ least value leads near. From there the sum itself is made least along its gradie
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -35,6 +35,7 @@ _REGROUPED = 4
 _SEEN = (0.02, 0.98)
 """Between which a share of tries is taken to say how far a criterion is from failing."""
 _MOST_CORRECTED = 4.0
+_Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -62,16 +63,14 @@ class Effects:
         variance = self.drawn + 2 / test**2 + (self.units / budgets**self.power).sum(axis=1)
         return np.asarray((self.slacks - margin) / np.sqrt(variance))
 
-    def failing(self, budgets: np.ndarray, test: float, margin: float) -> float:
-        """The logarithm of the sum of the chances that a criterion fails."""
-        return float(logsumexp(log_ndtr(-self.deviations(budgets, test, margin))))
-
     def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
-        """The least that `failing` can be at a total for the parts, and the (I,) budgets; None where a slack is too small.
+        """The logarithm of the least sum of the chances that a criterion fails, and the (I,) budgets; None where a slack is too
+        small.
 
         Parameters
         ----------
         numbers : (I,) how often each budget is paid.
+        total : of all budgets.
         """
         if (self.slacks <= margin).any():
             return None
@@ -80,25 +79,16 @@ class Effects:
             budgets = np.exp(logarithms - logarithms.max())
             return np.asarray(budgets * total / (numbers * budgets).sum())
 
-        def sloped(logarithms: np.ndarray, value: float, by_deviations: np.ndarray) -> tuple[float, np.ndarray]:
+        def sloped(logarithms: np.ndarray, objective: _Objective) -> tuple[float, np.ndarray]:
             budgets = budgets_of(logarithms)
-            costs = self.units / budgets**self.power
-            variance = self.drawn + 2 / test**2 + costs.sum(axis=1)
-            gained = by_deviations * self.deviations(budgets, test, margin) / variance @ costs * self.power / 2
+            deviations = self.deviations(budgets, test, margin)
+            value, by_deviations = objective(deviations)
+            by_costs = by_deviations * deviations**3 / (self.slacks - margin) ** 2  # as z = slack / s, of which s^2 is the sum
+            gained = by_costs @ (self.units / budgets**self.power) * self.power / 2
             return value, gained - gained.sum() * numbers * budgets / total
 
-        def squares(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
-            deviations = self.deviations(budgets_of(logarithms), test, margin)
-            value = float(logsumexp(-2 * np.log(deviations)))
-            return sloped(logarithms, value, -2 * np.exp(-2 * np.log(deviations) - value) / deviations)
-
-        def chances(logarithms: np.ndarray) -> tuple[float, np.ndarray]:
-            deviations = self.deviations(budgets_of(logarithms), test, margin)
-            value = float(logsumexp(log_ndtr(-deviations)))
-            return sloped(logarithms, value, -np.exp(norm.logpdf(deviations) - value))
-
-        near = minimize(squares, np.zeros(len(numbers)), jac=True, method="L-BFGS-B").x
-        found = minimize(chances, near, jac=True, method="L-BFGS-B")
+        near = minimize(sloped, np.zeros(len(numbers)), args=(_squares,), jac=True, method="L-BFGS-B").x
+        found = minimize(sloped, near, args=(_chances,), jac=True, method="L-BFGS-B")
         return float(found.fun), budgets_of(found.x)
 
     def corrected(self, apart: Allocation, divisible: Divisible, tried: Allocation, chances: np.ndarray) -> Effects:
@@ -125,6 +115,19 @@ class Effects:
         """Of groups of these parts that share one noise each (theory 9.18, one noise for many numbers)."""
         units = [float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1) for group in groups]
         return replace(self, units=np.array(units).T)
+
+
+def _squares(deviations: np.ndarray) -> tuple[float, np.ndarray]:
+    """log sum_j z_j^-2 of (J,) deviations z, and its slopes."""
+    terms = -2 * np.log(deviations)
+    value = float(logsumexp(terms))
+    return value, -2 * np.exp(terms - value) / deviations
+
+
+def _chances(deviations: np.ndarray) -> tuple[float, np.ndarray]:
+    """log sum_j Phi(-z_j) of (J,) deviations z, and its slopes."""
+    value = float(logsumexp(log_ndtr(-deviations)))
+    return value, -np.exp(norm.logpdf(deviations) - value)
 
 
 @one_thread
