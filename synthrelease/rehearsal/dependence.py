@@ -17,13 +17,12 @@ from synthrelease.candidates.generators.junction_tree import largest_clique
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
+from synthrelease.domain.layout import Columns
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.public_entropy import SeededEntropy
-
-Columns = tuple[int, ...]
 
 MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""

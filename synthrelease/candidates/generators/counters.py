@@ -17,9 +17,9 @@ from itertools import product
 import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.junction_tree import Columns, largest_clique
+from synthrelease.candidates.generators.junction_tree import largest_clique
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.domain.rules import Any, Comparison, Count, Gap, Not, Rule, columns_of
 from synthrelease.domain.truth import RecordRule, Said, compared, said

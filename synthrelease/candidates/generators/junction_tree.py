@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-Columns = tuple[int, ...]
+from synthrelease.domain.layout import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

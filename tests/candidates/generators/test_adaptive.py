@@ -28,10 +28,10 @@ from synthrelease.candidates.generators.bin_groups import (
 )
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
+from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, summed_onto, tolerances_of
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure

@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, largest_clique
+from synthrelease.candidates.generators.junction_tree import JunctionTree, largest_clique
+from synthrelease.domain.layout import Columns
 
 Drawn = tuple[tuple[int, ...], list[Columns]]
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import Columns
+from synthrelease.domain.layout import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

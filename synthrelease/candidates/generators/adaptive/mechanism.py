@@ -20,10 +20,9 @@ import numpy as np
 from synthrelease.accounting.gaussian import choice_epsilon
 from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.adaptive.asked import Asked
-from synthrelease.candidates.generators.junction_tree import Columns
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import KEPT_CELLS, lattice
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.summing_up import column_groups
 from synthrelease.errors import BudgetError
 from synthrelease.noise_grids import gaussian_scale

@@ -26,11 +26,11 @@ from synthrelease.candidates.generators.bin_groups import grouped_rules, groups_
 from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
 from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.counters import Counters
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
+from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Plausibility
 
 _PRECISION, _FINEST = 0.2, 0.05

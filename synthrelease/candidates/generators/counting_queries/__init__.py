@@ -18,12 +18,11 @@ from pydantic import Field, model_validator
 from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Mistake
 
-Columns = tuple[int, ...]
 Update = Callable[["Shares", "CountingQuery", float], None]
 
 CELL_LIMIT = 2**21

@@ -21,13 +21,13 @@ from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree
+from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.marginals import GaussianTables, MarginalsGenerator
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.nested.model import NestedModel
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, levels_of
 from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import Columns
+from synthrelease.domain.layout import Columns
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 

@@ -26,10 +26,10 @@ from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.neighbours import library_charge, replacing_one
 from synthrelease.candidates.generators.base import Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, margin_of
-from synthrelease.candidates.generators.junction_tree import Columns, JunctionTree, spread
+from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.maximum_entropy import families_of
 from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.toml.fields import Mistake

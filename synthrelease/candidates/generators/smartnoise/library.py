@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import Columns
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import Columns, Layout
 
 
 @dataclass(frozen=True)
