@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections.source import Source
+from synthrelease.domain.bins import parse_bins
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.codebook import CodebookEntry
@@ -52,9 +53,11 @@ class MembersDraft:
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
 
-    def without(self, names: Sequence[str]) -> MembersDraft:
-        """Without these columns of members."""
-        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
+    def without(self, why: Mapping[str, str]) -> MembersDraft:
+        """Without these columns of members, and why not."""
+        gone = tuple(LeftOut(source=each.source, because=why[each.name]) for each in self.columns if each.name in why)
+        stay = tuple(column for column in self.columns if column.name not in why)
+        return replace(self, columns=stay, left_out=(*self.left_out, *gone))
 
     def wide(self) -> list[ColumnDraft]:
         """The columns that the record of a root has beside its own: the number of members, and those of each."""
@@ -147,8 +150,12 @@ def read_members(
 
 def _plain(column: ColumnDraft) -> ColumnDraft:
     """In one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay apart."""
-    if column.bins:
-        return replace(column, bins=replace(column.bins, fine=column.bins.coarse))
+    if column.bins and column.facts:
+        whole = column.kind == "integer"
+        labels = {one.label for one in parse_bins(column.bins.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole)}
+        numbers = {label: number for label, number in column.facts.numbers.items() if label in labels}
+        bins = replace(column.bins, fine=column.bins.coarse)
+        return replace(column, bins=bins, facts=replace(column.facts, numbers=numbers))
     if column.common:
         common = {text: draft for text, draft in column.codes.items() if text in column.common}
         return replace(column, codes=common)

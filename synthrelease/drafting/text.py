@@ -41,7 +41,7 @@ class Choices:
     rows, limit : epsilon of counting the rows, and of the whole release.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     gaps : rows of the public file that are left out for a missing value.
-    areas : areas within areas, with tables of each level; None without any.
+    areas, wanted : areas within areas, with tables of each level, and how far off a mean cell of each may be; None without any.
     marks : the lines of [marks]; none where no marks are counted.
     """
 
@@ -59,6 +59,7 @@ class Choices:
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None
+    wanted: str = ""
     marks: tuple[str, ...] = ()
 
     @property
@@ -177,7 +178,7 @@ def _generator(choices: Choices) -> list[str]:
             "[[generators]]",
             f"family = {toml(choices.family)}",
             f"areas = {toml(f' {WITHIN} '.join(choices.areas.chain))}",
-            f"wanted = {toml(choices.areas.wanted)}",
+            f"wanted = {toml(choices.wanted)}",
             'tables = """',
             *wrapped(choices.tables),
             '"""',
