@@ -99,11 +99,7 @@ def read_members(
     for each, option in ((whole, "--from"), *(((file, "--members"),) if members is not None else ())):
         if key not in each.columns:
             raise InputError(f"{option}: expected the column {key!r}, as --key says, in {each.name}; found none.")
-    if (whole.delimiter, whole.encoding, whole.input.decimal) != (file.delimiter, file.encoding, file.input.decimal):
-        raise InputError(
-            f"--members: expected {file.name} to be written as {whole.name} is, with the same delimiter, letters and decimal "
-            "mark; found another way. [input] holds for both."
-        )
+    whole, file = _written_alike(whole, file)
     names, _ = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out).of(
         list(dict.fromkeys([*whole.columns, *file.columns]))
     )
@@ -146,6 +142,19 @@ def read_members(
         raise InputError(f"{file.name}: expected a column of members that a release can have, found none ({reasons}).")
     of_both = {name: whole.columns[name] for name in dict.fromkeys([key, *of_roots])}
     return replace(whole, columns=of_both, source=draft.source), draft
+
+
+def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
+    """Both as one [input] reads them, as far as there is one."""
+    if (again := roots.read_with(members.input)) is not None:
+        return again, members
+    if (again := members.read_with(roots.input)) is not None:
+        return roots, again
+    found = [f"{file.delimiter!r}, {file.encoding} and {file.input.decimal!r}" for file in (roots, members)]
+    raise InputError(
+        f"--members: expected {members.name} to be written as {roots.name} is, with the same delimiter, letters and decimal "
+        f"mark, since [input] holds for both; found {found[1]} after {found[0]}."
+    )
 
 
 def _plain(column: ColumnDraft) -> ColumnDraft:

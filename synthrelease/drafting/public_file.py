@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET, File
@@ -68,6 +68,18 @@ class PublicFile:
     @property
     def encoding(self) -> str:
         return self.input.encoding
+
+    def read_with(self, other: InputTable) -> PublicFile | None:
+        """This file as the settings of another read it, which is the same where its letters are plain and its numbers whole;
+        None where it is not."""
+        mine, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
+        wide = "utf-16" in (mine.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        if mine.delimiter != other.delimiter or (mine.encoding != other.encoding and wide):
+            return None
+        if mine.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts):
+            return None
+        policy = mine.model_copy(update={"encoding": other.encoding, "decimal": other.decimal})
+        return replace(self, input=policy)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
         """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the

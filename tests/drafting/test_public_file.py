@@ -183,3 +183,30 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     spec = load_spec(configuration)
     assert [(left.source, left.because) for left in found.left_out] == [("", "it has no name in the header")]
     assert read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw).total == 900
+
+
+def test_a_file_of_plain_letters_and_whole_numbers_is_written_as_another_one_is(tmp_path: Path) -> None:
+    """Two linked files have one [input]: what one alone shows, a decimal comma or a letter of Windows, holds for both."""
+    files = {
+        "plain": ("hh;rooms\n1;3\n2;4\n", "utf-8"),
+        "comma": ("hh;rent\n1;300,50\n1;410,25\n2;500,75\n", "utf-8"),
+        "letters": ("hh;job\n1;Bäcker\n2;Arzt\n", "cp1252"),
+        "points": ("hh;rent\n1;300.5\n2;410.25\n", "utf-8"),
+        "other mark": ("hh,rooms\n1,3\n2,4\n", "utf-8"),
+    }
+    read = {}
+    for name, (text, encoding) in files.items():
+        (tmp_path / f"{name}.csv").write_text(text, encoding=encoding)
+        read[name] = read_public_file(tmp_path / f"{name}.csv")
+
+    def together(one: str, other: str) -> tuple[str, str] | None:
+        found = read[one].read_with(read[other].input)
+        return found and (found.input.decimal, found.encoding)
+
+    assert together("plain", "comma") == (",", "utf-8")
+    assert together("plain", "letters") == (".", "windows-1252")
+    assert together("comma", "plain") is None
+    assert together("letters", "plain") is None
+    assert together("points", "comma") is None
+    assert together("points", "letters") == (".", "windows-1252")
+    assert together("other mark", "plain") is None
