@@ -57,7 +57,9 @@ def test_hebrew_letters_are_told_from_western_ones(tmp_path: Path, codec: str, t
     assert set(found.columns[texts[0]]) == set(texts[1:])
 
 
-@pytest.mark.parametrize(("codec", "text"), [("windows-1251", "Пол\nмужской\nженский"), ("windows-1253", "φύλο\nάνδρας\nγυναίκα")])
+@pytest.mark.parametrize(
+    ("codec", "text"), [("windows-1251", "Пол\nмужской\nженский"), ("windows-1253", "φύλο\nάνδρας\nγυναίκα")]
+)
 def test_letters_that_cannot_be_told_are_no_western_ones(tmp_path: Path, codec: str, text: str) -> None:
     """As Windows-1252 they would be other words, which nobody refuses and a release would publish."""
     (tmp_path / "public.csv").write_bytes(text.encode(codec))
