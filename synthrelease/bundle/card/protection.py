@@ -138,13 +138,13 @@ def _of_a_key(document: ReleaseDocument) -> str:
     return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
 
 
-def right_guess(document: ReleaseDocument) -> str:
+def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
     """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
 
-    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds.
+    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. Of a `whole_person` the files differ in all records of one.
     """
-    guarantee = document.guarantee
-    wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
+    guarantee = document.guarantee.person if whole_person else document.guarantee
+    wrong = (1 - Fraction(guarantee.delta_exact or 0)) / (1 + exp_up(Fraction(guarantee.epsilon_exact or 0)))
     digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
     unit = Fraction(1, 10**digits)
     return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"

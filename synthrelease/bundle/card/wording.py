@@ -56,6 +56,7 @@ class Wording:
             "delta": without_exponent(document.guarantee.delta),
             "right": right_guess(document),
             "minimum": str(document.minimum_count),
+            **_of_a_person(document),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
             "left_out_least": left_out.ends[0] if left_out else "",
@@ -72,3 +73,19 @@ class Wording:
             labelled_title=labelled(texts.title or document.title),
             summary=texts.summary or (document.description if language == card.language else ""),
         )
+
+
+def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
+    """The figures for whoever stands in all the records that a person may have."""
+    person = document.guarantee.person
+    if person.epsilon_exact is None or person.delta_exact is None:
+        return dict.fromkeys(("person_epsilon", "person_delta", "person_factor", "person_right"), "") | {
+            "person_records": str(person.records)
+        }
+    return {
+        "person_records": str(person.records),
+        "person_epsilon": exact_epsilon(person.epsilon_exact),
+        "person_delta": without_exponent(float(Fraction(person.delta_exact))),
+        "person_factor": worst_factor(Fraction(person.epsilon_exact)),
+        "person_right": right_guess(document, whole_person=True),
+    }
