@@ -78,14 +78,11 @@ class Wording:
 def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
     """The figures for whoever stands in all the records that a person may have."""
     person = document.guarantee.person
-    if person.epsilon_exact is None or person.delta_exact is None:
-        return dict.fromkeys(("person_epsilon", "person_delta", "person_factor", "person_right"), "") | {
-            "person_records": str(person.records)
-        }
+    epsilon, delta = person.epsilon_exact, person.delta_exact
     return {
         "person_records": str(person.records),
-        "person_epsilon": exact_epsilon(person.epsilon_exact),
-        "person_delta": without_exponent(float(Fraction(person.delta_exact))),
-        "person_factor": worst_factor(Fraction(person.epsilon_exact)),
+        "person_epsilon": exact_epsilon(epsilon) if epsilon else "",
+        "person_delta": without_exponent(float(Fraction(delta))) if delta else "",
+        "person_factor": worst_factor(Fraction(epsilon)) if epsilon else "",
         "person_right": right_guess(document, whole_person=True),
     }
