@@ -52,9 +52,11 @@ class MembersDraft:
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
 
-    def without(self, names: Sequence[str]) -> MembersDraft:
-        """Without these columns of members."""
-        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
+    def without(self, because: Mapping[str, str]) -> MembersDraft:
+        """Without these columns of members, each left out for its reason."""
+        gone = [LeftOut(source=each.source, because=because[each.name]) for each in self.columns if each.name in because]
+        columns = tuple(each for each in self.columns if each.name not in because)
+        return replace(self, columns=columns, left_out=(*self.left_out, *gone))
 
     def wide(self) -> list[ColumnDraft]:
         """The columns that the record of a root has beside its own: the number of members, and those of each."""
@@ -148,7 +150,10 @@ def read_members(
 def _plain(column: ColumnDraft) -> ColumnDraft:
     """In one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay apart."""
     if column.bins:
-        return replace(column, bins=replace(column.bins, fine=column.bins.coarse))
+        bins = replace(column.bins, fine=column.bins.coarse)
+        labels = bins.texts(whole=column.kind == "integer", weight=column.weight)["coarse"]
+        numbers = {label: number for label, number in (column.facts.numbers if column.facts else {}).items() if label in labels}
+        return replace(column, bins=bins, facts=column.facts and replace(column.facts, numbers=numbers))
     if column.common:
         common = {text: draft for text, draft in column.codes.items() if text in column.common}
         return replace(column, codes=common)

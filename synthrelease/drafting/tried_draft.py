@@ -200,7 +200,7 @@ class Drafting:
             at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
             of_members = {each.path.split(".")[2]: each for each in problems if each.path.startswith("members.columns.")}
             if self.members is not None and 0 < len(of_members) < len(self.members.columns):
-                self.members = self.members.without(tuple(of_members))
+                self.members = self.members.without({name: _not_drafted(each) for name, each in of_members.items()})
                 continue
             gone = [column for column in self.columns if column.name in at_fault]
             if not gone:
@@ -208,10 +208,7 @@ class Drafting:
             self.columns = [column for column in self.columns if column not in gone]
             self.left_out = [
                 *self.left_out,
-                *(
-                    LeftOut(source=each.source, because=f"it could not be drafted ({_why(at_fault[each.name])})")
-                    for each in gone
-                ),
+                *(LeftOut(source=each.source, because=_not_drafted(at_fault[each.name])) for each in gone),
             ]
         raise no_draft(self.file, problems)
 
@@ -267,6 +264,10 @@ class Drafting:
 def _why(problem: Problem) -> str:
     """A mistake in a draft, without the file that nobody has seen."""
     return f"expected {problem.expected}; found {problem.found}"
+
+
+def _not_drafted(problem: Problem) -> str:
+    return f"it could not be drafted ({_why(problem)})"
 
 
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
