@@ -51,7 +51,7 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
 
 def other_bytes(encoding: str) -> str:
     advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
+    advice += '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
     return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
 
 

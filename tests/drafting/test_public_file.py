@@ -43,6 +43,30 @@ def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: byt
     assert found.columns["ort"]["München"] == 1
 
 
+@pytest.mark.parametrize(
+    ("codec", "texts", "encoding"),
+    [
+        ("windows-1255", ["מין", "זכר", "בן 3", "תל אביב", "cafe"], "windows-1255"),
+        ("windows-1252", ["situação", "não", "à", "ções", "Ålesund"], "windows-1252"),
+    ],
+)
+def test_hebrew_letters_are_told_from_western_ones(tmp_path: Path, codec: str, texts: list[str], encoding: str) -> None:
+    (tmp_path / "public.csv").write_bytes("\n".join(texts).encode(codec))
+    found = read_public_file(tmp_path / "public.csv")
+    assert (found.encoding, list(found.columns)) == (encoding, texts[:1])
+    assert set(found.columns[texts[0]]) == set(texts[1:])
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"), [("windows-1251", "Пол\nмужской\nженский"), ("windows-1253", "φύλο\nάνδρας\nγυναίκα")]
+)
+def test_letters_that_cannot_be_told_are_no_western_ones(tmp_path: Path, codec: str, text: str) -> None:
+    """As Windows-1252 they would be other words, which nobody refuses and a release would publish."""
+    (tmp_path / "public.csv").write_bytes(text.encode(codec))
+    with pytest.raises(InputError, match="expected text in UTF-8, found other bytes. Save the file as UTF-8"):
+        read_public_file(tmp_path / "public.csv")
+
+
 def test_a_draft_says_how_its_public_file_was_read(tmp_path: Path) -> None:
     rows = "".join(f"{number % 5};{'äöü'[number % 3]}\n" for number in range(300))
     (tmp_path / "public.csv").write_bytes(("a;b\n" + rows).encode("latin-1"))
