@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
-from collections.abc import Container
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
@@ -14,11 +13,6 @@ from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
-
-if TYPE_CHECKING:
-    from rich.table import Table
-
-    from synthrelease.drafting import Draft
 
 
 def init(
@@ -67,6 +61,8 @@ def init(
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
     """
+    from rich.table import Table
+
     from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
 
@@ -125,23 +121,6 @@ def init(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
-
-
-def _what_became(found: Draft, told_together: Container[str]) -> Table:
-    """The columns of the file, and those of members, each with what became of it."""
-    from rich.table import Table
-
-    shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
-    for draft, whose in ((found, ""), (found.members, ", of members")):
-        for column in draft.columns if draft else ():
-            bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-            shown.add_row(column.name, column.kind, bins, f"{column.source}{whose}", column.remark)
-    for left in found.left_out:
-        if left.because not in told_together:
-            shown.add_row("-", "left out", "", left.source, left.because)
-    for left in found.members.left_out if found.members else ():
-        shown.add_row("-", "left out", "", f"{left.source}, of members", left.because)
-    return shown
 
 
 def leave_out(

@@ -275,10 +275,6 @@ def _why(problem: Problem) -> str:
     return f"expected {problem.expected}; found {problem.found}"
 
 
-def _not_drafted(problem: Problem) -> str:
-    return f"it could not be drafted ({_why(problem)})"
-
-
 def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     """What to tell the steward where the draft as a whole cannot be loaded."""
     found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
