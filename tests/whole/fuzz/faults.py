@@ -28,7 +28,7 @@ Fault = Callable[[], Any]
 
 def halved_sensitivity() -> Any:
     """A moved record counts once in the tables of the adaptive families."""
-    return patch.object(private_tables, "CHANGE", 1)
+    return patch.object(private_tables, "TABLE_CHANGE", 1)
 
 
 def low_score_sensitivity() -> Any:

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import partial
 from itertools import combinations
-from typing import ClassVar
+from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -22,6 +24,9 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.toml.fields import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
 
 Update = Callable[["Shares", "CountingQuery", float], None]
 
@@ -172,8 +177,31 @@ class CountingQueries(Generator):
                 field="family", expected=expected, found=f"{layout.n_cells} cells; the largest columns are {layout.largest()}"
             )
 
-    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        raise NotImplementedError
+    def _fit(
+        self,
+        private: PrivateCounts,
+        charge: Charge,
+        background: Background,
+        steps: type[PrivateTables],
+        part: Fraction,
+        update: Update,
+    ) -> DenseModel:
+        """Each step costs `part`, and the pool and the plausible cells are public."""
+        from synthrelease.candidates.generators.counting_queries.mechanism import answer
+
+        entropy, layout = private.entropy, private.layout
+        asked = partial(
+            answer,
+            pool=QueryPool(layout, self.queries, self.marginal, entropy.generator()),
+            free=plausible_cells(background.plausibility),
+            steps=steps,
+            part=part,
+            entropy=entropy,
+            iterations=self.iterations,
+            inner=self.inner_updates,
+            update=update,
+        )
+        return DenseModel(layout=layout, shares=private.spend(charge, asked).cells)
 
     def effort(self, layout: Layout) -> float:
         return float(self.iterations * (self.queries + self.inner_updates))
@@ -192,14 +220,3 @@ def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, u
     gaps = np.abs(pool.shares(model)[numbers] - shares)
     for place in np.argsort(-gaps, kind="stable")[:inner]:
         update(model, pool.query(int(numbers[place])), float(shares[place]))
-
-
-def finished(model: Shares, layout: Layout) -> DenseModel:
-    return DenseModel(layout=layout, shares=model.cells)
-
-
-def prepared(
-    generator: CountingQueries, layout: Layout, background: Background, public: np.random.Generator
-) -> tuple[QueryPool, np.ndarray]:
-    """The pool and the plausible cells: public."""
-    return QueryPool(layout, generator.queries, generator.marginal, public), plausible_cells(background.plausibility)
