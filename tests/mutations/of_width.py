@@ -146,17 +146,17 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: summed over the wrong axis",
         breaks="another figure",
-        place="domain.sub_tables:_without",
-        old="np.add.reduce(table, axis=place)",
-        new="np.add.reduce(table, axis=-1 - place)",
+        place="domain.lattice:summed_to",
+        old="tuple(place for place, column in enumerate(parent) if column not in columns)",
+        new="tuple(-1 - place for place, column in enumerate(parent) if column not in columns)",
         tests=(DIFFERENCES,),
     ),
     Mutation(
         name="sub-tables: of cells that occur, the wrong column is summed out",
         breaks="another figure",
-        place="domain.sub_tables:_without",
-        old="other != place",
-        new="other != (place + 1) % len(columns)",
+        place="domain.lattice:summed_to",
+        old="parent.index(column)",
+        new="(parent.index(column) + 1) % len(parent)",
         tests=(DIFFERENCES,),
     ),
     Mutation(

@@ -14,10 +14,9 @@ from synthrelease.accounting.meter import Meter
 from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, adversarial
-from synthrelease.candidates.generators.adversarial import Game
+from synthrelease.candidates.generators.adversarial import Game, clipped_sum
 from synthrelease.candidates.generators.adversarial import mechanism as clipped_gradients
 from synthrelease.candidates.generators.adversarial.mechanism import (
-    clipped_sum,
     clipped_sum_of_cells,
     noisy_gradient,
     places,

@@ -17,10 +17,10 @@ from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest, linked_rows
-from synthrelease.enclave.pieces import PrivatePieces
 from synthrelease.errors import InputError
 from synthrelease.noise_grids import NoisyFigure
 from synthrelease.releasing import release
+from synthrelease.releasing.pieces import PrivatePieces
 from tests.whole.fuzz.runs import Tally, run
 
 Fault = Callable[[], Any]

@@ -20,7 +20,7 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
-from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game
+from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game, clipped_sum
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
@@ -159,19 +159,6 @@ def clipped_sum_of_cells(
         (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, n_columns)), (n_cells, len(first) - 1)
     )
     return [np.vstack([ones.T @ deltas, deltas.sum(axis=0)]), np.vstack([outputs.T @ weight, weight.sum(axis=0)])]
-
-
-def clipped_sum(critic: Network, rows: np.ndarray, clip: float) -> Weights:
-    """Per layer, the sum over the rows of the gradient of each row's score, shortened to length `clip` where it is longer.
-
-    Parameters
-    ----------
-    rows : (rows, bins of all columns) between 0 and 1; public, as generated rows are.
-    """
-    passed = critic.forward(rows)
-    deltas = critic.deltas(passed, np.ones_like(passed.output))
-    kept = clipped_shares(Network.row_norms(passed, deltas), clip)[:, None]
-    return Network.gradient(passed, [kept * delta for delta in deltas])
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:

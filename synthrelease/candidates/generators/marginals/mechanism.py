@@ -54,7 +54,7 @@ def measured(
     ----------
     budget : what all tables and sums cost together.
     """
-    rest = _without(counts, bins)
+    rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
     of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
     noisy = count_apart(counts, bins, kind, budget, entropy)
@@ -114,7 +114,7 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
     return tuple(measured)
 
 
-def _without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
+def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
     """The rows in none of these bins, with their own values where they know them."""
     if not bins:
         return counts
