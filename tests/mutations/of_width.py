@@ -19,7 +19,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: a maximal set is left out",
         breaks="fewer parents compete than the paper's",
-        place="candidates.generators.parent_sets:_maximal_sets",
+        place="candidates.generators.parent_sets:maximal_sets",
         old="room // rest[i] >= left_out",
         new="room // rest[i] >= left_out - 1",
         tests=(MAXIMAL,),
@@ -27,7 +27,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: sets that can be extended are among them",
         breaks="sets that are not maximal compete",
-        place="candidates.generators.parent_sets:_maximal_sets",
+        place="candidates.generators.parent_sets:maximal_sets",
         old="room < min(left_out, spans[start] if start < n else math.inf)",
         new="room < (spans[start] if start < n else math.inf)",
         tests=(MAXIMAL,),
