@@ -10,9 +10,8 @@ from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA, Fitted, Query
-from synthrelease.criteria.faithfulness import Step
 from synthrelease.criteria.faithfulness import mechanism as matching
-from synthrelease.criteria.faithfulness.mechanism import maximum_matching
+from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Transformation
 from synthrelease.specification.spec import load_spec

@@ -13,7 +13,8 @@ from typing import ClassVar, Literal
 from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Guaranteed
-from synthrelease.candidates.generators.counting_queries import CountingQueries, CountingQuery, Shares
+from synthrelease.candidates.generators.counting_queries import CountingQuery, Shares
+from synthrelease.candidates.generators.counting_queries.family import CountingQueries
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
 

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -29,16 +28,11 @@ from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.linked import Linked
 
+if TYPE_CHECKING:
+    from synthrelease.criteria.faithfulness.mechanism import Step
+
 _ROWS_FOR_A_CELL = 4
 """Rows of a file for each cell of the columns that a draft compares: then most rows have a similar one."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Step:
-    """A column on which similar rows may be one bin apart: `allowed[b]` says that b and b + 1 are similar."""
-
-    column: int
-    allowed: np.ndarray
 
 
 class Faithfulness(Criterion):
@@ -228,6 +222,8 @@ class Faithfulness(Criterion):
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
         """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
+        from synthrelease.criteria.faithfulness.mechanism import Step
+
         kept, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:
             binning, kind = transformation.binning(name), transformation.schema[name].kind

@@ -18,7 +18,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.criteria.faithfulness import Step
 from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.grouping import EqualRows, places_in
@@ -33,6 +32,14 @@ _PART = 3000
 
 _CAPACITY_BITS = 30
 """Of a flow in units: scipy's capacities are 32-bit, and the sum of two of these must be one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Step:
+    """A column on which similar rows may be one bin apart: `allowed[b]` says that b and b + 1 are similar."""
+
+    column: int
+    allowed: np.ndarray
 
 
 def unmatched_share(

@@ -237,18 +237,3 @@ def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
 def gradient_cells(layout: Layout, critic_width: int) -> int:
     """Numbers that `noisy_gradient` holds at once."""
     return CHUNK * (4 * critic_width + len(layout.sizes))
-
-
-def clipped_sum(critic: Network, rows: np.ndarray, clip: float) -> Weights:
-    """Per layer, the sum over the rows of the gradient of each row's score, shortened to length `clip` where it is longer.
-
-    Parameters
-    ----------
-    rows : (rows, bins of all columns) between 0 and 1; public, as generated rows are.
-    """
-    from synthrelease.candidates.generators.adversarial.mechanism import clipped_shares
-
-    passed = critic.forward(rows)
-    deltas = critic.deltas(passed, np.ones_like(passed.output))
-    kept = clipped_shares(Network.row_norms(passed, deltas), clip)[:, None]
-    return Network.gradient(passed, [kept * delta for delta in deltas])

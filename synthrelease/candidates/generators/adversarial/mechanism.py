@@ -16,11 +16,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
-from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game, clipped_sum
+from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
@@ -87,7 +88,7 @@ def train_once(
     """Train both networks once. Spends rho on one noisy gradient, with the row weights `wanted`; all else is generated rows."""
     towards = noisy_gradient(game.critic, counts, clip, rho, entropy, wanted)
     generated = game.generated(conditions).rows
-    away = clipped_sum(game.critic, generated, clip)
+    away = game.critic.sum_of_rows(generated, partial(clipped_shares, clip=clip))
     game.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)], conditions)
 
 
@@ -131,7 +132,7 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """`clipped_sum` for rows that are cells of a table.
+    """`Network.sum_of_rows` of clipped gradients, for rows that are cells of a table.
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
     an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would
