@@ -16,6 +16,7 @@ from pathlib import Path
 
 from synthrelease.connections.drivers import ADBC
 from synthrelease.connections.files import PARQUET
+from synthrelease.connections.flat_tables import FILE, STREAM, opened_feather
 from synthrelease.connections.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
@@ -32,13 +33,13 @@ from synthrelease.connections.opened import (
 from synthrelease.connections.source import Source
 from synthrelease.domain.read_columns import ReadColumns, needed_columns
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.feather import FILE, STREAM, opened_feather
 from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
+from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
@@ -108,8 +109,7 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     except InputError:
         raise
     except Exception:  # a damaged file makes the library fail in many ways
-        kind = "Parquet" if start.startswith(PARQUET) else "Feather"
-        problem = f"expected a whole {kind} file, found one that is cut off, damaged or unreadable."
+        problem = unreadable.damaged("Parquet" if start.startswith(PARQUET) else "Feather")
     if problem:
         raise InputError(problem)
     if isinstance(file, Path):

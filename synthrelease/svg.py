@@ -15,12 +15,6 @@ LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256
 WARNING = "#fff4d6"
 DARKEST = "#12365f"
 
-TEXT_ON = {
-    (INK, PAPER), (INK, SOFT), (INK, WARNING), (MUTED, PAPER), (MUTED, SOFT), (BLUE, PAPER), (RED, PAPER), (GREEN, PAPER),
-    (PAPER, BLUE), (BLUE, SOFT),
-}  # fmt: skip
-"""Every pair of text and background that the card and the report use; a test holds each to a contrast of 4.5."""
-
 
 class Picture:
     """Shapes and texts in a frame of `width` x `height`, rendered in the order in which they were added.

@@ -96,16 +96,16 @@ def test_the_law_of_an_entry_is_that_of_all_radii(size: int, scale: Fraction) ->
     assert cube_sd(size, scale) == pytest.approx(math.sqrt((radii * k * (k + 1)).sum() / 3), rel=1e-12)
     for beyond in (0, 1, 10, int(scale * size), int(4 * scale * size)):
         further = (radii * np.maximum(k - beyond, 0) * 2 / (2 * k + 1)).sum()
-        assert cube_tail(size, scale, beyond) == pytest.approx(further, rel=1e-11)
+        assert cube_tail(size, float(scale), beyond) == pytest.approx(further, rel=1e-11)
     for risk in (0.9, 0.05, 1e-6):
         limit = cube_limit(size, scale, risk)
-        assert cube_tail(size, scale, limit) <= risk
-        assert limit == 0 or cube_tail(size, scale, limit - 1) > risk * (1 - 1e-6)
+        assert cube_tail(size, float(scale), limit) <= risk
+        assert limit == 0 or cube_tail(size, float(scale), limit - 1) > risk * (1 - 1e-6)
 
 
 def test_one_number_has_discrete_laplace_noise() -> None:
     a = math.exp(-1 / 5)
-    assert [cube_tail(1, Fraction(5), t) for t in range(9)] == pytest.approx([2 * a ** (t + 1) / (1 + a) for t in range(9)])
+    assert [cube_tail(1, 5.0, t) for t in range(9)] == pytest.approx([2 * a ** (t + 1) / (1 + a) for t in range(9)])
 
 
 def test_rehearsed_noise_has_the_same_law() -> None:

@@ -13,13 +13,14 @@ from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.adaptive.asked import Asked
-from synthrelease.candidates.generators.adaptive.mechanism import CHANGE, Gaussian, score_of
+from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, score_of
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.privbayes.mechanism import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.domain.lattice import lattice
+from synthrelease.measurements.noise import TABLE_CHANGE
 from synthrelease.measurements.scored_sums import STEPS
 
 PRIOR = Prior(
@@ -253,11 +254,11 @@ def _answered(world: World, columns: tuple[int, ...]) -> Callable[[int], Measure
     def values(codes: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
         Gaussian(world.counts(codes), Fraction(1), recorder).table(columns, Fraction(1, 2))
-        if [Fraction(scale) ** 2 >= CHANGE for scale in recorder.scales] != [True]:
+        if [Fraction(scale) ** 2 >= TABLE_CHANGE for scale in recorder.scales] != [True]:
             raise ValueError("expected one table with noise for two counts")
         return recorder.values[0]
 
-    return lambda n: Measured(values=values, sensitivity=CHANGE)
+    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE)
 
 
 def _frequencies(world: World) -> Callable[[int], Measured]:
@@ -267,11 +268,11 @@ def _frequencies(world: World) -> Callable[[int], Measured]:
     def values(codes: tuple[int, ...]) -> np.ndarray:
         recorder = Recording()
         noisy_frequencies(world.counts(codes), Fraction(1), recorder)
-        if [Fraction(scale) ** 2 * 2 >= CHANGE * columns for scale in recorder.scales] != [True] * columns:
+        if [Fraction(scale) ** 2 * 2 >= TABLE_CHANGE * columns for scale in recorder.scales] != [True] * columns:
             raise ValueError("expected a table for each column with noise for two counts")
         return np.concatenate(recorder.values)
 
-    return lambda n: Measured(values=values, sensitivity=CHANGE * columns)
+    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * columns)
 
 
 def _scored(world: World, asked: Asked) -> Callable[[int], Measured]:
@@ -281,7 +282,7 @@ def _scored(world: World, asked: Asked) -> Callable[[int], Measured]:
         exact = world.counts(codes).marginal(asked.columns)
         return np.array([score_of(asked, exact)])
 
-    return lambda n: Measured(values=values, sensitivity=CHANGE * asked.weight)
+    return lambda n: Measured(values=values, sensitivity=TABLE_CHANGE * asked.weight)
 
 
 def _moments(world: World, prior: Prior | None) -> Callable[[int], Measured]:

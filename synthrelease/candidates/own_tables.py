@@ -15,7 +15,6 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.measurements.rare_bins import others
 
 FAR = 0.1
 """Of the rows: how far the share of a bin may be from that of its own tables, beyond their noise."""
@@ -33,7 +32,9 @@ def contradicts_its_tables(rows: Counts, measured: NoisyMarginals, plausibility:
     ----------
     rows, measured, plausibility : over the same bins.
     """
-    rows = others(rows, (each.of for each in measured.rare_bins))
+    from synthrelease.candidates.generators.marginals.mechanism import without
+
+    rows = without(rows, [each.of for each in measured.rare_bins])
     shares = cache(lambda column: rows.marginal((column,)) / rows.total)  # many tables have the same column
     for table in measured.tables:
         allowed = ~plausibility.structural_zeros(table.columns)

@@ -7,11 +7,14 @@ A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes mo
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.errors import InputError
 
+FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
+"""How Feather files (version 2) begin, and Arrow streams."""
 MOST_BYTES = 2**27
 BYTES_PER_ROW = 256
 
@@ -37,6 +40,28 @@ def check_parquet(metadata: Any, needed: Sequence[str]) -> None:
             part = group.column(place)
             if part.path_in_schema in needed:
                 check_unpacked(part.path_in_schema, part.total_uncompressed_size, group.num_rows)
+
+
+def rows_within(metadata: Any, most_rows: int, most_bytes: int) -> int:
+    """Rows of a batch of a Parquet file, so that it has at most so many rows, and bytes as far as the file tells."""
+    groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
+    size = max((group.total_byte_size / max(1, group.num_rows) for group in groups), default=0.0)
+    return int(max(1, min(most_rows, most_bytes / max(1.0, size))))
+
+
+def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
+    """A reader of the file, or of some of its columns. Raises what a damaged file makes the library raise."""
+    import pyarrow as pa
+    from pyarrow import ipc
+
+    options = ipc.IpcReadOptions(included_fields=fields)
+    return (ipc.open_file if is_feather_file(path) else ipc.open_stream)(pa.OSFile(str(path)), options=options)
+
+
+def is_feather_file(path: Path) -> bool:
+    """Whether it is no stream."""
+    with path.open("rb") as file:
+        return file.read(len(STREAM)) != STREAM
 
 
 class FlatTable:

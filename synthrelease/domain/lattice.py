@@ -51,6 +51,13 @@ def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
     return Sparse(tuple(column[groups.first] for column in bins), groups.sums(np.concatenate([part.values for part in parts])))
 
 
+def summed_to(layout: Layout, columns: Columns, parent: Columns, table: Table) -> Table:
+    """The sub-table of `columns` of a table with the columns `parent` of a layout, in the same order."""
+    if not isinstance(table, Sparse):
+        return np.add.reduce(table, axis=tuple(place for place, column in enumerate(parent) if column not in columns))
+    return table_of(layout.subset(columns), [parent.index(column) for column in columns], table)
+
+
 def values_of(table: Table) -> np.ndarray:
     """The values of its cells; of a sparse table those of the cells that occur."""
     return table.values if isinstance(table, Sparse) else table.ravel()
@@ -125,7 +132,7 @@ class Lattice:
         if parent is None or self._work(len(columns)) <= parent.work(len(columns)):
             found = _Kept(columns, self._of_whole(columns))
         else:
-            found = _Kept(columns, self._sum_out(parent.columns, parent.table, columns))
+            found = _Kept(columns, summed_to(self.layout, columns, parent.columns, parent.table))
         self._keep(found)
         return found.table
 
@@ -144,14 +151,8 @@ class Lattice:
 
     def _of_whole(self, columns: Columns) -> Table:
         if self.whole is not None:
-            return self._sum_out(self._all, self.whole, columns)
+            return summed_to(self.layout, columns, self._all, self.whole)
         return table_of(self.layout.subset(columns), columns, *self.parts)
-
-    def _sum_out(self, parent: Columns, table: Table, columns: Columns) -> Table:
-        """The sub-table of a table with the columns `parent`."""
-        if not isinstance(table, Sparse):
-            return table.sum(axis=tuple(i for i, column in enumerate(parent) if column not in columns))
-        return table_of(self.layout.subset(columns), [parent.index(column) for column in columns], table)
 
 
 class _Kept:

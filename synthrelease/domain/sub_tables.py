@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.domain.cell_codes import word_of
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.lattice import Lattice, Sparse, Table, difference, table_of, values_of
+from synthrelease.domain.lattice import Lattice, Table, difference, summed_to, table_of, values_of
 from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.summing_up import are_first_with, bins_in_cells, column_groups, steps_down
 
@@ -103,22 +103,14 @@ def _pairs(
 def _below(layout: Layout, table: Table, columns: Columns, largest: int) -> Iterator[tuple[Columns, Table]]:
     """All tables of at most `largest` columns that the table is summed up to, each once, along `steps_down`."""
     branch = [(columns, table)]
-    for depth, place, left in steps_down(len(columns), largest):
+    for depth, left in steps_down(len(columns), largest):
         found = tuple(columns[number] for number in left)
         if depth:
             before, wider = branch[depth - 1]
             del branch[depth:]
-            branch.append((found, _without(layout, wider, before, place)))
+            branch.append((found, summed_to(layout, found, before, wider)))
         if len(left) <= largest:
             yield found, branch[depth][1]
-
-
-def _without(layout: Layout, table: Table, columns: Columns, place: int) -> Table:
-    """The table summed over the column at this place."""
-    if not isinstance(table, Sparse):
-        return np.add.reduce(table, axis=place)
-    others = [other for other in range(len(columns)) if other != place]
-    return table_of(layout.subset(columns[:place] + columns[place + 1 :]), others, table)
 
 
 def _words(whole: Lattice, groups: Sequence[Columns], cells: Sequence[int]) -> list[list[np.ndarray]]:

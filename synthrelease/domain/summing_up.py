@@ -15,7 +15,7 @@ _FEWEST_CELLS = 2**12
 _FEW_COLUMNS = 12
 Groups = set[int]
 """Groups of columns, by their numbers."""
-_Step = tuple[int, int, Columns]
+_Step = tuple[int, Columns]
 
 
 def column_groups(layout: Layout, together: int, wanted: Room) -> tuple[Columns, ...]:
@@ -39,17 +39,17 @@ def bins_in_cells(shape: tuple[int, ...]) -> np.ndarray:
 
 
 def steps_down(columns: int, largest: int) -> Iterable[_Step]:
-    """Every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed out, the
-    place of the last of them in what was there before, and what is left."""
+    """Every way down to at most `largest` of so many columns, each once, depth first: how many columns were summed out, and
+    what is left."""
     return _few_steps(columns, largest) if columns <= _FEW_COLUMNS else _steps(tuple(range(columns)), largest)
 
 
-def _steps(left: Columns, largest: int, kept: int = 0, depth: int = 0, place: int = -1) -> Iterator[_Step]:
+def _steps(left: Columns, largest: int, kept: int = 0, depth: int = 0) -> Iterator[_Step]:
     """Those from these columns on, of which the first `kept` stay."""
-    yield depth, place, left
+    yield depth, left
     if len(left) > 1:
         for out in range(kept, min(len(left) - 1, largest) + 1):
-            yield from _steps(left[:out] + left[out + 1 :], largest, out, depth + 1, out)
+            yield from _steps(left[:out] + left[out + 1 :], largest, out, depth + 1)
 
 
 @lru_cache(maxsize=64)

@@ -10,13 +10,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET, File
+from synthrelease.connections.flat_tables import FILE, STREAM
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
-from synthrelease.enclave.feather import FILE, STREAM
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts

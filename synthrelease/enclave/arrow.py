@@ -7,7 +7,7 @@ boolean "True" or "False", a dictionary as its values. The zone of a moment is t
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -15,7 +15,7 @@ import numpy as np
 
 from synthrelease.connections.column_types import LONGEST_TEXT, is_text, is_uuid
 from synthrelease.enclave.number_texts import decimal_text, float_texts
-from synthrelease.enclave.texts import NO_VALUE, LazyTexts, Texts, too_long
+from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, too_long
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
@@ -91,6 +91,18 @@ class WithNull(LazyTexts):
     def numbers(self, decimal: str) -> tuple[np.ndarray, np.ndarray]:
         numbers, known = self._texts.numbers(decimal)
         return np.append(numbers, 0.0), np.append(known, False)
+
+
+def batches_of_batches(
+    batches: Iterable[Any], needed: Sequence[str], most_rows: int, texts_of: Callable[[str, Any], Texts] | None = None
+) -> Iterator[Batch]:
+    """The batches of Arrow record batches, by `texts_of` or `column_texts`."""
+    row = 1
+    for batch in batches:
+        for start in range(0, batch.num_rows, most_rows):
+            part = batch.slice(start, most_rows)
+            yield row, {name: (texts_of or column_texts)(name, part.column(name)) for name in needed}
+            row += part.num_rows
 
 
 def column_texts(name: str, array: Any) -> Texts:

@@ -15,10 +15,10 @@ import numpy as np
 from synthrelease.domain.cell_codes import number_of_marks, words_of_mapped
 from synthrelease.domain.counts import Counts, Tally
 from synthrelease.domain.layout import Layout
-from synthrelease.domain.misfits import MISSING, WRONG, forbidden_kinds
+from synthrelease.domain.misfits import WRONG, forbidden_kinds
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
-from synthrelease.enclave.values import Digits, Known, atomic_bins
+from synthrelease.enclave.values import Digits, Known, absent, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.noise_grids import MOST_ROWS
 from synthrelease.toml.columns import InputTable
@@ -111,9 +111,7 @@ class BinRule:
 
 def _as_missing(digits: Digits, column: Column) -> Digits:
     """The bins, with those of texts that are no number or date where missing values go."""
-    missing = MISSING if column.atoms.missing is None else column.atoms.missing
-    of_text = np.where(digits.of_text == WRONG, missing, digits.of_text)
-    return Digits(of_text=of_text, codes=digits.codes)
+    return Digits(of_text=np.where(digits.of_text == WRONG, absent(column), digits.of_text), codes=digits.codes)
 
 
 def check_number_of_rows(n_rows: int) -> None:

@@ -53,7 +53,7 @@ def _errors(encoding: str) -> str:
 
 def text_of(block: bytes, encoding: str) -> str:
     """The letters of whole lines. Raises UnicodeError."""
-    return block.decode(_codec(encoding), _errors(encoding))
+    return block.decode("utf-8" if encoding in ("mixed", "utf-16") else encoding, _errors(encoding))
 
 
 def utf_8_of(block: bytes, encoding: str) -> bytes:
@@ -62,10 +62,6 @@ def utf_8_of(block: bytes, encoding: str) -> bytes:
         return block
     text = text_of(block, encoding)
     return block if encoding == "utf-8" else text.encode()
-
-
-def _codec(encoding: str) -> str:
-    return "utf-8" if encoding in ("mixed", "utf-16") else encoding
 
 
 class Blocks:

@@ -33,7 +33,6 @@ BLOCK = 2**22
 """Bytes that are looked at together, so that plain lines are read fast and other lines one by one."""
 _FIRST = 2**16
 """Bytes that are looked at together where lines are surely needed one by one: for the header."""
-_EXPECTED = "expected a file with a header and rows"
 
 
 def csv_batches(
@@ -167,7 +166,7 @@ class _Lines:
 def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
     if not first:
-        raise InputError(f"{_EXPECTED}, found nothing in it.")
+        raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
     for other in (delimiter, *unreadable.DELIMITERS):
         if set(needed) <= {field.strip() for field in next(_reader([first], other, strict=False), [])}:
             if other == delimiter:

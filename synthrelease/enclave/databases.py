@@ -25,8 +25,9 @@ from synthrelease.connections.opened import (
     opened_duckdb,
     opened_sqlite,
 )
+from synthrelease.enclave.arrow import batches_of_batches
 from synthrelease.enclave.patience import patiently
-from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_batches, batches_of_rows
+from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_rows, texts_of_database
 from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
 
 NO_TEXT = "synthrelease.no_text"
@@ -63,7 +64,7 @@ def _adbc(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_r
         cursor.execute(opened.select(needed))
         reader = cursor.fetch_record_batch()
         check_types(reader.schema, needed)
-        yield from batches_of_batches(reader, needed, most_rows)
+        yield from batches_of_batches(reader, needed, most_rows, texts_of_database)
 
 
 def _sqlalchemy(stop: Stop, uri: str, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -88,7 +89,7 @@ def _duckdb(stop: Stop, path: Path, table: str | None, needed: Sequence[str], mo
         check_header(opened.names, needed)
         reader = opened.connection.sql(opened.select(needed)).to_arrow_reader(most_rows)
         check_types(reader.schema, needed)
-        yield from batches_of_batches(reader, needed, most_rows)
+        yield from batches_of_batches(reader, needed, most_rows, texts_of_database)
 
 
 def _sqlite(stop: Stop, path: Path, table: str | None, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

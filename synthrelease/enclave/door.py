@@ -148,7 +148,7 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """What the generator is fitted to: this very table (`enclave.pieces` has tables in two pieces)."""
+        """What the generator is fitted to: this very table (`releasing.pieces` has tables in two pieces)."""
         return self
 
     @property

@@ -7,13 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.connections.column_types import check_type
-from synthrelease.enclave.arrow import column_texts
+from synthrelease.connections.flat_tables import FILE, is_feather_file, opened_feather
+from synthrelease.enclave.arrow import batches_of_batches
 from synthrelease.enclave.texts import Batch, check_header
 from synthrelease.enclave.unpacked import check_feather
-from synthrelease.errors import InputError
-
-FILE, STREAM = b"ARROW1\0\0", b"\xff\xff\xff\xff"
-_DAMAGED = "expected a whole Feather file, found one that is cut off, damaged or unreadable."
 
 
 def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
@@ -24,45 +21,19 @@ def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterat
 
     Raises
     ------
-    InputError : when the file cannot be read, lacks a column or has one of a type that holds no single values.
+    InputError : when the file lacks a column or has one of a type that holds no single values. Whatever the library raises for
+        a damaged file (`reading.whole`).
     """
-    row, problem = 1, None
-    try:
-        schema = opened_feather(path).schema
-        check_header(schema.names, needed)
-        for name in needed:
-            check_type(name, schema.field(name).type, "Arrow")
-        check_feather(path, len(FILE) if _is_file(path) else 0, needed)
-        for batch in _batches(opened_feather(path, sorted(map(schema.names.index, needed)))):
-            batch.validate(full=True)
-            for start in range(0, batch.num_rows, most_rows):
-                part = batch.slice(start, most_rows)
-                yield row, {name: column_texts(name, part.column(name)) for name in needed}
-                row += part.num_rows
-    except InputError:
-        raise
-    except MemoryError:
-        problem = "expected batches of rows that fit into the memory of this machine, found longer ones."
-    except Exception:  # a damaged file makes the library fail in many ways
-        problem = _DAMAGED
-    if problem:
-        raise InputError(problem)
-
-
-def opened_feather(path: Path, fields: list[int] | None = None) -> Any:
-    import pyarrow as pa
-    from pyarrow import ipc
-
-    options = ipc.IpcReadOptions(included_fields=fields)
-    return (ipc.open_file if _is_file(path) else ipc.open_stream)(pa.OSFile(str(path)), options=options)
-
-
-def _is_file(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(STREAM)) != STREAM
+    schema = opened_feather(path).schema
+    check_header(schema.names, needed)
+    for name in needed:
+        check_type(name, schema.field(name).type, "Arrow")
+    check_feather(path, len(FILE) if is_feather_file(path) else 0, needed)
+    yield from batches_of_batches(_batches(opened_feather(path, sorted(map(schema.names.index, needed)))), needed, most_rows)
 
 
 def _batches(reader: Any) -> Iterator[Any]:
-    if hasattr(reader, "get_batch"):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
+    numbered = hasattr(reader, "get_batch")
+    for batch in (reader.get_batch(number) for number in range(reader.num_record_batches)) if numbered else reader:
+        batch.validate(full=True)
+        yield batch

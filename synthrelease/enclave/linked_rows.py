@@ -22,20 +22,18 @@ from synthrelease.connections.files import unwritten
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.grouping import EqualRows
 from synthrelease.domain.misfits import MISSING
 from synthrelease.domain.read_columns import ReadColumns, dates_in
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, order_of
-from synthrelease.enclave.marks import NO_MARKS, different, equal_marks, marker
+from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.linked import Linked
 from synthrelease.toml.columns import InputTable
-
-NO_BIN = -1
-"""Of a row that the rules of a column leave out."""
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:
@@ -126,7 +124,7 @@ class _Rows:
     Attributes
     ----------
     marks : (n_rows, 2) of the keys.
-    of_root : for each column of roots, (n_rows,) its bin, or `NO_BIN`.
+    of_root : for each column of roots, (n_rows,) its bin, or a negative number.
     of_member : the same for the columns of members, each in all the ways that slots have it.
     order : words by which members are ordered, the most telling one first.
     """
@@ -230,13 +228,13 @@ def _without_zeros(text: str) -> str:
 
 
 def _kind(column: Column) -> np.dtype:
-    """The smallest type for the bins of a column and for `NO_BIN`; every other sign of no bin is not negative in it."""
+    """The smallest type for the bins of a column and for a negative number where there is none."""
     return np.dtype(np.int16 if len(column.atoms) < 2**15 else np.int32)
 
 
 def _numbered(one: np.ndarray, other: np.ndarray) -> tuple[int, np.ndarray, np.ndarray]:
     """How many different marks there are in both, and of each row the number of its mark."""
-    groups = equal_marks(np.concatenate([one, other]))
+    groups = EqualRows.of([*np.concatenate([one, other]).T])
     return len(groups.starts), groups.ranks[: len(one)], groups.ranks[len(one) :]
 
 

@@ -39,17 +39,12 @@ def marker(missing: frozenset[str], secret: bytes | None = None) -> Callable[[Te
     return marks
 
 
-def equal_marks(marks: np.ndarray) -> EqualRows:
-    """Which of (n, 2) marks are the same."""
-    return EqualRows.of([marks[:, 0], marks[:, 1]])
-
-
 def different(marks: np.ndarray) -> np.ndarray:
     """(n, 2) each mark once, in order."""
-    return marks[equal_marks(marks).first]
+    return marks[EqualRows.of([*marks.T]).first]
 
 
 def repeated(marks: np.ndarray) -> np.ndarray:
     """(n, 2) each mark once that occurs more than once."""
-    groups = equal_marks(marks)
+    groups = EqualRows.of([*marks.T])
     return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]

@@ -15,6 +15,7 @@ from typing import Any, TypeVar
 
 from synthrelease.connections.opened import Stop
 from synthrelease.errors import InputError
+from synthrelease.toml import unreadable
 
 Part = TypeVar("Part")
 PATIENCE = 3600.0
@@ -22,7 +23,6 @@ PATIENCE = 3600.0
 _GRACE = 5.0
 """Seconds that a library gets to stop."""
 _TICK = 0.2
-_TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 
 
 def patiently(read: Callable[[Stop], Iterator[Part]], unopened: str, broken: str | None = None) -> Iterator[Part]:
@@ -73,7 +73,7 @@ def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any],
     except InputError as error:
         last = str(error)
     except MemoryError:
-        last = _TOO_LONG
+        last = unreadable.TOO_LONG
     except BaseException:
         last = problem
     _handed_over(last, stop, parts)

@@ -11,18 +11,20 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET, File, StoredFile, which_file
+from synthrelease.connections.flat_tables import FILE, STREAM
 from synthrelease.connections.opened import SQLITE, is_duckdb
 from synthrelease.connections.source import Source
 from synthrelease.domain.read_columns import needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
-from synthrelease.enclave.feather import FILE, STREAM, feather_batches
+from synthrelease.enclave.feather import feather_batches
 from synthrelease.enclave.parquet import parquet_batches
 from synthrelease.enclave.statistical import package_batches, package_of
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import ENCODINGS, InputTable
+from synthrelease.toml import unreadable
+from synthrelease.toml.columns import InputTable
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21
@@ -31,13 +33,6 @@ CHARACTERS_PER_BATCH = 2**25
 """A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-_OTHER_MARKS = {
-    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file", b"PARE": "an encrypted Parquet file",
-    b"FEA1": "a Feather file of version 1", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
-    b"\x28\xb5\x2f\xfd": "a zstd file",
-}  # fmt: skip
-_FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
-_EXPECTED = "expected a file with a header and rows"
 
 
 def batches(
@@ -89,9 +84,9 @@ def _file_batches(file: File, needed: list[str], policy: InputTable, table: str 
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
     if start.startswith(PARQUET):
-        yield from parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH)
+        yield from whole(parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH), "Parquet")
     elif isinstance(file, Path) and start.startswith((FILE, STREAM)):
-        yield from feather_batches(file, needed, most_rows)
+        yield from whole(feather_batches(file, needed, most_rows), "Feather")
     elif isinstance(file, Path) and (package := package_of(start)):
         yield from package_batches(package, file, needed, policy.encoding, most_rows)
     elif isinstance(file, Path) and start.startswith(SQLITE):
@@ -102,6 +97,20 @@ def _file_batches(file: File, needed: list[str], policy: InputTable, table: str 
         yield from csv_batches(file, needed, policy, is_compressed(start, policy), most_rows, CHARACTERS_PER_BATCH)
 
 
+def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
+    """The batches that a library reads. It fails in many ways for a damaged file, and what it says may quote a value."""
+    try:
+        yield from read
+        return
+    except InputError:
+        raise
+    except MemoryError:
+        problem = unreadable.TOO_LONG
+    except Exception:
+        problem = unreadable.damaged(kind)
+    raise InputError(problem)
+
+
 def _most_rows(needed: Sequence[str]) -> int:
     return max(1, min(ROWS_PER_BATCH, VALUES_PER_BATCH // max(1, len(needed))))
 
@@ -109,11 +118,10 @@ def _most_rows(needed: Sequence[str]) -> int:
 def is_compressed(start: bytes, policy: InputTable) -> bool:
     """Whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
-        advice = 'Set encoding = "utf-16" under [input] in the configuration.'
-        raise InputError(f"expected CSV in {ENCODINGS[policy.encoding]}, found UTF-16 text. {advice}")
-    for mark, kind in _OTHER_MARKS.items():
+        raise InputError(unreadable.utf_16(policy.encoding))
+    for mark, kind in unreadable.OTHER_FORMATS.items():
         if start.startswith(mark):
-            raise InputError(f"expected {_FORMATS}, found {kind}.")
+            raise InputError(f"expected {unreadable.FORMATS}, found {kind}.")
     return start.startswith(GZIP)
 
 
@@ -127,8 +135,6 @@ def start_of(file: File) -> bytes:
             found = "an empty file"
         else:
             found = "a pipe or a device"
-    except InputError:
-        raise
     except FileNotFoundError:
         found = "no such file"
     except PermissionError:
@@ -137,4 +143,4 @@ def start_of(file: File) -> bytes:
         found = "something that cannot be opened"
     if start:
         return start
-    raise InputError(f"{_EXPECTED}, found {found}.")
+    raise InputError(f"{unreadable.EXPECTED}, found {found}.")

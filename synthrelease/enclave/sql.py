@@ -19,17 +19,8 @@ ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""
 
 
-def batches_of_batches(batches: Iterable[Any], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
-    """The batches of Arrow record batches. A moment with a time zone is that of UTC, whatever zone this machine is in."""
-    row = 1
-    for batch in batches:
-        for start in range(0, batch.num_rows, most_rows):
-            part = batch.slice(start, most_rows)
-            yield row, {name: _column_of_batch(name, part.column(name)) for name in needed}
-            row += part.num_rows
-
-
-def _column_of_batch(name: str, column: Any) -> Texts:
+def texts_of_database(name: str, column: Any) -> Texts:
+    """A column of Arrow. A moment with a time zone is that of UTC, whatever zone this machine is in."""
     import pyarrow as pa
     from pyarrow import types
 

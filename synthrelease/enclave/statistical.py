@@ -23,6 +23,7 @@ from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
+from synthrelease.toml import unreadable
 
 _OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-1255": "WINDOWS-1255"}
@@ -72,7 +73,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     """(table, what the file says of itself) by the library."""
     # the function behind those of the library's documentation: two of these cannot be asked for user-missing codes
     parse = library("pyreadstat.pyreadstat", "pyreadstat", f"files of {package.name}", "formats").parser_entry_point
-    damaged = f"expected a whole {package.name} file, found one that is cut off, damaged or unreadable."
+    damaged = unreadable.damaged(package.name)
     other = f"expected texts in the encoding that the {package.name} file tells, found other bytes. {_OTHER_ENCODING}"
     if path.stat().st_size % package.block:
         raise InputError(damaged)
@@ -80,7 +81,7 @@ def read_package(package: Package, path: Path, encoding: str, **options: Any) ->
     try:
         return parse(str(path.absolute()), user_missing=True, disable_datetime_conversion=True, **options)
     except MemoryError:
-        problem = "expected rows that fit into the memory of this machine, found longer ones."
+        problem = unreadable.TOO_LONG
     except UnicodeDecodeError:
         problem = other
     except Exception as error:  # a damaged file makes the library fail in many ways

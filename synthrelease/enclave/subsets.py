@@ -48,19 +48,13 @@ def random_pieces(table: Counts, sizes: Sequence[int], entropy: SystemEntropy = 
 
     Parameters
     ----------
-    sizes : rows of each piece, each at least 1, with the sum of all rows. They must not depend on what the rows hold.
-
-    Raises
-    ------
-    ValueError : for other sizes.
+    sizes : as of `PrivateCounts.split`, which checks them.
 
     Notes
     -----
     The first piece of a random order is a uniform subset, and given it the second is one of the rest, and so on (theory 11.11,
     counts of random pieces). The last piece is what is left.
     """
-    if min(sizes, default=0) < 1 or sum(sizes) != table.total:
-        raise ValueError("pieces have at least one row each, and all rows together")
     found, left = [], table
     for size in sizes[:-1]:
         drawn = _drawn(left, size, entropy)

@@ -17,12 +17,13 @@ from abc import abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar, overload
+from typing import Any, TypeVar
 
 import numpy as np
 
 from synthrelease.connections.column_types import LONGEST_TEXT
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, closest
+from synthrelease.toml import unreadable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)
@@ -70,13 +71,7 @@ class LazyTexts(Sequence[str | None]):
     def __iter__(self) -> Iterator[str | None]:
         return iter(self._all)
 
-    @overload
-    def __getitem__(self, place: int) -> str | None: ...
-
-    @overload
-    def __getitem__(self, place: slice) -> list[str | None]: ...
-
-    def __getitem__(self, place: int | slice) -> str | None | list[str | None]:
+    def __getitem__(self, place: Any) -> Any:
         return self._all[place]
 
 
@@ -107,17 +102,7 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     for name in needed:
         if header.count(name) > 1:
             raise InputError(f"expected each column once, found {name!r} more than once in the header.")
-    missing = [name for name in needed if name not in header]
-    if not missing:
-        return
-    none = len(missing) == len(needed)
-    same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
-    guess = same or (None if none else closest(missing[0], header))
-    if guess:
-        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
-    elif none:
-        advice = "Is the first line a header?"
-    else:
-        advice = "Set source for a column that has another name in the file."
-    found = "none of them" if none else f"no {listing(missing)}"
-    raise InputError(f"expected the columns {listing(needed)}, found {found} in the header. {advice}")
+    if missing := [name for name in needed if name not in header]:
+        same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
+        guess = same or (None if len(missing) == len(needed) else closest(missing[0], header))
+        raise InputError(unreadable.missing_columns(needed, missing, guess))

@@ -152,7 +152,7 @@ def _days_between(ends: Texts, starts: Texts, column: Column, policy: InputTable
     bins = np.searchsorted(np.array(column.edges), days, side="right").astype(np.int64)
     if column.outside != "clip":
         bins[(days < low) | (days > high)] = OUTSIDE
-    bins[(end == MISSING) | (start == MISSING)] = _absent(column)
+    bins[(end == MISSING) | (start == MISSING)] = absent(column)
     bins[(end == WRONG) | (start == WRONG)] = WRONG
     return Digits(of_text=np.arange(WRONG, len(column.atoms)), codes=bins - WRONG)
 
@@ -204,16 +204,16 @@ class _Listed:
         return self._texts.get(number, self._numbers.get(number))
 
 
-def _absent(column: Column) -> int:
+def absent(column: Column) -> int:
     """Where missing values go."""
     return MISSING if column.atoms.missing is None else column.atoms.missing
 
 
 def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[str | None], int]:
     """The reading of one text: its atomic bin, that of missing values included, or one of MISSING, OUTSIDE and WRONG."""
-    absent = _absent(column)
+    none = absent(column)
     values = {text.strip(): index for text, index in column.values.items()} | dict(column.values)
-    listed = _Listed(column.values, _missing_texts(column, policy), absent, policy.decimal)
+    listed = _Listed(column.values, _missing_texts(column, policy), none, policy.decimal)
     unlisted = OUTSIDE if column.unlisted is None else column.unlisted
 
     def bin_of(text: str | None) -> int:
@@ -221,7 +221,7 @@ def _bin_of_text(column: Column, policy: InputTable, decimal: str) -> Callable[[
         if found is not None:
             return found
         if text is None:
-            return absent
+            return none
         if column.kind != "category":
             return _bin_of_number(_number(text.strip(), column, decimal), column)
         if column.characters is not None:

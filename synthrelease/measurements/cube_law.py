@@ -31,17 +31,12 @@ def cube_sd(size: int, scale: Fraction) -> float:
     return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
 
 
-def cube_tail(size: int, scale: Fraction, beyond: int) -> float:
-    """Pr[|z_i| > beyond], beyond at least 0."""
-    return _tail(size, float(scale), beyond)
-
-
 @lru_cache(maxsize=100_000)
 def cube_limit(size: int, scale: Fraction, risk: float) -> int:
     """A t with Pr[|z_i| > t] <= risk, the least up to rounding; risk above 0, below 1."""
 
     def enough(beyond: int) -> bool:
-        return _tail(size, float(scale) * (1 + _ROUNDED_UP), beyond) * (1 + _ROUNDED_UP) <= risk
+        return cube_tail(size, float(scale) * (1 + _ROUNDED_UP), beyond) * (1 + _ROUNDED_UP) <= risk
 
     low, high = -1, 0
     while not enough(high):
@@ -57,7 +52,8 @@ def entry_limit(together: int, scale: Fraction, risk: float) -> int:
     return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
 
 
-def _tail(size: int, scale: float, beyond: int) -> float:
+def cube_tail(size: int, scale: float, beyond: int) -> float:
+    """Pr[|z_i| > beyond], beyond at least 0."""
     sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
     start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
     found = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))

@@ -14,7 +14,6 @@ from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask
 from synthrelease.errors import Unexpected
@@ -103,11 +102,3 @@ def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
             return
     if factors and len(factors) == layout.sizes[layout.index(factors[0].column)]:
         yield Mistake(field=_FIELD, expected=f"a bin of {factors[0].column!r} that is no rare one", found="all of them")
-
-
-def others(rows: Counts, bins: Iterable[RareBin]) -> Counts:
-    """The rows in none of these bins."""
-    inside = np.zeros(len(rows), dtype=bool)
-    for each in bins:
-        inside |= rows.bins[each.column] == each.bin
-    return rows.keep(~inside) if inside.any() else rows

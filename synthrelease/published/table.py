@@ -278,11 +278,6 @@ def _of_cells(counts: Counts, batches: Sequence[RowsBatch]) -> np.ndarray:
     return of_cells
 
 
-def read_parquet(content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None) -> ReleasedTable:
-    """data.parquet as counts. Parameters and errors as of `parquet_rows`."""
-    return table_of(parquet_rows(content, shape, says_synthetic, n_rows), shape)
-
-
 def parquet_rows(
     content: Content, shape: TableShape, says_synthetic: bool = False, n_rows: int | None = None, members: Content = b""
 ) -> Iterator[RowsBatch]:

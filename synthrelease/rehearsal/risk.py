@@ -144,19 +144,6 @@ def risk_report(
     )
 
 
-def individual_risks(
-    public: PublicTable,
-    copies: Sequence[Counts],
-    *,
-    quasi_identifiers: Sequence[str],
-    within: Mapping[str, float] | None = None,
-) -> np.ndarray:
-    """(n_cells,) I_i of the persons in each cell of `public.counts`, from 0 to 1; parameters as for `risk_report`."""
-    public.check_copies(copies)
-    look_up = LookUp.of(public, quasi_identifiers, within or {})
-    return np.mean([_inverse(look_up.matching(copy)) for copy in copies], axis=0)
-
-
 def _inverse(matches: np.ndarray) -> np.ndarray:
     """1 / s, and 0 without a match."""
     return np.where(matches > 0, 1 / np.maximum(matches, 1), 0.0)

@@ -16,8 +16,8 @@ from synthrelease.criteria import Fitted, Score, figures_of, fitted_before, scor
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.pieces import PrivateTable
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.releasing.pieces import PrivateTable
 from synthrelease.releasing.released_rows import released_rows
 from synthrelease.releasing.threads import one_thread
 from synthrelease.specification.release_spec import ReleaseSpec

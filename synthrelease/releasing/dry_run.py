@@ -28,12 +28,12 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.enclave.pieces import PrivatePieces, PrivateTable
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
 from synthrelease.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
 from synthrelease.releasing.memory import check_measured, megabytes_in_use
+from synthrelease.releasing.pieces import PrivatePieces, PrivateTable
 from synthrelease.specification.release_spec import ReleaseSpec
 
 ROWS = 2000

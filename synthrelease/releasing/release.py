@@ -17,12 +17,12 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
-from synthrelease.enclave.pieces import PrivateTable, divided
 from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.record_numbers import PieceOfRegister
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
+from synthrelease.releasing.pieces import PrivateTable, divided
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
 from synthrelease.releasing.statement import stated_guarantee

@@ -1,11 +1,22 @@
-"""The words for a text file that cannot be read as [input] says: what was expected and found, never a value, and what to do."""
+"""The words for a file that cannot be read as [input] says: what was expected and found, never a value, and what to do."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 
+from synthrelease.errors import listing
 from synthrelease.toml.columns import ENCODINGS
 
+EXPECTED = "expected a file with a header and rows"
+TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
+FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
+OTHER_FORMATS = {
+    b"PK\x03\x04": "a zip or Excel file", b"\xd0\xcf\x11\xe0": "an Excel file", b"PARE": "an encrypted Parquet file",
+    b"FEA1": "a Feather file of version 1", b"BZh": "a bzip2 file", b"\xfd7zXZ": "an xz file",
+    b"\x28\xb5\x2f\xfd": "a zstd file",
+}  # fmt: skip
+"""By their first bytes."""
 DELIMITERS = {";": "a semicolon", "\t": "a tab", "|": "a bar", ",": "a comma", " ": "a space"}
 
 
@@ -47,6 +58,27 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
         return f"{expected}, found a quote that is not closed or a longer field in {_place(row)}."
     expected = "expected quotes in pairs around a field"
     return f"{expected}, found a quote that is not closed or text after a closing quote in {_place(row)}."
+
+
+def damaged(kind: str) -> str:
+    return f"expected a whole {kind} file, found one that is cut off, damaged or unreadable."
+
+
+def utf_16(encoding: str) -> str:
+    advice = 'Set encoding = "utf-16" under [input] in the configuration.'
+    return f"expected CSV in {ENCODINGS[encoding]}, found UTF-16 text. {advice}"
+
+
+def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | None) -> str:
+    """Some of the needed columns are not in a header, and perhaps the first of them under another name."""
+    if guess:
+        advice = f"Is it {guess!r}? Then set source = {guess!r} for the column {missing[0]!r} in the configuration."
+    elif len(missing) == len(needed):
+        advice = "Is the first line a header?"
+    else:
+        advice = "Set source for a column that has another name in the file."
+    found = "none of them" if len(missing) == len(needed) else f"no {listing(missing)}"
+    return f"expected the columns {listing(needed)}, found {found} in the header. {advice}"
 
 
 def other_bytes(encoding: str) -> str:

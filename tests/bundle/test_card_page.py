@@ -24,7 +24,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
-from synthrelease.svg import TEXT_ON
+from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT, WARNING
 from synthrelease.toml.card import LANGUAGES, CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
@@ -114,6 +114,13 @@ def luminance(colour: str) -> float:
 def contrast(left: str, right: str) -> float:
     light, dark = sorted((luminance(left), luminance(right)), reverse=True)
     return (light + 0.05) / (dark + 0.05)
+
+
+TEXT_ON = {
+    (INK, PAPER), (INK, SOFT), (INK, WARNING), (MUTED, PAPER), (MUTED, SOFT), (BLUE, PAPER), (RED, PAPER), (GREEN, PAPER),
+    (PAPER, BLUE), (BLUE, SOFT),
+}  # fmt: skip
+"""Every pair of text and background that the card and the report use."""
 
 
 def test_contrast_is_one_for_equal_colours_and_21_for_black_on_white() -> None:

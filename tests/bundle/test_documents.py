@@ -18,12 +18,13 @@ from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.selection import JointTestPart
-from synthrelease.published.table import ReleasedTable, read_csv, read_parquet
+from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.card import LICENCES, CardTable
 from tests.conftest import ROOT
 from tests.helpers.cards import TITLE, rich_bundle, rich_release, write_files
+from tests.helpers.published import read_parquet
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,8 @@ import pytest
 
 from synthrelease.bundle.table_files import parquet_pieces
 from synthrelease.published.lines import TableError, TableShape
-from synthrelease.published.table import ReleasedTable, read_parquet
+from synthrelease.published.table import ReleasedTable
+from tests.helpers.published import read_parquet
 from tests.helpers.small import World
 
 NAMES, LABELS, ORDERED = ["a", "b"], [["0", "1"], ["x"]], [True, False]

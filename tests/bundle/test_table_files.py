@@ -18,7 +18,8 @@ from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
 from synthrelease.domain.counts import Counts
 from synthrelease.published import lines
 from synthrelease.published.lines import TableError, csv_lines, rows_of_table, written_rows
-from synthrelease.published.table import METADATA, ReleasedTable, parquet_rows, read_csv, read_parquet, table_of
+from synthrelease.published.table import METADATA, ReleasedTable, parquet_rows, read_csv, table_of
+from tests.helpers.published import read_parquet
 from tests.helpers.small import layout_of
 
 TEXTS = ("", "no", "ja, nein", 'so "called"', " lead", "é", "日本語", "10 or more", "NA", "null", '"', "#", "0" * 40)

@@ -419,7 +419,7 @@ def test_an_interval_holds_the_exact_figure_as_often_as_stated_and_hardly_more()
     assert found.low == -found.high
     reach = int(found.high) - 1
     scale = Fraction(4098) / NOISE.epsilon
-    assert 0.95 <= 1 - cube_tail(8, scale, reach) < 0.9501
+    assert 0.95 <= 1 - cube_tail(8, float(scale), reach) < 0.9501
     assert one_noise_interval(5.0, NOISE, sensitivity=4096.0, rows=1, best=1.0, worst=7.0) == type(found)(low=1.0, high=7.0)
     below = one_noise_interval(-9e9, NOISE, sensitivity=4096.0, rows=1, best=0.0, worst=None)
     assert below.low == below.high == 0
@@ -429,7 +429,7 @@ def test_a_limit_has_one_side_of_the_risk() -> None:
     scale = Fraction(4098) / NOISE.epsilon
     for risk in (0.05, 0.001, 0.4):
         reach = int(NOISE.upper(0.0, 4096.0, 1, risk)) - 1
-        assert 0.999 * risk < cube_tail(8, scale, reach) / 2 <= risk
+        assert 0.999 * risk < cube_tail(8, float(scale), reach) / 2 <= risk
 
 
 def test_limits_of_bounds_use_the_law_of_an_entry() -> None:

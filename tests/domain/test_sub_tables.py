@@ -116,7 +116,7 @@ def test_few_tables_are_alive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
     """Six columns of four bins: no more arrays at a time than there are columns."""
     known: list[weakref.ref[np.ndarray]] = []
     most = 0
-    kept = module._without
+    kept = module.summed_to
 
     def without(*arguments: Any) -> Any:
         nonlocal most
@@ -125,7 +125,7 @@ def test_few_tables_are_alive_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None
         most = max(most, sum(reference() is not None for reference in known))
         return table
 
-    monkeypatch.setattr(module, "_without", without)
+    monkeypatch.setattr(module, "summed_to", without)
     n_tables = sum(1 for _ in differences(counted([4] * 6, [(1,) * 6]), counted([4] * 6, [(0,) * 6]), 6))
     assert n_tables == 63
     assert 5 <= most <= 6  # the consumer still holds one

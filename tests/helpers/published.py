@@ -17,6 +17,7 @@ from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.linked import Linked
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
 from synthrelease.published.measurements import PublishedMeasurement
+from synthrelease.published.table import Content, ReleasedTable, TableShape, parquet_rows, table_of
 
 NEARLY_NO_NOISE = 1e-9
 HOMES = Linked(
@@ -133,3 +134,8 @@ def published(
         configuration={},
         codes=np.asarray(codes, dtype=np.int64),
     )
+
+
+def read_parquet(content: Content, shape: TableShape, n_rows: int | None = None) -> ReleasedTable:
+    """data.parquet as counts. Parameters and errors as of `parquet_rows`."""
+    return table_of(parquet_rows(content, shape, n_rows=n_rows), shape)

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents
 
+
+def of_counts(counts: Sequence[int] | np.ndarray) -> Respondents:
+    """So many with base weight 1 in each bin."""
+    return Respondents(bins=np.repeat(np.arange(len(counts)), counts), base_weights=np.ones(int(np.sum(counts))))
+
+
 SAMPLES = {
-    "A": Respondents.of_counts([1300, 100, 1200, 1200, 1200]),
-    "B": Respondents.of_counts([1600, 100, 1600, 1600, 100]),
+    "A": of_counts([1300, 100, 1200, 1200, 1200]),
+    "B": of_counts([1600, 100, 1600, 1600, 100]),
 }
 _INTO = {
     "separate": [0, 1, 2, 3, 4],

@@ -22,9 +22,10 @@ from synthrelease.domain.raking import raked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
 from synthrelease.rehearsal.baselines.noisy_raking import noisy_counts, raked_to
-from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents, choose
+from synthrelease.rehearsal.baselines.post_stratification import PostStrata, choose
 from tests.conftest import ROOT
 from tests.helpers.margins import calibration, margin
+from tests.helpers.running_example import of_counts
 from tests.helpers.small import layout_of
 
 AGES, SEXES, WEIGHTS = 6, 2, 6
@@ -93,7 +94,7 @@ def by_thesis(
     people, counts = births(), answered.sum(axis=2)
     ages, sexes = people.sum(axis=(1, 2)), people.sum(axis=(0, 2))
     candidates = [PostStrata(into=np.array(into), totals=np.bincount(into, ages)) for into in AGE_STRATA]
-    chosen = choose(candidates, Respondents.of_counts(counts.sum(axis=1)), epsilon / 10, neighbours, generator)
+    chosen = choose(candidates, of_counts(counts.sum(axis=1)), epsilon / 10, neighbours, generator)
     into = candidates[chosen].into
     grouped = np.stack([counts[into == group].sum(axis=0) for group in range(into.max() + 1)])
     possible = np.ones(grouped.shape, dtype=bool)
@@ -101,7 +102,7 @@ def by_thesis(
     table = raked_to(noisy, possible, {(0,): candidates[chosen].totals, (1,): sexes})
     stratum = table.stratum.reshape(grouped.shape)[into]
     strata = PostStrata(into=np.repeat(stratum.ravel(), WEIGHTS), totals=table.totals)
-    respondents = Respondents.of_counts(answered.ravel())
+    respondents = of_counts(answered.ravel())
     counted = question.chosen.ravel()[respondents.bins]
     return strata.count(respondents, counted, 6 * epsilon / 10, neighbours, generator).value
 

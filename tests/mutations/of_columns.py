@@ -52,7 +52,7 @@ OF_COLUMNS = (
     Mutation(
         name="missing: rows are left out all the same",
         breaks="whether a record is complete is not protected, although nothing is counted",
-        place="enclave.values:_absent",
+        place="enclave.values:absent",
         old="MISSING if column.atoms.missing is None else column.atoms.missing",
         new="MISSING",
         tests=(f"{READ}::test_persons_with_gaps_are_counted_in_the_bins_of_missing_values",),
@@ -160,7 +160,7 @@ OF_COLUMNS = (
         name="codes: a missing text is read as a code",
         breaks="a code that nobody wrote",
         place="enclave.values:_bin_of_text",
-        old="_Listed(column.values, _missing_texts(column, policy), absent, policy.decimal)",
+        old="_Listed(column.values, _missing_texts(column, policy), none, policy.decimal)",
         new="_Listed(column.values, _missing_texts(column, policy), 0, policy.decimal)",
         tests=(f"{READ}::test_codes_are_read_by_their_texts_and_no_missing_text_is_a_code",),
     ),
@@ -202,7 +202,7 @@ OF_COLUMNS = (
         breaks="a file that does not fit is taken",
         place="enclave.values:_days_between",
         old="bins[(end == WRONG) | (start == WRONG)] = WRONG",
-        new="bins[(end == WRONG) | (start == WRONG)] = _absent(column)",
+        new="bins[(end == WRONG) | (start == WRONG)] = absent(column)",
         tests=(f"{READ}::test_what_is_no_date_is_refused_also_beside_a_missing_one",),
     ),
     Mutation(

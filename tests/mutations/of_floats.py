@@ -144,12 +144,8 @@ OF_FLOATS = (
         name="functional mechanism: moments by a matrix product",
         breaks="the last bit of a record's moments depends on the other records",
         place="criteria.records.mechanism:real_moments",
-        old=(
-            "residual = target - design.prior.intercept\n"
-            "for feature, coefficient in zip(features.T, design.prior.coefficients, strict=True):\n"
-            "    residual = residual - feature * coefficient"
-        ),
-        new="residual = target - design.prior.intercept - features @ design.prior.coefficients",
+        old="added(target - design.prior.intercept, features.T, -design.prior.coefficients)",
+        new="target - design.prior.intercept - features @ design.prior.coefficients",
         tests=(f"{FLOATS}::test_a_cell_has_the_same_moments_whatever_is_looked_at_with_it",),
         core=True,
     ),

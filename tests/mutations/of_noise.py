@@ -32,7 +32,7 @@ OF_NOISE = (
     Mutation(
         name="apart: own values of rows that are counted apart are in the sums",
         breaks="one that leaves its bin moves the sum by all its range",
-        place="candidates.generators.marginals.mechanism:_without",
+        place="candidates.generators.marginals.mechanism:without",
         old="atoms.keep(left)",
         new="atoms",
         tests=("tests/candidates/generators/test_own_sums.py::test_sums_of_own_values_leave_out_rows_that_are_counted_apart",),

@@ -96,7 +96,7 @@ CORE = (
     "MeanMarginalError.query: half the sensitivity",
     "noisy_least_slack: half the sensitivity",
     "_measure: half the sensitivity",
-    "Gaussian._noisy: half the sensitivity",
+    "PrivateTables._noisy: half the sensitivity",
     "noisy_votes: half the sensitivity",
     "resize.counted: twice the budget",
 )

@@ -906,14 +906,6 @@ OF_THE_THEORY = (
         tests=("tests/candidates/generators/test_counting_queries.py",),
     ),
     Mutation(
-        name="PEP: a choice of twice the epsilon",
-        breaks="the choices cost four times their rho",
-        place="candidates.generators.counting_queries.mechanism:ConcentratedSteps.choose",
-        old="root_down(8 * self.part)",
-        new="2 * root_down(8 * self.part)",
-        tests=("tests/candidates/generators/test_counting_queries.py",),
-    ),
-    Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
         breaks="a quarter of the rho that the claim needs",
         place="candidates.generators.adversarial.mechanism:noisy_gradient",

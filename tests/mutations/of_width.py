@@ -19,7 +19,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: a maximal set is left out",
         breaks="fewer parents compete than the paper's",
-        place="candidates.generators.parent_sets:_maximal_sets",
+        place="candidates.generators.parent_sets:maximal_sets",
         old="room // rest[i] >= left_out",
         new="room // rest[i] >= left_out - 1",
         tests=(MAXIMAL,),
@@ -27,7 +27,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: sets that can be extended are among them",
         breaks="sets that are not maximal compete",
-        place="candidates.generators.parent_sets:_maximal_sets",
+        place="candidates.generators.parent_sets:maximal_sets",
         old="room < min(left_out, spans[start] if start < n else math.inf)",
         new="room < (spans[start] if start < n else math.inf)",
         tests=(MAXIMAL,),
@@ -146,17 +146,17 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: summed over the wrong axis",
         breaks="another figure",
-        place="domain.sub_tables:_without",
-        old="np.add.reduce(table, axis=place)",
-        new="np.add.reduce(table, axis=-1 - place)",
+        place="domain.lattice:summed_to",
+        old="tuple(place for place, column in enumerate(parent) if column not in columns)",
+        new="tuple(-1 - place for place, column in enumerate(parent) if column not in columns)",
         tests=(DIFFERENCES,),
     ),
     Mutation(
         name="sub-tables: of cells that occur, the wrong column is summed out",
         breaks="another figure",
-        place="domain.sub_tables:_without",
-        old="other != place",
-        new="other != (place + 1) % len(columns)",
+        place="domain.lattice:summed_to",
+        old="parent.index(column)",
+        new="(parent.index(column) + 1) % len(parent)",
         tests=(DIFFERENCES,),
     ),
     Mutation(

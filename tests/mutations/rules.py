@@ -19,8 +19,8 @@ from tests.mutations.places import PACKAGE, Found, StaleMutation, children, put_
 ROOMS = ("criteria", "candidates/generators", "candidates/projections", "enclave/resizing.py")
 """Where epsilon is spent, and where it is said how far a record moves a figure."""
 BUDGETS = frozenset({"epsilon", "rho", "risk", "budget", "left", "delta"})
-NOISE = frozenset({"laplace_figure", "discrete_laplace", "rounded_gaussian", "choose", "laplace_tail"})
-"""Functions of `randomness` that add noise, draw by it or bound it."""
+NOISE = frozenset({"laplace_figure", "discrete_laplace", "rounded_gaussian", "choose", "laplace_tail", "noisy", "chosen"})
+"""What adds noise, draws by it or bounds it."""
 REAL = frozenset({"Query", "laplace_figure", "laplace_tail"})
 """What takes a sensitivity that is no integer."""
 CHARGED = frozenset({"part", "rho", "charge", "epsilon"})
@@ -107,7 +107,7 @@ def half_of_what_is_said(site: Site) -> str | None:
 
 def twice_the_budget(site: Site) -> str | None:
     node, call = site.node, site.found.parent
-    if not isinstance(node, ast.keyword) or node.arg not in ("epsilon", "rho") or not isinstance(call, ast.Call):
+    if not isinstance(node, ast.keyword) or node.arg not in ("epsilon", "rho", "part") or not isinstance(call, ast.Call):
         return None
     return f"{node.arg}=2 * ({ast.unparse(node.value)})" if name_of(call.func) in NOISE else None
 

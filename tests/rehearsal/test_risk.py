@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from synthrelease.domain.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.rehearsal.risk import individual_risks, risk_report
+from synthrelease.rehearsal.risk import risk_report
 from synthrelease.rehearsal.risk_groups import group_risks, risk_groups
 from tests.helpers.small import World
 
@@ -135,9 +135,6 @@ def test_look_ups_by_cells_are_those_of_an_intruder_with_rows(persons, copies, o
         {index(name): distance for name, distance in within.items()},
     )
     assert {name: getattr(report, name) for name in expected} == pytest.approx(expected, nan_ok=True)
-    risks = individual_risks(original, tables, quasi_identifiers=known, within=within)
-    assert risks.shape == original.counts.codes.shape
-    assert risks @ original.counts.counts == pytest.approx(report.expected_match_risk)
 
 
 def test_a_distance_is_in_the_unit_of_the_numbers_and_not_in_bins() -> None:
@@ -210,8 +207,6 @@ def test_impossible_look_ups_are_refused(options, message: str) -> None:
 def test_private_counts_are_refused() -> None:
     with pytest.raises(TypeError, match="found PrivateCounts"):
         risk_report(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]
-    with pytest.raises(TypeError, match="found PrivateCounts"):
-        individual_risks(public(PERSONS), [WORLD.private([0], [])], quasi_identifiers=["age"])  # type: ignore[list-item]
 
 
 # --- groups of risk ---

@@ -9,9 +9,9 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from synthrelease.audit.losses import log_probabilities, of_choice, of_laplace
 from tests.whole.fuzz import faults
 from tests.whole.fuzz.faults import FAULTS, Fault, hunt
+from tests.whole.fuzz.losses import log_probabilities, of_choice, of_laplace
 from tests.whole.fuzz.pairs import Leak, coupled_pieces, coupled_subset, replaced
 from tests.whole.fuzz.runs import Tally, run
 from tests.whole.fuzz.worlds import World, difference

@@ -17,7 +17,6 @@ from synthrelease.cli.terminal import print_plan
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Door
-from synthrelease.enclave.pieces import PrivatePieces, divided
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.files import Files
@@ -26,6 +25,7 @@ from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.offers import offered
 from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.dry_run import dry_run
+from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

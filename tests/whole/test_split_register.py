@@ -19,13 +19,13 @@ from synthrelease.bounds import bound
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.pieces import PrivatePieces, divided
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.randomness import secret_bytes
+from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key

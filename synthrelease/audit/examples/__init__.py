@@ -14,7 +14,7 @@ reads them. A file has
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from importlib import import_module
 from typing import Any
 
@@ -27,11 +27,6 @@ COLUMNS = {"a": 1, "b": 2, "c": 3}
 def examples(family: str, kind: str) -> Sequence[Any]:
     """The `EXAMPLES` of a kind of "criteria", "generators" or "projections"; empty where there is no file of it."""
     return getattr(_module(family, kind), "EXAMPLES", ())
-
-
-def to_learn(kind: str) -> Mapping[str, object]:
-    """What the example of a generator needs more of before it knows the table: `TO_LEARN` of its file."""
-    return getattr(_module("generators", kind), "TO_LEARN", {})
 
 
 def enumerated_as(family: str, kind: str) -> Sequence[str]:

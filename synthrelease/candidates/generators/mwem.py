@@ -8,19 +8,13 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar, Literal
 
 from synthrelease.accounting.charges import GENERATION, Charge, mechanism
 from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Guaranteed
-from synthrelease.candidates.generators.counting_queries import (
-    CountingQueries,
-    CountingQuery,
-    Shares,
-    finished,
-    prepared,
-)
+from synthrelease.candidates.generators.counting_queries import CountingQuery, Shares
+from synthrelease.candidates.generators.counting_queries.family import CountingQueries
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
 
@@ -52,23 +46,9 @@ class MWEM(CountingQueries):
         eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
         on a discrete Laplace count, both of sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
         """
-        from synthrelease.candidates.generators.counting_queries.mechanism import PureSteps, answer
+        from synthrelease.candidates.generators.counting_queries.mechanism import PaperLaplace
 
-        entropy, layout = private.entropy, private.layout
-        pool, free = prepared(self, layout, background, entropy.generator())
-        part = pure_epsilon(charge) / (2 * self.iterations)
-        steps = PureSteps(part=part, entropy=entropy)
-        asked = partial(
-            answer,
-            pool=pool,
-            free=free,
-            steps=steps,
-            iterations=self.iterations,
-            inner=self.inner_updates,
-            update=weighed,
-        )
-        model = private.spend(charge, asked)
-        return finished(model, layout)
+        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge) / (2 * self.iterations), weighed)
 
 
 def weighed(model: Shares, query: CountingQuery, share: float) -> None:

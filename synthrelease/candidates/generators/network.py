@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,6 +61,13 @@ class Network:
     def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
         """(rows, in) The gradient by the rows themselves."""
         return deltas[0] @ self.weights[0][:-1].T
+
+    def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
+        """Per layer, the sum over the rows of the gradient of each row's output, times the share that its norm gives it."""
+        passed = self.forward(rows)
+        deltas = self.deltas(passed, np.ones_like(passed.output))
+        shares = share(self.row_norms(passed, deltas))[:, None]
+        return self.gradient(passed, [shares * delta for delta in deltas])
 
     @staticmethod
     def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:

@@ -37,7 +37,7 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     No private data: the result depends on the arguments alone. A private choice among these sets is as private as one among
     all sets as long as the arguments are public or outputs of earlier, paid choices: neighbours then choose among the same.
     """
-    found = list(islice(_maximal_sets(sizes, placed, bound, most), limit + 1))
+    found = list(islice(maximal_sets(sizes, placed, bound, most), limit + 1))
     if len(found) <= limit:
         return found
     room, there = max(math.floor(bound), 0), set(placed)
@@ -50,16 +50,9 @@ def competing_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, mo
     return list(chosen)
 
 
-def maximal_parent_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> list[tuple[int, ...]]:
-    """All sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended.
-
-    The empty set is always allowed, so that every column has a choice.
-    """
-    return list(_maximal_sets(sizes, placed, bound, most))
-
-
-def _maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
-    """The maximal sets, each once, without looking at the others.
+def maximal_sets(sizes: Sequence[int], placed: Sequence[int], bound: float, most: int) -> Iterator[tuple[int, ...]]:
+    """The sets of at most `most` placed columns with at most `bound` joint cells that cannot be extended, each once, without
+    looking at the others. The empty set is always allowed, so that every column has a choice.
 
     Columns are taken or left out from small to large. The first one left out is the smallest outside the set: the set is
     maximal just when that one no longer fits, which is known as soon as it happens. A branch is not entered when that one would

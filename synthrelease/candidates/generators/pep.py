@@ -7,18 +7,12 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
-from functools import partial
 from typing import ClassVar, Literal
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.base import Background, Guaranteed
-from synthrelease.candidates.generators.counting_queries import (
-    CountingQueries,
-    CountingQuery,
-    Shares,
-    finished,
-    prepared,
-)
+from synthrelease.candidates.generators.counting_queries import CountingQuery, Shares
+from synthrelease.candidates.generators.counting_queries.family import CountingQueries
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
 
@@ -59,23 +53,10 @@ class PEP(CountingQueries):
         bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; both have
         sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
         """
-        from synthrelease.candidates.generators.counting_queries.mechanism import ConcentratedSteps, answer
+        from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
 
-        entropy, layout, rho = private.entropy, private.layout, charge.curve().rho
-        pool, free = prepared(self, layout, background, entropy.generator())
-        part = rho / (2 * self.iterations)
-        steps = ConcentratedSteps(part=part, entropy=entropy)
-        asked = partial(
-            answer,
-            pool=pool,
-            free=free,
-            steps=steps,
-            iterations=self.iterations,
-            inner=self.inner_updates,
-            update=projected,
-        )
-        model = private.spend(charge, asked)
-        return finished(model, layout)
+        rho = charge.curve().rho
+        return self._fit(private, charge, background, Gaussian, rho / (2 * self.iterations), projected)
 
 
 def projected(model: Shares, query: CountingQuery, share: float) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
@@ -38,6 +38,10 @@ class Grouping:
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def on_atoms(self, transformation: Transformation) -> Grouping:
+        """The same of atomic cells."""
+        return replace(self, into=self.into[transformation.maps[self.column]])
 
     def where(self, group: int) -> str:
         """A group in words."""

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from itertools import pairwise
@@ -122,8 +122,7 @@ class RowsOfGroups:
         atoms = self.transformation.schema[self.column].atoms
 
         def counted() -> Counts:
-            into = grouping.into[self.transformation.maps[grouping.column]]
-            rows, on_atoms = atoms_of(table, self.transformation), replace(grouping, into=into)
+            rows, on_atoms = atoms_of(table, self.transformation), grouping.on_atoms(self.transformation)
             return rows_of_bins(rows, self._place, on_atoms, len(atoms))
 
         key = ("values by group", self.column, grouping.name)

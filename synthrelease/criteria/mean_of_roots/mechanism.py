@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
 
@@ -82,8 +82,8 @@ class NumbersOfRoots:
         def added() -> tuple[np.ndarray, np.ndarray]:
             if not self.own:
                 return self._added(table, grouping, self.scores)
-            into = grouping.into[self.transformation.maps[grouping.column]]
-            return self._added(atoms_of(table, self.transformation), replace(grouping, into=into), self._own_scores)
+            rows, on_atoms = atoms_of(table, self.transformation), grouping.on_atoms(self.transformation)
+            return self._added(rows, on_atoms, self._own_scores)
 
         bins = tuple(scores.tobytes() for scores in self.scores)
         key = ("numbers of roots", self.columns, self.number, self.own, self.range, bins, grouping.name)

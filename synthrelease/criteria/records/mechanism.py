@@ -12,7 +12,7 @@ mechanism, joint form; theory 3.13, one-step logistic regression). Moments are w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 MOST = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
-
-
 _BATCH = 2**16
 """Records whose moments are computed at a time, for the memory."""
 MOST_REPLACED = 2**12
@@ -152,9 +150,7 @@ def real_moments(records: np.ndarray, design: MomentsOfRecords) -> np.ndarray:
     """
     features, target = records[:, :-1], records[:, -1]
     standard = (features - design.prior.centres) / design.prior.spreads
-    residual = target - design.prior.intercept
-    for feature, coefficient in zip(features.T, design.prior.coefficients, strict=True):
-        residual = residual - feature * coefficient
+    residual = added(target - design.prior.intercept, features.T, -design.prior.coefficients)
     return all_moments(standard, residual, design.counted)
 
 
@@ -207,7 +203,7 @@ def replaced_before(
     lacking : how many records lack a column; they add 0.
     farthest : directions of (d,) ones, 1 or -1, with the largest step along them of any record, rounding included.
     """
-    parts = list(in_units(records.values[:, :-1], step.units).T)
+    parts = in_units(records.values[:, :-1], step.units).T
     residuals = residuals_of_records(records.values, step)
     number = np.append(records.counts, lacking)
     n, most = records.rows + lacking, max(far for _, far in farthest)
@@ -215,7 +211,7 @@ def replaced_before(
     limit = math.floor(min((threshold - most * 2.0**-40) * step.rows * grid, 2.0**62))
 
     def whole(direction: np.ndarray) -> np.ndarray:
-        along = added(0.0, parts, (step.inverse @ direction).tolist())
+        along = added(0.0, parts, step.inverse @ direction)
         return np.append(np.ceil(along * residuals * grid).astype(np.int64), 0)
 
     bounds = []
@@ -254,15 +250,13 @@ def _replaced(adds: np.ndarray, number: np.ndarray, highest: int, left: int, mos
 
 def steps_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
     """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-    parts = list(in_units(records[:, :-1], step.units).T)
-    steps = [added(0.0, parts, slopes) for slopes in step.inverse.T.tolist()]
-    residuals = residuals_of_records(records, step)
-    return np.column_stack([each * residuals for each in steps])
+    parts, residuals = in_units(records[:, :-1], step.units).T, residuals_of_records(records, step)
+    return np.column_stack([added(0.0, parts, slopes) * residuals for slopes in step.inverse.T])
 
 
 def residuals_of_records(records: np.ndarray, step: LinearStep) -> np.ndarray:
     """(n,) target less clipped prediction."""
-    prediction = added(step.line.intercept, list(records.T[:-1]), step.line.coefficients.tolist())
+    prediction = added(step.line.intercept, records.T[:-1], step.line.coefficients)
     return records[:, -1] - np.clip(prediction, *step.allowed)
 
 
@@ -281,10 +275,9 @@ def logistic_steps(records: Records, step: LogisticStep) -> list[float]:
 
 def logistic_steps_of_records(records: np.ndarray, step: LogisticStep) -> np.ndarray:
     """(n, d) v(z) of each of some (n, d + 1) records, by single sums and products: a function of the record alone."""
-    parts = list(in_units(records[:, :-1], step.units).T)
-    start, *slopes = step.coefficients.tolist()
+    parts, (start, *slopes) = in_units(records[:, :-1], step.units).T, step.coefficients
     residuals = records[:, -1] - probability(added(start, parts, slopes))
-    return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T.tolist()[1:]])
+    return np.column_stack([added(first, parts, rest) * residuals for first, *rest in step.inverse.T[1:]])
 
 
 def difference_of_mean_errors(
@@ -303,9 +296,7 @@ def difference_of_mean_errors(
 
 def absolute_errors(records: np.ndarray, model: PublicLine, lowest: float, highest: float) -> np.ndarray:
     """(n,) |target - prediction|, both clipped, of a line for each of some (n, d + 1) records: each by itself."""
-    prediction = np.full(len(records), model.intercept)
-    for feature, slope in zip(records.T, model.coefficients, strict=False):
-        prediction = prediction + feature * slope
+    prediction = added(model.intercept, records.T[:-1], model.coefficients)
     return np.abs(np.clip(prediction, lowest, highest) - np.clip(records[:, -1], lowest, highest))
 
 
@@ -314,9 +305,9 @@ def in_units(features: np.ndarray, units: StandardUnits) -> np.ndarray:
     return (features - units.centres) / units.deviations
 
 
-def added(start: float, parts: Sequence[np.ndarray], slopes: Sequence[float]) -> np.ndarray:
+def added(start: float | np.ndarray, parts: np.ndarray, slopes: Iterable[float]) -> np.ndarray:
     """start + slope * part + slope * part + ..., one after the other, number by number: of each record by itself."""
-    found = np.full(len(parts[0]), start)
+    found = np.full(parts.shape[1], start)
     for part, slope in zip(parts, slopes, strict=True):
         found = found + part * slope
     return found

@@ -126,11 +126,6 @@ def variance(gamma: float) -> float:
     return math.sin(math.pi / gamma) / math.sin(3 * math.pi / gamma) if gamma > 3 else math.inf
 
 
-def log_density(x: np.ndarray, gamma: float) -> np.ndarray:
-    """ln of the density, of integral 1: gamma sin(pi / gamma) / (2 pi (1 + |x|^gamma))."""
-    return math.log(gamma * math.sin(math.pi / gamma) / (2 * math.pi)) - np.log1p(np.abs(x) ** gamma)
-
-
 def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
     """(size,) numbers of this law: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and 1 - 1/gamma."""
     ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)

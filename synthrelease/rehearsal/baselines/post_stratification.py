@@ -31,11 +31,6 @@ class Respondents:
     bins: np.ndarray
     base_weights: np.ndarray
 
-    @classmethod
-    def of_counts(cls, counts: Sequence[int]) -> Respondents:
-        """So many with base weight 1 in each bin."""
-        return cls(bins=np.repeat(np.arange(len(counts)), counts), base_weights=np.ones(int(np.sum(counts))))
-
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PostStrata:

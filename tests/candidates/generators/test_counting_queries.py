@@ -18,8 +18,10 @@ from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, Generator, counting_queries
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, QueryPool, Shares, mechanism
-from synthrelease.candidates.generators.counting_queries.mechanism import PrivateSteps, answer, exact_answers
+from synthrelease.candidates.generators.adaptive import mechanism
+from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
+from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, QueryPool, Shares
+from synthrelease.candidates.generators.counting_queries.mechanism import answer, exact_answers
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
@@ -128,20 +130,22 @@ def test_corrections_are_total(update: counting_queries.Update, share: float) ->
     assert model.marginal((0,)).sum() == pytest.approx(1)
 
 
-class ExactSteps(PrivateSteps):
+class ExactSteps(PrivateTables):
     """The largest error, and the count as it is."""
 
-    def choose(self, errors: Sequence[int]) -> int:
-        return int(np.argmax(errors))
+    @staticmethod
+    def noisy(values: np.ndarray, **_: object) -> np.ndarray:
+        return values
 
-    def measure(self, count: int) -> int:
-        return count
+    @classmethod
+    def chosen(cls, scores: Sequence[int], **_: object) -> int:
+        return int(np.argmax(scores))
 
 
 def test_a_model_with_all_answers_is_the_table() -> None:
     """Without noise, asking everything: the closed form is the table itself."""
     rows = WORLD.counts([int(code) for code in np.random.default_rng(4).choice(24, 400, p=np.arange(24, 0, -1) / 300)])
-    model = answer(rows, pool_of(59), FREE, ExactSteps(part=Fraction(1), entropy=Recording()), 200, 59, projected)
+    model = answer(rows, pool_of(59), FREE, ExactSteps, Fraction(1), Recording(), 200, 59, projected)
     assert np.abs(model.cells.ravel() * 400 - rows.dense()).max() < 1
 
 

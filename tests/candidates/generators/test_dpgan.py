@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 import pytest
@@ -17,7 +18,7 @@ from synthrelease.candidates.generators import Background, adversarial
 from synthrelease.candidates.generators.adversarial import Game
 from synthrelease.candidates.generators.adversarial import mechanism as clipped_gradients
 from synthrelease.candidates.generators.adversarial.mechanism import (
-    clipped_sum,
+    clipped_shares,
     clipped_sum_of_cells,
     noisy_gradient,
     places,
@@ -90,7 +91,9 @@ def test_a_clipped_sum_is_that_of_rows_clipped_one_by_one(seed: int, clip: float
         slow_soft += one_clipped(critic, row, clip)
     for row, often in zip(one_hot(cells), cells.counts, strict=True):
         slow += often * one_clipped(critic, row, clip)
-    np.testing.assert_allclose(flat(clipped_sum(critic, soft, clip)), slow_soft, rtol=1e-9, atol=1e-9)
+    np.testing.assert_allclose(
+        flat(critic.sum_of_rows(soft, partial(clipped_shares, clip=clip))), slow_soft, rtol=1e-9, atol=1e-9
+    )
     found = clipped_sum_of_cells(critic, places(cells, slice(None)), cells.counts, clip)
     np.testing.assert_allclose(flat(found), slow, rtol=1e-9, atol=1e-9)
     weights, weighted = 3 * generator.random(len(cells)) + 0.01, np.zeros(len(slow))

@@ -12,6 +12,7 @@ from pydantic import ValidationError
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.candidates.generators.marginals.mechanism import without
 from synthrelease.candidates.generators.nested import Nested, NestedPure
 from synthrelease.candidates.generators.with_rare_bins import WithRareBins
 from synthrelease.candidates.own_tables import contradicts_its_tables
@@ -20,7 +21,7 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.measurements.rare_bins import NoisyBin, RareBin, bins_of, others
+from synthrelease.measurements.rare_bins import NoisyBin, RareBin, bins_of
 from synthrelease.public_entropy import NoNoise
 from synthrelease.randomness import SystemEntropy
 from tests.helpers.small import World
@@ -176,7 +177,7 @@ def test_rows_of_rare_bins_contradict_no_table() -> None:
     found = measured(Marginals(tables="b:c", rare_bins="b[0 0 1]"), rows_of(*here))
     rows = Counts(WORLD.layout, np.array(rows_of(*here)))
     assert not contradicts_its_tables(rows, found, FREE)
-    assert contradicts_its_tables(others(rows, [RareBin(column=1, bin=0)]), found, FREE)
+    assert contradicts_its_tables(without(rows, [RareBin(column=1, bin=0)]), found, FREE)
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,14 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise, draws, log_density, slide_cost, variance
+from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise, draws, slide_cost, variance
 
 LN2, LN3 = math.log(2), math.log(3)
+
+
+def log_density(x: np.ndarray, gamma: float) -> np.ndarray:
+    """ln of the density, of integral 1: gamma sin(pi / gamma) / (2 pi (1 + |x|^gamma))."""
+    return math.log(gamma * math.sin(math.pi / gamma) / (2 * math.pi)) - np.log1p(np.abs(x) ** gamma)
 
 
 def exact_loss(shift: float, dilation: float, gamma: float) -> float:

@@ -20,7 +20,7 @@ from synthrelease.rehearsal.baselines.post_stratification import (
     score_sensitivity,
     selection_epsilon,
 )
-from tests.helpers.running_example import SAMPLES, STRATA
+from tests.helpers.running_example import SAMPLES, STRATA, of_counts
 from tests.rehearsal.baselines.test_cauchy_noise import exact_loss
 
 NAMES = list(STRATA)
@@ -241,7 +241,7 @@ def test_replacing_can_cost_more_than_a_choice_costs_when_adding() -> None:
         PostStrata(into=np.array([0, 1, 2, 2]), totals=np.array([10.0, 1000.0, 1000.0])),
         PostStrata(into=np.array([0, 0, 1, 2]), totals=np.array([1000.0, 10.0, 1000.0])),
     ]
-    before, after = (Respondents.of_counts(counts) for counts in ([1, 1000, 9, 1000], [2, 1000, 8, 1000]))
+    before, after = (of_counts(counts) for counts in ([1, 1000, 9, 1000], [2, 1000, 8, 1000]))
     alpha, sensitivity = 5.0, score_sensitivity(both)
     laws = [choice_law([each.score(file) for each in both], alpha) for file in (before, after)]
     loss = np.abs(np.log(laws[0] / laws[1])).max()

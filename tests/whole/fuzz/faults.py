@@ -17,10 +17,10 @@ from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest, linked_rows
-from synthrelease.enclave.pieces import PrivatePieces
 from synthrelease.errors import InputError
 from synthrelease.noise_grids import NoisyFigure
 from synthrelease.releasing import release
+from synthrelease.releasing.pieces import PrivatePieces
 from tests.whole.fuzz.runs import Tally, run
 
 Fault = Callable[[], Any]
@@ -28,7 +28,7 @@ Fault = Callable[[], Any]
 
 def halved_sensitivity() -> Any:
     """A moved record counts once in the tables of the adaptive families."""
-    return patch.object(private_tables, "CHANGE", 1)
+    return patch.object(private_tables, "TABLE_CHANGE", 1)
 
 
 def low_score_sensitivity() -> Any:

@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.pieces import piece_of
 from synthrelease.accounting.rows import NUMBER_OF_ROWS
-from synthrelease.audit.losses import WorstLoss, log_probabilities, of_choice, of_gaussian, of_laplace
 from synthrelease.randomness import SystemEntropy
+from tests.whole.fuzz.losses import WorstLoss, log_probabilities, of_choice, of_gaussian, of_laplace
 from tests.whole.fuzz.pairs import Leak, Rows, replaced
 
 ROUNDING = 1e-9

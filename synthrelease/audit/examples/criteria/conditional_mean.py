@@ -15,7 +15,6 @@ _BY_A = {"column": "b", "by": ["a"], "size_margin": 0}
 _FIRST = Neighbours((0, 1, 2), (0, 1, 2), (0, 1, 5))
 _GROUPED = Neighbours((0, 0, 0), (0, 0, 1), (0, 0, 4))
 _CLIPPED = {"column": "a", "range": (0.5, 1), "by": ["t"], "size_margin": 0.2}
-_GAPS = {"column": "first.a - a", "range": (-1, 1), "size_margin": 0, "values": "bins"}
 SWEEPS = (
     _sweep("mean of a by b, 2 x 3", WIDE, _BY_B | {"size_margin": 0}, furthest=_FIRST),
     _sweep("mean of a by b, margin 0.4, 2 x 3", WIDE, _BY_B | {"size_margin": 0.4}, furthest=_FIRST),

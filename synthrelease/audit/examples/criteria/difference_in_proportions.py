@@ -12,7 +12,6 @@ EXAMPLES = (
 _sweep = partial(sweep, "difference_in_proportions")
 _BY_A = {"column": "b", "by": ["a"]}
 _FIRST = Neighbours((0, 0, 3), (0, 0, 0), (0, 0, 4))
-_BY_FIRST = {"column": "a", "bins": ["1"], "by": ["first.a"], "overall": False}
 SWEEPS = (
     _sweep("proportion of b by a, 2 x 3", WIDE, _BY_A | {"bins": ["0", "2"]}, furthest=_FIRST),
     _sweep("proportion of grouped b by a and of all, 2 x 3", WIDE, _BY_A | {"bins": ["1-2"]}, groups=HALVES, furthest=_FIRST),

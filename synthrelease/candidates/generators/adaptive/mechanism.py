@@ -5,7 +5,7 @@ chosen ones, public. All that a generator learns goes through `PrivateTables`, w
 asks next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
 
 Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for the whole conversation; neighbours replace one
-record, which moves at most two counts of a table, each by 1 (`CHANGE`), and a score by two weights.
+record, which moves at most two counts of a table, each by 1 (`TABLE_CHANGE`), and a score by two weights.
 """
 
 from __future__ import annotations
@@ -25,13 +25,10 @@ from synthrelease.domain.lattice import KEPT_CELLS, lattice
 from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.summing_up import column_groups
 from synthrelease.errors import BudgetError
-from synthrelease.noise_grids import gaussian_scale
+from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 Found = TypeVar("Found")
-CHANGE = 2
-"""Replacing a record moves at most two counts of a table, each by 1: 2 in the l1 norm, and 2 in the squared l2 norm (theory
-12.9, tables and their distances)."""
 
 
 def score_of(asked: Asked, exact: np.ndarray) -> int:
@@ -82,7 +79,8 @@ class PrivateTables:
         self._take(part)
         self._hold([each.columns for each in asked])
         scores = [score_of(each, self._exact_of(each.columns)) for each in asked]
-        return self._chosen(scores, CHANGE * max(each.weight for each in asked), part)
+        most = max(each.weight for each in asked)
+        return self.chosen(scores, sensitivity=TABLE_CHANGE * most, part=part, entropy=self._entropy)
 
     def _hold(self, competing: Sequence[Columns]) -> None:
         """Count the tables that compete once for all rounds, so that a round takes no time that grows with the rows.
@@ -110,16 +108,35 @@ class PrivateTables:
         self.left -= part
 
     def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
+        return self.noisy(values, sensitivity=TABLE_CHANGE, part=part, entropy=self._entropy)
+
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        """(k,) int64 counts with noise, for a part of a budget. A replaced record moves `sensitivity` of them at most, each by
+        1: that is their l1 distance, and the squared l2 one.
+        """
         raise NotImplementedError
 
-    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
-        raise NotImplementedError
+    @classmethod
+    def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
+        """Index of a high score, each of which moves by at most `sensitivity`, for a part of a budget."""
+        epsilon = cls.epsilon_of_choice(part)
+        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
+
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
+        """The epsilon of a choice that costs this part of a budget: an epsilon itself, unless the class says otherwise."""
+        return part
 
     @classmethod
     def variance(cls, part: Fraction) -> float:
         """Noise variance of every count of a table that was asked at this part of the budget, or a little more."""
-        raise NotImplementedError
+        return cls.squares * cls.law.of_table(part).scale ** 2
 
+    selector: ClassVar[str] = "exponential"
+    law: ClassVar[type[CountNoise]]
+    squares: ClassVar[float] = 1.0
+    """Variance of the noise, in squares of its scale."""
     mean_error: ClassVar[float]
     """Mean absolute noise of a count, in its standard deviations."""
 
@@ -127,20 +144,18 @@ class PrivateTables:
 class Gaussian(PrivateTables):
     """Rounded Gaussian noise and the exponential mechanism; parts are rhos."""
 
+    law = RoundedGaussian
     mean_error: ClassVar[float] = 0.7979  # sqrt(2 / pi)
 
-    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
-        """Squared l2 sensitivity 2, not the 4 of two steps of adding and removing: the steps are in different cells."""
-        return rounded_gaussian(values, squared_sensitivity=CHANGE, rho=part, entropy=self._entropy)
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        """Of a table squared l2 sensitivity 2, not the 4 of two steps of adding and removing: they are in different cells."""
+        return rounded_gaussian(values, squared_sensitivity=sensitivity, rho=part, entropy=entropy)
 
-    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
         """epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4)."""
-        epsilon = root_down(8 * part)
-        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism="exponential", entropy=self._entropy)
-
-    @classmethod
-    def variance(cls, part: Fraction) -> float:
-        return gaussian_scale(Fraction(CHANGE) / (2 * part)) ** 2
+        return root_down(8 * part)
 
 
 class ExactlyGaussian(Gaussian):
@@ -150,26 +165,23 @@ class ExactlyGaussian(Gaussian):
     out).
     """
 
-    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
         """An exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a choice)."""
-        epsilon = choice_epsilon(part)
-        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism="exponential", entropy=self._entropy)
+        return choice_epsilon(part)
 
 
 class Laplace(PrivateTables):
     """Discrete Laplace noise and permute-and-flip; parts are epsilons."""
 
+    selector: ClassVar[str] = "permute_and_flip"
+    law = DiscreteLaplace
+    squares: ClassVar[float] = 2.0
     mean_error: ClassVar[float] = 0.7072  # sqrt(1 / 2)
 
-    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
-        return discrete_laplace(values, sensitivity=CHANGE, epsilon=part, entropy=self._entropy)
-
-    def _chosen(self, scores: Sequence[int], sensitivity: int, part: Fraction) -> int:
-        return choose(scores, sensitivity=sensitivity, epsilon=part, mechanism="permute_and_flip", entropy=self._entropy)
-
-    @classmethod
-    def variance(cls, part: Fraction) -> float:
-        return 2 * float(CHANGE / part) ** 2
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        return discrete_laplace(values, sensitivity=sensitivity, epsilon=part, entropy=entropy)
 
 
 def asked_within(

@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import math
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -87,7 +88,7 @@ def train_once(
     """Train both networks once. Spends rho on one noisy gradient, with the row weights `wanted`; all else is generated rows."""
     towards = noisy_gradient(game.critic, counts, clip, rho, entropy, wanted)
     generated = game.generated(conditions).rows
-    away = clipped_sum(game.critic, generated, clip)
+    away = game.critic.sum_of_rows(generated, partial(clipped_shares, clip=clip))
     game.step([b / len(generated) - a / counts.total for a, b in zip(towards, away, strict=True)], conditions)
 
 
@@ -131,7 +132,7 @@ def noisy_gradient(
 def clipped_sum_of_cells(
     critic: Network, places: np.ndarray, times: np.ndarray, clip: float, weights: np.ndarray | None = None
 ) -> Weights:
-    """`clipped_sum` for rows that are cells of a table.
+    """`Network.sum_of_rows` of clipped gradients, for rows that are cells of a table.
 
     What goes into a hidden unit is added column by column, so it is a function of the row alone. A matrix product would add in
     an order that depends on how many rows there are; where the sum is 0 but for rounding, the slope of the rectifier would
@@ -159,19 +160,6 @@ def clipped_sum_of_cells(
         (np.ones(places.size), places.ravel(), np.arange(0, places.size + 1, n_columns)), (n_cells, len(first) - 1)
     )
     return [np.vstack([ones.T @ deltas, deltas.sum(axis=0)]), np.vstack([outputs.T @ weight, weight.sum(axis=0)])]
-
-
-def clipped_sum(critic: Network, rows: np.ndarray, clip: float) -> Weights:
-    """Per layer, the sum over the rows of the gradient of each row's score, shortened to length `clip` where it is longer.
-
-    Parameters
-    ----------
-    rows : (rows, bins of all columns) between 0 and 1; public, as generated rows are.
-    """
-    passed = critic.forward(rows)
-    deltas = critic.deltas(passed, np.ones_like(passed.output))
-    kept = clipped_shares(Network.row_norms(passed, deltas), clip)[:, None]
-    return Network.gradient(passed, [kept * delta for delta in deltas])
 
 
 def clipped_shares(norms: np.ndarray, clip: float) -> np.ndarray:

@@ -7,21 +7,13 @@ holds every plausible cell; cells that a rule excludes are exact zeros. Which qu
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import combinations
-from typing import ClassVar
 
 import numpy as np
-from pydantic import Field, model_validator
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.candidates.generators.base import Background, Generator
-from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.domain.layout import Columns, Layout
-from synthrelease.enclave.door import PrivateCounts
-from synthrelease.errors import Unexpected
-from synthrelease.toml.fields import Mistake
 
 Update = Callable[["Shares", "CountingQuery", float], None]
 
@@ -139,67 +131,9 @@ class NoisyAnswers:
         return np.array([self.sums[number] / self.times[number] for number in self.sums])
 
 
-class CountingQueries(Generator):
-    """Hyperparameters of MWEM and PEP.
-
-    Attributes
-    ----------
-    queries : size of the pool of queries; at least `iterations`. Example: `queries = [512, 4096]`, `iterations = 100`.
-    iterations : each chooses and measures one query, at an equal part of the budget. Example: `iterations = 100`.
-    inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
-        Example: `inner_updates = [25, 100]`.
-    marginal : queries are cells of tables of at most so many columns. Example: `marginal = [2, 3]`.
-    """
-
-    no_draft: ClassVar[str] = (
-        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
-    )
-    queries: int = Field(ge=1, le=100_000)
-    iterations: int = Field(ge=1, le=10_000)
-    inner_updates: int = Field(default=25, ge=1, le=1000)
-    marginal: int = Field(default=3, ge=1, le=6)
-
-    @model_validator(mode="after")
-    def _enough_queries(self) -> CountingQueries:
-        if self.queries < self.iterations:
-            raise Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
-        return self
-
-    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
-        if layout.n_cells > CELL_LIMIT:
-            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
-            yield Mistake(
-                field="family", expected=expected, found=f"{layout.n_cells} cells; the largest columns are {layout.largest()}"
-            )
-
-    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
-        raise NotImplementedError
-
-    def effort(self, layout: Layout) -> float:
-        return float(self.iterations * (self.queries + self.inner_updates))
-
-    def seconds(self, layout: Layout, rows: int) -> float:
-        """500 iterations of 4,096 queries took 11 s on 207,000 cells; the updates of all cells are most of it."""
-        return self.effort(layout) * layout.n_cells * 2.6e-11
-
-    def peak_cells(self, layout: Layout) -> int:
-        return 4 * layout.n_cells
-
-
 def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, update: Update) -> None:
     """Correct the model towards the measured queries that it answers worst. Post-processing."""
     numbers, shares = answers.numbers, answers.shares
     gaps = np.abs(pool.shares(model)[numbers] - shares)
     for place in np.argsort(-gaps, kind="stable")[:inner]:
         update(model, pool.query(int(numbers[place])), float(shares[place]))
-
-
-def finished(model: Shares, layout: Layout) -> DenseModel:
-    return DenseModel(layout=layout, shares=model.cells)
-
-
-def prepared(
-    generator: CountingQueries, layout: Layout, background: Background, public: np.random.Generator
-) -> tuple[QueryPool, np.ndarray]:
-    """The pool and the plausible cells: public."""
-    return QueryPool(layout, generator.queries, generator.marginal, public), plausible_cells(background.plausibility)

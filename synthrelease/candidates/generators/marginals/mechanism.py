@@ -23,16 +23,18 @@ from fractions import Fraction
 
 import numpy as np
 
+from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.value_grid import STEPS
-from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, RoundedGaussian
+from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
 from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin
-from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise, rounded_gaussian
+from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise
 
+_BY_LAW: dict[type[CountNoise], type[PrivateTables]] = {steps.law: steps for steps in (Laplace, Gaussian)}
 _MIDDLE = STEPS // 2
 """No score is further from it than half of what a sum can move by."""
 
@@ -52,7 +54,7 @@ def measured(
     ----------
     budget : what all tables and sums cost together.
     """
-    rest = _without(counts, bins)
+    rest = without(counts, bins)
     of_tables = measure_tables(rest, tables, kind, entropy)
     of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
     noisy = count_apart(counts, bins, kind, budget, entropy)
@@ -66,11 +68,8 @@ def count_apart(
     """The rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
     if not bins:
         return ()
-    exact = [int(counts.counts[counts.bins[each.column] == each.bin].sum()) for each in bins]
-    if kind is RoundedGaussian:
-        noisy = rounded_gaussian(np.array(exact), squared_sensitivity=1, rho=budget * SHARE, entropy=entropy)
-    else:
-        noisy = discrete_laplace(np.array(exact), sensitivity=1, epsilon=budget * SHARE, entropy=entropy)
+    exact = np.array([int(counts.counts[counts.bins[each.column] == each.bin].sum()) for each in bins])
+    noisy = _BY_LAW[kind].noisy(exact, sensitivity=1, part=budget * SHARE, entropy=entropy)
     found, left = [], counts.total
     for each, value in zip(bins, noisy.tolist(), strict=True):
         found.append(NoisyBin(of=each, value=min(max(value, 0), left)))
@@ -86,10 +85,7 @@ def measure_tables(
     measured = []
     for columns, cost in tables:
         exact = marginals.get(columns)
-        if kind is RoundedGaussian:
-            noisy = rounded_gaussian(exact.ravel(), squared_sensitivity=TABLE_CHANGE, rho=cost, entropy=entropy)
-        else:
-            noisy = discrete_laplace(exact.ravel(), sensitivity=TABLE_CHANGE, epsilon=cost, entropy=entropy)
+        noisy = _BY_LAW[kind].noisy(exact.ravel(), sensitivity=TABLE_CHANGE, part=cost, entropy=entropy)
         cells = np.ones(exact.shape, dtype=np.int64)
         measured.append(NoisyMarginal(columns=columns, values=noisy.reshape(exact.shape), cost=cost, cells=cells, kind=kind))
     return tuple(measured)
@@ -118,7 +114,7 @@ def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntro
     return tuple(measured)
 
 
-def _without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
+def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
     """The rows in none of these bins, with their own values where they know them."""
     if not bins:
         return counts

@@ -161,7 +161,7 @@ class Mirrors:
     def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
         self._pairs, self._rows, self._public = pairs, rows, public
         self._limits = [np.cumsum(chances[:, column], axis=1) for column in columns]
-        self.expected = rows * pairs.shares([chances[:, column] for column in columns])
+        self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
 
     def drawn(self, rows: int) -> list[np.ndarray]:
         """Per column the bins (rows,) of generated rows."""
@@ -181,6 +181,12 @@ class Mirrors:
             bins = self.drawn(min(CHUNK, taken - start))
             mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
         return mirrors.votes(asked, self.expected) / _MIRRORS
+
+
+def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
+    """(cells,) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
+    joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
+    return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:

@@ -40,21 +40,21 @@ class Pairs:
 
     Attributes
     ----------
-    cells : in all of them together.
+    columns, cells : of each, and in all of them together.
     """
 
     def __init__(self, layout: Layout):
         self._sizes = layout.sizes
-        self._columns = list(combinations_with_replacement(range(len(layout.sizes)), 2))
-        self._starts = np.cumsum([0, *(layout.sizes[a] * layout.sizes[b] for a, b in self._columns)])
+        self.columns = list(combinations_with_replacement(range(len(layout.sizes)), 2))
+        self._starts = np.cumsum([0, *(layout.sizes[a] * layout.sizes[b] for a, b in self.columns)])
         self.cells = int(self._starts[-1])
 
     def __len__(self) -> int:
-        return len(self._columns)
+        return len(self.columns)
 
     def places(self, bins: list[np.ndarray]) -> np.ndarray:
         """(pairs, rows) where each row's pairs of bins are, from the bins (rows,) of every column."""
-        found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self._columns, strict=False)]
+        found = [start + bins[a] * self._sizes[b] + bins[b] for start, (a, b) in zip(self._starts, self.columns, strict=False)]
         return np.stack(found)
 
     def surplus(self, tables: np.ndarray) -> np.ndarray:
@@ -65,17 +65,12 @@ class Pairs:
         tables : (tables, cells) counts of pairs, or expected ones; each line is treated by itself.
         """
         found = []
-        for start, (a, b) in zip(self._starts, self._columns, strict=False):
+        for start, (a, b) in zip(self._starts, self.columns, strict=False):
             joint = tables[:, start : start + self._sizes[a] * self._sizes[b]].reshape(-1, self._sizes[a], self._sizes[b])
             first, second = joint.sum(axis=2, keepdims=True), joint.sum(axis=1, keepdims=True)
             whole = np.maximum(first.sum(axis=1, keepdims=True), 1e-9)
             found.append((joint - (a != b) * first * second / whole).reshape(len(tables), -1))
         return np.hstack(found)
-
-    def shares(self, chances: list[np.ndarray]) -> np.ndarray:
-        """(cells) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
-        joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in self._columns]
-        return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
 
 
 class Teachers:
@@ -97,9 +92,9 @@ class Teachers:
     @classmethod
     def dealt(cls, counts: Counts, pairs: Pairs, number: int, entropy: SystemEntropy) -> Teachers:
         """Deal the rows of a private table out. Nothing is published."""
-        teachers = cls(pairs, number)
+        teachers, ends = cls(pairs, number), np.cumsum(counts.counts)
         for start in range(0, counts.total, CHUNK):
-            cells = _cells_of_rows(counts, start, min(start + CHUNK, counts.total))
+            cells = np.searchsorted(ends, np.arange(start, min(start + CHUNK, counts.total)), side="right")
             teachers.teach(entropy.picks(np.full(len(cells), number)), [column[cells] for column in counts.bins])
         return teachers
 
@@ -163,9 +158,3 @@ def noisy_votes(
     may change, so each of k counts moves by at most 1, and all by at most k in squared l2 norm.
     """
     return rounded_gaussian(teachers.votes(bins, expected), squared_sensitivity=len(bins[0]), rho=rho, entropy=entropy)
-
-
-def _cells_of_rows(counts: Counts, start: int, stop: int) -> np.ndarray:
-    """The cells of the rows from `start` to `stop`, in the order of the cells."""
-    ends = np.cumsum(counts.counts)
-    return np.searchsorted(ends, np.arange(start, stop), side="right")

@@ -105,7 +105,7 @@ def _choose_structure(
     while left:
         pairs = [(parents, column) for column in left for parents in parent_sets(column, placed)]
         for parents, column in sorted(pair for pair in pairs if pair not in scores):  # same parents one after the other
-            scores[parents, column] = dependence_score(_joint(marginals, parents, column), n)
+            scores[parents, column] = dependence_score(marginals.joint(parents, column), n)
         chosen = choose(
             [scores[pair] for pair in pairs],
             sensitivity=score_sensitivity(n),
@@ -129,7 +129,7 @@ def _measure(
     eps-DP: replacing one record moves one count down and one up in each of the d tables, l1 sensitivity 2 d in all, so
     each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
     """
-    tables = [_joint(marginals, parents, column) for parents, column in network]
+    tables = [marginals.joint(parents, column) for parents, column in network]
     flat = np.concatenate([table.ravel() for table in tables])
     noisy = discrete_laplace(flat, sensitivity=2 * len(tables), epsilon=epsilon, entropy=entropy)
     pieces = np.split(noisy, np.cumsum([table.size for table in tables])[:-1])
@@ -137,8 +137,3 @@ def _measure(
         NoisyTable(columns=(*parents, column), values=piece.reshape(table.shape).astype(float))
         for (parents, column), table, piece in zip(network, tables, pieces, strict=True)
     ]
-
-
-def _joint(marginals: Lattice, parents: tuple[int, ...], column: int) -> np.ndarray:
-    """Counts over (parents..., column) with the column on the last axis."""
-    return marginals.joint(parents, column)
