@@ -22,6 +22,7 @@ from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.accounting.meter import Meter
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples, to_learn
+from synthrelease.candidates import candidate
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
 from synthrelease.candidates.projections import PROJECTIONS, Projection
@@ -243,6 +244,11 @@ def make_generator(name: str, number: int, **more: Any) -> Generator:
     return GENERATORS[name].model_validate(example("generators", name, number) | more)
 
 
+def make_brief(name: str, number: int) -> Generator:
+    """The example with few steps of learning, where it takes steps: for what holds after any number of them."""
+    return make_generator(name, number, **({"steps": 5} if "steps" in example("generators", name, number) else {}))
+
+
 def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility: Plausibility, epsilon: Fraction) -> Model:
     charge = generator.charge(epsilon)
     return generator.fit(world.private(rows, [charge]), charge, Background(plausibility=plausibility))
@@ -319,7 +325,7 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
 @each_generator
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
     """There is noise: at a small budget no two fits give the same sample."""
-    generator = make_generator(name, number)
+    generator = make_brief(name, number)
     samples = (
         fitted(generator, WORLD, ROWS, RULES_FREE, exact("0.1")).sample(300, np.random.default_rng(0)).dense() for _ in range(4)
     )
@@ -336,8 +342,11 @@ DEGENERATE = {"one record": [5], "first cell": [0] * 40, "last cell": [23] * 3, 
     of_library=("one record-0.01", "last cell-50"),
 )
 def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], epsilon: str) -> None:
-    """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak."""
-    model = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(epsilon))
+    """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak.
+
+    With the most noise all steps are taken, in which what is learned could grow beyond all numbers."""
+    generator = make_generator(name, number) if epsilon == "0.01" else make_brief(name, number)
+    model = fitted(generator, WORLD, rows, RULES_FREE, exact(epsilon))
     assert model.sample(len(rows), np.random.default_rng(0)).total == len(rows)
 
 
@@ -348,7 +357,7 @@ def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows:
 )
 def test_a_generator_works_on_one_column_and_on_columns_of_one_bin(name: str, number: int, sizes: tuple[int, ...]) -> None:
     layout = Layout(columns=tuple(COLUMNS)[: len(sizes)], sizes=sizes)  # some families name columns
-    generator = make_generator(name, number)
+    generator = make_brief(name, number)
     charge = generator.charge(BUDGET)
     private = PrivateCounts(Counts(layout, np.arange(30) % layout.n_cells), Meter([charge]))
     table = generator.fit(private, charge, Background(plausibility=Plausibility(layout=layout, masks=()))).sample(
@@ -368,19 +377,25 @@ def only(cell: tuple[int, ...], columns: tuple[int, ...]) -> Mask:
 @generators_with(
     "cell epsilon",
     {f"{cell}-{epsilon}": (cell, epsilon) for cell in ((0, 0, 0), (1, 0, 1), (1, 2, 3)) for epsilon in ("0.05", "20")},
-    of_library=("(0, 0, 0)-0.05", "(1, 2, 3)-20"),
+    of_library=("(1, 2, 3)-20",),
 )
 def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: tuple[int, ...], epsilon: str) -> None:
     """The rules on single columns leave one cell, and are structural zeros of every table; the private rows are anywhere."""
     rules = Plausibility(layout=WORLD.layout, masks=tuple(only(cell, (column,)) for column in range(3)))
-    model = fitted(make_generator(name, number), WORLD, ROWS, rules, exact(epsilon))
+    model = fitted(make_brief(name, number), WORLD, ROWS, rules, exact(epsilon))
     table = sample_plausible(model, 50, rules, np.random.default_rng(0))
     assert table.expand().tolist() == [list(cell)] * 50
 
 
 @generators_with("epsilon", {"0.05": ("0.05",), "20": ("20",)}, of_library=("0.05", "20"))
-def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name: str, number: int, epsilon: str) -> None:
-    """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens."""
+def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(
+    name: str, number: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens.
+
+    A twentieth of the rows of a model that knows the cell are in it: 50 are found in 300 draws but once in 100,000 times.
+    """
+    monkeypatch.setattr(candidate, "MAX_RESAMPLES", 300)
     cell = (0, 1, 1)
     rules = Plausibility(layout=WORLD.layout, masks=(only(cell, (0, 1, 2)),))
     try:
