@@ -28,8 +28,8 @@ HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "n
 
 
 def run(*arguments: object, before: str = "", alone: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run the command line: in this process, in a forked one, in which `before` is code that breaks something, or `alone` in one
-    that imports everything anew."""
+    """Run the command line: in this process, in a forked one, in which `before` is code that breaks something, or `alone` in
+    one that imports everything anew."""
     if not (before or alone):
         return called(ROOT, *arguments)
     start = f"{before}\nfrom synthrelease.cli import main\nmain()"

@@ -81,7 +81,9 @@ def release(
 
 def members(table: np.ndarray) -> np.ndarray:
     """(n_members, 5) home, rent, persons, age and work of everybody."""
-    own = [np.column_stack([np.arange(len(table)), table[:, :2], table[:, 2 + 2 * place : 4 + 2 * place]]) for place in range(2)]
+    own = [
+        np.column_stack([np.arange(len(table)), table[:, :2], table[:, 2 + 2 * place : 4 + 2 * place]]) for place in range(2)
+    ]
     there = [rows[rows[:, 2] > place] for place, rows in enumerate(own)]
     return np.concatenate(there)
 
