@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -224,6 +225,7 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
 
 each_generator = pytest.mark.parametrize(("name", "number"), numbered(GENERATORS, "generators"))
 BUDGET = exact("1.5")
+OTHER = mechanism("of something else", exact(1), "")
 
 
 @pytest.fixture(autouse=True)
@@ -254,6 +256,19 @@ def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility
     return generator.fit(world.private(rows, [charge]), charge, Background(plausibility=plausibility))
 
 
+def witnessed(generator: Generator, charge: Charge) -> tuple[Model, Witness]:
+    """A model, and what was spent on it, where another charge was planned, too."""
+    witness = Witness([charge, OTHER])
+    return generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), charge, Background(plausibility=RULES_FREE)), witness
+
+
+@cache
+def fitted_once(name: str, number: int) -> tuple[Model, Witness]:
+    """A model that several tests look at, and what was spent on it."""
+    generator = make_generator(name, number)
+    return witnessed(generator, generator.charge(BUDGET))
+
+
 @each_generator
 def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> None:
     generator = make_generator(name, number)
@@ -261,7 +276,7 @@ def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> N
     assert generator.guarantee in ("pure", "zCDP", "approximate")
 
 
-@generators_with("epsilon", {"0.25": ("0.25",), "4": ("4",)}, of_library=("0.25",))
+@generators_with("epsilon", {"0.25": ("0.25",), "1.5": ("1.5",), "4": ("4",)}, of_library=("1.5",))
 def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
     generator = make_generator(name, number)
     charge = generator.charge(exact(epsilon))
@@ -272,13 +287,11 @@ def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, num
         assert charge.epsilon == exact(epsilon)
         assert (charge.delta == 0) == (generator.guarantee == "pure")
     assert charge.because
-    other = mechanism("of something else", exact(1), "")
-    witness = Witness([charge, other])
-    generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), charge, Background(plausibility=RULES_FREE))
+    _, witness = fitted_once(name, number) if exact(epsilon) == BUDGET else witnessed(generator, charge)
     assert witness.spent == [charge]
     with pytest.raises(BudgetError):
         witness.take(charge)
-    witness.take(other)  # nobody else's charge was touched
+    witness.take(OTHER)  # nobody else's charge was touched
 
 
 @each_generator
@@ -293,24 +306,17 @@ def test_a_fit_that_was_not_planned_raises_before_reading(name: str, number: int
         assert guard.looked_at == []
 
 
-@cache
-def fitted_once(name: str, number: int) -> tuple[Model, Witness]:
-    """A model that several tests look at, and what was spent on it."""
-    generator, witness = make_generator(name, number), Witness([make_generator(name, number).charge(BUDGET)])
-    private = PrivateCounts(WORLD.counts(ROWS), witness)
-    return generator.fit(private, generator.charge(BUDGET), Background(plausibility=RULES_FREE)), witness
-
-
 @each_generator
 def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout(name: str, number: int) -> None:
     model, witness = fitted_once(name, number)
+    before = [*witness.spent]
     for n in (1, 2, 7, len(ROWS), 5000):
         table = model.sample(n, np.random.default_rng(n))
         assert table.total == n
         assert table.layout == WORLD.layout
         assert np.all((table.codes >= 0) & (table.codes < WORLD.layout.n_cells))
         assert np.all(table.counts > 0)
-    assert len(witness.spent) == 1
+    assert witness.spent == before
 
 
 @each_generator
@@ -324,11 +330,12 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
 
 @each_generator
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
-    """There is noise: at a small budget no two fits give the same sample."""
+    """There is noise: at a small budget no two fits give the same sample. Of a library, whose fits take long, the one that
+    other tests look at is the first."""
     generator = make_brief(name, number)
-    samples = (
-        fitted(generator, WORLD, ROWS, RULES_FREE, exact("0.1")).sample(300, np.random.default_rng(0)).dense() for _ in range(4)
-    )
+    again = (fitted(generator, WORLD, ROWS, RULES_FREE, BUDGET if of_a_library(name) else exact("0.1")) for _ in range(4))
+    models = chain([fitted_once(name, number)[0]], again) if of_a_library(name) else again
+    samples = (model.sample(300, np.random.default_rng(0)).dense() for model in models)
     first = next(samples)
     assert any(not np.array_equal(first, sample) for sample in samples)  # fits until one differs
 
