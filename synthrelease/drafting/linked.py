@@ -36,6 +36,7 @@ class MembersDraft:
     Attributes
     ----------
     source : of both files, as a release reads them.
+    order : the column that numbers the members of each root; else the first column of dates, if there is one.
     n_roots, n_members : different keys, and members of all of them, in the public files.
     covered : share of the roots with at most `most` members.
     columns : of a member.
@@ -57,7 +58,8 @@ class MembersDraft:
         """Without these columns of members, and why not."""
         gone = tuple(LeftOut(source=each.source, because=why[each.name]) for each in self.columns if each.name in why)
         stay = tuple(column for column in self.columns if column.name not in why)
-        return replace(self, columns=stay, left_out=(*self.left_out, *gone))
+        order = tuple(name for name in self.order if name not in {each.source for each in gone})
+        return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
         """The columns that the record of a root has beside its own: the number of members, and those of each."""
@@ -118,8 +120,9 @@ def read_members(
     most = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, key, [name for name in of_members if name != key])
     part = replace(file, columns={name: file.columns[name] for name in of_members})
-    columns, left_out, _ = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
+    columns, left_out, dated = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
+    released = {column.source for column in columns}
     weights = [column for column in columns if column.weight]
     gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in weights]
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]
@@ -129,7 +132,7 @@ def read_members(
         key=key,
         most=most,
         least=least,
-        order=order,
+        order=order or tuple(name for name in dated if name in released)[:1],
         size=SIZE if SIZE not in whole.columns else f"{SIZE}_of_root",
         n_roots=roots,
         n_members=int(numbers.sum()),

@@ -199,6 +199,10 @@ def _generator(choices: Choices) -> list[str]:
     ]
 
 
+def _first(members: MembersDraft) -> str:
+    return "which" if members.order else "those with low released values"
+
+
 def _geography(areas: AreasDraft) -> list[str]:
     """The table [geography], and what is said above it."""
     return [
@@ -292,7 +296,7 @@ def _members(release: str, members: MembersDraft) -> list[str]:
         f"key = {toml(members.key)}",
         f"most = {members.most}".ljust(31) + " # of a root with more the first ones are released; more make the record wider",
         f"least = {members.least}".ljust(31) + " # a root with fewer members is left out",
-        f"order = {toml(list(members.order))}".ljust(31) + " # of the members of a root: which come first",
+        f"order = {toml(list(members.order))}".ljust(31) + f" # of the members of a root: {_first(members)} come first",
         f"size = {toml(members.size)}".ljust(31) + " # the released column with their number",
         "",
     ]
