@@ -65,7 +65,10 @@ class GeographyBuilding(Building[GeographyTable, Geography]):
     def plan_text(self, value: Geography, total: Loss, rows: int) -> str:
         """How many areas each level has, and what noise leaves of the number of rows in one of them."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(value.chain, value.areas, strict=True))
-        lines = [f"Areas: {levels}. One standard deviation of the noise in the number of rows of an area, and in one cell:"]
+        lines = [
+            f"Areas: {levels}. One standard deviation of the noise in the number of rows of an area, and in one cell, of a "
+            f"file of {rows:,} rows (--rows says how many):"
+        ]
         for family, noise in value.noise.items():
             lines += [f"  {family}, {each.text(rows)}" for each in noise]
         return "\n".join(lines if value.noise else [f"Areas: {levels}."])
