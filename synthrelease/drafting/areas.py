@@ -7,7 +7,7 @@ every level of areas gets its own: those of an area that its rows can bear.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Container, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import pairwise
@@ -77,7 +77,17 @@ def nested_columns(
 
 def _may_be_level(column: ColumnDraft) -> bool:
     plain = column.kind in ("code", "category") and not column.common and column.characters is None
-    return plain and not column.missing_rows and 2 <= len(column.codes) <= _MOST_GROUPS
+    return plain and 2 <= len(column.codes) <= _MOST_GROUPS
+
+
+def _texts(column: ColumnDraft) -> dict[str, str]:
+    """What each text of an area becomes."""
+    return {text: code.label for first, code in column.codes.items() for text in (first, *code.spellings)}
+
+
+def _known(found: tuple[list[str], np.ndarray], texts: Container[str]) -> np.ndarray:
+    """(n_rows,) which text each row has, -1 for one that is no area."""
+    return np.array([place if text in texts else -1 for place, text in enumerate(found[0])])[found[1]]
 
 
 def _tells(one: np.ndarray, other: np.ndarray) -> bool:
@@ -116,31 +126,30 @@ class AreasDraft:
 
         Raises
         ------
-        InputError : when a column is none that can be a level, has gaps, or is told by no other one.
+        InputError : when a column is none that can be a level, or is told by no other one.
         """
         sources = areas_asked(asked, file)
         known = {column.source: column for column in columns}
         for source in sources[:-1]:
             if source not in known or not _may_be_level(known[source]):
                 usable = listing(each for each, column in known.items() if _may_be_level(column))
-                raise InputError(
-                    f"--areas: expected columns of at most {_MOST_GROUPS} areas without gaps ({usable}), found {source!r}."
-                )
-        if answers.missing_rows:
-            raise InputError(
-                f"--areas: expected an area in every row, found {answers.missing_rows} rows without {sources[-1]!r}."
-            )
-        rows = every_row(file, sources)
+                raise InputError(f"--areas: expected columns of at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
+        rows, texts = every_row(file, sources), {source: _texts(known[source]) for source in sources[:-1]}
+        areas = {source: _known(rows[source], texts.get(source, answers.texts)) for source in sources}
         for upper, lower in pairwise(sources):
-            if not _tells(rows[lower][1], rows[upper][1]):
+            if not _tells(areas[lower], areas[upper]):
                 raise InputError(
                     f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. The largest "
                     "areas come first."
                 )
         column = draft_codes(answers, [one.name for one in columns], "", apart=True)
-        levels = {
-            known[source].name: _labels(column, rows[sources[-1]], rows[source], known[source]) for source in sources[:-1]
-        }
+        own, levels = areas[sources[-1]], {}
+        for source in sources[:-1]:
+            both = np.unique(np.stack([own, areas[source]])[:, (own >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
+            home = {rows[sources[-1]][0][at]: texts[source][rows[source][0][of]] for at, of in both}
+            if lost := [code for code in column.codes if code not in home]:
+                raise InputError(f"--areas: expected an area of {source!r} for every code, found none for {lost[0]!r}.")
+            levels[known[source].name] = {code: home[code] for code in column.codes}
         remark = f"{len(answers.texts)} areas in the public file"
         drafted = replace(column, kind="code", levels=levels, remark=remark)
         return cls(levels=tuple(known[source] for source in sources[:-1]), column=drafted)
@@ -273,15 +282,3 @@ def areas_asked(asked: str, file: PublicFile) -> list[str]:
             f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {asked!r}."
         )
     return sources
-
-
-def _labels(
-    column: ColumnDraft, own: tuple[list[str], np.ndarray], other: tuple[list[str], np.ndarray], level: ColumnDraft
-) -> dict[str, str]:
-    """For every code of the smallest areas the label of the area that it lies in."""
-    label = {text: code.label for first, code in level.codes.items() for text in (first, *code.spellings)}
-    first = dict(zip(own[1].tolist(), other[1].tolist(), strict=True))
-    home = {own[0][at]: label.get(other[0][of]) for at, of in first.items()}
-    if lost := [code for code in column.codes if not home.get(code)]:
-        raise InputError(f"--areas: expected an area of {level.source!r} for every code, found none for {lost[0]!r}.")
-    return {code: str(home[code]) for code in column.codes}

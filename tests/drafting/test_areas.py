@@ -14,6 +14,8 @@ import pytest
 from synthrelease.drafting import draft, write_draft
 from synthrelease.drafting.areas import AreasDraft, AreaTables
 from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.drafting.file_columns import drafted_columns, with_areas
+from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.specification.spec import load_spec
@@ -80,10 +82,10 @@ def test_the_answer_drafts_all_areas_in_their_levels(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("asked", "told"),
     [
-        ("town > region", "without gaps"),
+        ("town > region", "at most 200 areas"),
         ("region > village", "columns of the file"),
         ("town", "different columns"),
-        ("age > town", "without gaps"),
+        ("age > town", "at most 200 areas"),
     ],
 )
 def test_what_is_no_answer(asked: str, told: str, tmp_path: Path) -> None:
@@ -94,6 +96,20 @@ def test_what_is_no_answer(asked: str, told: str, tmp_path: Path) -> None:
 def test_areas_that_do_not_lie_within_one_another_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="found one in several"):
         draft("towns", register(tmp_path / "people.csv", wandering=True), unit="row", areas=ASKED)
+
+
+def test_rows_without_an_area_say_nothing_about_where_the_others_lie(tmp_path: Path) -> None:
+    """A gap in one column or in both; every town keeps the region that its other rows have."""
+    people = pd.read_csv(register(tmp_path / "people.csv"))
+    home = dict(zip(people["town"], people["region"], strict=True))
+    people.loc[:5, "town"], people.loc[3:9, "region"] = "", ""
+    people.to_csv(tmp_path / "gaps.csv", index=False)
+    file = read_public_file(tmp_path / "gaps.csv")
+    columns, left_out, _ = drafted_columns(file, {})
+    found, others, _ = with_areas(ASKED, file, {}, columns, left_out)
+    assert found.column.levels == {"region": home}
+    assert "town" not in {column.name for column in others}
+    assert found.column.missing_rows == 6
 
 
 @pytest.mark.slow
