@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from synthrelease.drafting.column_draft import Answers, CodeDraft, ColumnDraft, plain_label, plain_name
 from synthrelease.drafting.missing import NUMBER
+from synthrelease.errors import so_many
 
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""
@@ -21,6 +22,8 @@ COMMON = 0.0025
 MOST_TOGETHER = 0.2
 """Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
 MAX_BEGINNINGS = 100
+_LONGEST = 200
+"""Characters of a code, at most, as a codelist has them."""
 _WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
 _LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
 _DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
@@ -105,9 +108,9 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     """
     answers, spellings = _in_one_spelling(answers)
     known = {**{text: text for text in answers.texts}, **answers.entry.labels}
-    order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= 200]
-    unwritten = len(set(answers.texts) - set(order))
-    remark += f"; {unwritten} with characters that cannot be printed are not among them" if unwritten else ""
+    order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= _LONGEST]
+    listed = set(order)
+    unlisted = [times for text, times in answers.texts.items() if text not in listed]
     named = bool(answers.entry.labels)
     order.sort(key=_in_order)
     used = [plain_label(known[text]) for text in order]
@@ -124,6 +127,10 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         common = tuple(text for text in order if text in frequent)
         each = f"each with at least {COMMON:.2%} of its rows"
         remark += f"; the {len(common)} most frequent, {each}, and all others together"
+    elif unlisted and order and not apart:
+        common = tuple(order)
+        texts = f"{so_many(len(unlisted), 'text')} of more than {_LONGEST} characters, or of some that cannot be printed"
+        remark += f"; {texts} ({so_many(sum(unlisted), 'row')}) as all others"
     elif rare:
         remark += f"; below 1% of its rows: {', '.join(rare)}"
     as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)

@@ -268,3 +268,12 @@ def test_a_name_that_cannot_be_kept_is_the_description() -> None:
     ]
     given = column("מין", {"1": 500, "2": 400}, CodebookEntry(description="Sex"))
     assert 'description = "Sex"' in column_lines("release", given)
+
+
+def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
+    """A line break, a space that does not break, and 201 letters: a release would leave their rows out."""
+    texts = {"here": 300, "there": 250, "two\nlines": 120, "Île de\xa0France": 90, "x" * 201: 40}
+    found = column("place", texts)
+    assert found.common == ("here", "there")
+    assert "3 texts of more than 200 characters, or of some that cannot be printed (250 rows) as all others" in found.remark
+    assert any("all others" in line for line in column_lines(found.name, found))
