@@ -7,15 +7,12 @@ No message ever holds a private value: messages name columns, rules, files and p
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from types import TracebackType
-from typing import TypeVar
-
-Found = TypeVar("Found")
 
 
 class SynthreleaseError(Exception):
@@ -88,15 +85,6 @@ class SpecError(SynthreleaseError):
 
 class InputError(SynthreleaseError):
     """The private file cannot be read as the specification says. Holds column names and row positions, no values."""
-
-
-def told_of(action: Callable[[], Found], before: str, after: str = "") -> Found:
-    """What an action gives. Its InputError is raised between these words, with nothing attached to it."""
-    try:
-        return action()
-    except InputError as error:
-        problem = str(error)
-    raise InputError(f"{before}{problem}{after}")
 
 
 class OutputError(SynthreleaseError):

@@ -37,8 +37,9 @@ from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
-from synthrelease.errors import InputError, told_of
+from synthrelease.errors import InputError
 from synthrelease.libraries import library
+from synthrelease.protection import told_of
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
 

@@ -24,7 +24,8 @@ from synthrelease.enclave.marks import NO_MARKS, repeated
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import Numbers
 from synthrelease.enclave.texts import Texts
-from synthrelease.errors import InputError, told_of
+from synthrelease.errors import InputError
+from synthrelease.protection import told_of
 from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 

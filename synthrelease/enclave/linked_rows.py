@@ -32,8 +32,9 @@ from synthrelease.enclave.first_rows import WORDS, order_of
 from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
-from synthrelease.errors import InputError, told_of
+from synthrelease.errors import InputError
 from synthrelease.linked import Linked
+from synthrelease.protection import told_of
 from synthrelease.toml.columns import InputTable
 
 
