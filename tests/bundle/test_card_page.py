@@ -434,6 +434,7 @@ def test_columns_that_were_measured_alone_stand_among_what_may_not_be_concluded(
         ({"tables": "FIRST + SECOND", "rare_bins": "FIRST[0 1]"}, True),
         ({"tables": "FIRST + SECOND", "only_measured": "FIRST:SECOND"}, True),  # the model leaves these aside
         ({"tables": "all 2-way"}, False),
+        ({"family": "gaussian_marginals", "tables": "FIRST + SECOND"}, True),
         ({"tables": "FIRST + SECOND", "sums": "FIRST[0 1]:SECOND[0 1 2 3]"}, False),
     ],
 )

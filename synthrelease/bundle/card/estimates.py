@@ -55,7 +55,7 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
         try:
-            stated = kind.model_validate(settings).structure(layout)
+            stated = kind.model_validate(settings).stated(layout)
         except ValueError:  # of a document that somebody changed: `verify` says so
             return []
         if stated:

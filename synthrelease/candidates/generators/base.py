@@ -147,8 +147,9 @@ class Generator(SpecTable):
         """The same of all that every fit measures, sums among it."""
         return self.fixed_tables(layout)
 
-    def structure(self, layout: Layout) -> Sequence[tuple[int, ...]]:
-        """Columns, by increasing index, of every table and sum of the model, where the settings state them all; otherwise none.
+    def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
+        """Columns, by increasing index, of every table and sum of the model, where the settings state all that ties columns;
+        otherwise none.
 
         Raises
         ------
