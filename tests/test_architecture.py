@@ -21,6 +21,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.parts import PARTS
 from synthrelease.rehearsal.baselines import BASELINES
 from tests.conftest import ROOT
+from tests.helpers.forked import run_apart
 from tests.helpers.late import Trees
 
 pytestmark = pytest.mark.slow
@@ -660,7 +661,9 @@ def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
         f"assert verify_bundle({str(folder)!r}, plan=False, documents=False).passed; "
         "print(*(name for name in sys.modules if name.startswith('synthrelease.')))"
     )
-    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=ROOT).stdout.split()
+    run = run_apart(code, folder=ROOT, afresh=True)
+    assert run.returncode == 0, run.stderr
+    loaded = run.stdout.split()
     allowed = closure(ALONE) | closure("synthrelease.verification.verify")
     assert set(loaded) <= allowed
     assert {name.split(".")[1] for name in loaded}.isdisjoint({"bundle", "candidates", "criteria", "enclave", "releasing"})
@@ -682,7 +685,8 @@ def test_what_readers_load_imports_nothing_that_makes_candidates_and_no_noise() 
 def loaded_by(code: str) -> set[str]:
     """The modules of the package that a process of its own has loaded when it has run some code."""
     shown = f"import sys; {code}; print(*(name for name in sys.modules if name.split('.')[0] == 'synthrelease'))"
-    done = subprocess.run([sys.executable, "-c", shown], capture_output=True, text=True, check=True, cwd=ROOT)
+    done = run_apart(shown, folder=ROOT, afresh=True)
+    assert done.returncode == 0, done.stderr
     return set(done.stdout.splitlines()[-1].split())
 
 

@@ -10,6 +10,7 @@ import math
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 from functools import cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +23,7 @@ from synthrelease.accounting.charges import Charge, exact, mechanism
 from synthrelease.accounting.meter import Meter
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples
+from synthrelease.candidates import candidate
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
 from synthrelease.candidates.projections import PROJECTIONS, Projection
@@ -225,6 +227,7 @@ def test_a_class_that_leaves_a_fact_out_is_found() -> None:
 
 each_generator = pytest.mark.parametrize(("name", "number"), numbered(GENERATORS, "generators"))
 BUDGET = exact("1.5")
+OTHER = mechanism("of something else", exact(1), "")
 
 
 @pytest.fixture(autouse=True)
@@ -245,9 +248,27 @@ def make_generator(name: str, number: int, **more: Any) -> Generator:
     return GENERATORS[name].model_validate(example("generators", name, number) | more)
 
 
+def make_brief(name: str, number: int) -> Generator:
+    """The example with few steps of learning, where it takes steps: for what holds after any number of them."""
+    return make_generator(name, number, **({"steps": 5} if "steps" in example("generators", name, number) else {}))
+
+
 def fitted(generator: Generator, world: World, rows: Sequence[int], plausibility: Plausibility, epsilon: Fraction) -> Model:
     charge = generator.charge(epsilon)
     return generator.fit(world.private(rows, [charge]), charge, Background(plausibility=plausibility))
+
+
+def witnessed(generator: Generator, charge: Charge) -> tuple[Model, Witness]:
+    """A model, and what was spent on it, where another charge was planned, too."""
+    witness = Witness([charge, OTHER])
+    return generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), charge, Background(plausibility=RULES_FREE)), witness
+
+
+@cache
+def fitted_once(name: str, number: int) -> tuple[Model, Witness]:
+    """A model that several tests look at, and what was spent on it."""
+    generator = make_generator(name, number)
+    return witnessed(generator, generator.charge(BUDGET))
 
 
 @each_generator
@@ -257,7 +278,7 @@ def test_a_generator_is_found_under_its_family_name(name: str, number: int) -> N
     assert generator.guarantee in ("pure", "zCDP", "approximate")
 
 
-@generators_with("epsilon", {"0.25": ("0.25",), "4": ("4",)}, of_library=("0.25",))
+@generators_with("epsilon", {"0.25": ("0.25",), "1.5": ("1.5",), "4": ("4",)}, of_library=("1.5",))
 def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, number: int, epsilon: str) -> None:
     generator = make_generator(name, number)
     charge = generator.charge(exact(epsilon))
@@ -268,13 +289,11 @@ def test_a_generator_charges_what_it_was_given_and_spends_it_once(name: str, num
         assert charge.epsilon == exact(epsilon)
         assert (charge.delta == 0) == (generator.guarantee == "pure")
     assert charge.because
-    other = mechanism("of something else", exact(1), "")
-    witness = Witness([charge, other])
-    generator.fit(PrivateCounts(WORLD.counts(ROWS), witness), charge, Background(plausibility=RULES_FREE))
+    _, witness = fitted_once(name, number) if exact(epsilon) == BUDGET else witnessed(generator, charge)
     assert witness.spent == [charge]
     with pytest.raises(BudgetError):
         witness.take(charge)
-    witness.take(other)  # nobody else's charge was touched
+    witness.take(OTHER)  # nobody else's charge was touched
 
 
 @each_generator
@@ -289,24 +308,17 @@ def test_a_fit_that_was_not_planned_raises_before_reading(name: str, number: int
         assert guard.looked_at == []
 
 
-@cache
-def fitted_once(name: str, number: int) -> tuple[Model, Witness]:
-    """A model that several tests look at, and what was spent on it."""
-    generator, witness = make_generator(name, number), Witness([make_generator(name, number).charge(BUDGET)])
-    private = PrivateCounts(WORLD.counts(ROWS), witness)
-    return generator.fit(private, generator.charge(BUDGET), Background(plausibility=RULES_FREE)), witness
-
-
 @each_generator
 def test_sampling_is_free_and_gives_exactly_the_rows_asked_for_inside_the_layout(name: str, number: int) -> None:
     model, witness = fitted_once(name, number)
+    before = [*witness.spent]
     for n in (1, 2, 7, len(ROWS), 5000):
         table = model.sample(n, np.random.default_rng(n))
         assert table.total == n
         assert table.layout == WORLD.layout
         assert np.all((table.codes >= 0) & (table.codes < WORLD.layout.n_cells))
         assert np.all(table.counts > 0)
-    assert len(witness.spent) == 1
+    assert witness.spent == before
 
 
 @each_generator
@@ -320,11 +332,12 @@ def test_samples_differ_between_draws_and_repeat_with_the_generator(name: str, n
 
 @each_generator
 def test_two_fits_of_the_same_table_differ(name: str, number: int) -> None:
-    """There is noise: at a small budget no two fits give the same sample."""
-    generator = make_generator(name, number)
-    samples = (
-        fitted(generator, WORLD, ROWS, RULES_FREE, exact("0.1")).sample(300, np.random.default_rng(0)).dense() for _ in range(4)
-    )
+    """There is noise: at a small budget no two fits give the same sample. Of a library, whose fits take long, the one that
+    other tests look at is the first."""
+    generator = make_brief(name, number)
+    again = (fitted(generator, WORLD, ROWS, RULES_FREE, BUDGET if of_a_library(name) else exact("0.1")) for _ in range(4))
+    models = chain([fitted_once(name, number)[0]], again) if of_a_library(name) else again
+    samples = (model.sample(300, np.random.default_rng(0)).dense() for model in models)
     first = next(samples)
     assert any(not np.array_equal(first, sample) for sample in samples)  # fits until one differs
 
@@ -338,8 +351,11 @@ DEGENERATE = {"one record": [5], "first cell": [0] * 40, "last cell": [23] * 3, 
     of_library=("one record-0.01", "last cell-50"),
 )
 def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows: list[int], epsilon: str) -> None:
-    """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak."""
-    model = fitted(make_generator(name, number), WORLD, rows, RULES_FREE, exact(epsilon))
+    """Whatever the table, fitting raises nothing: a failure that depends on private counts would leak.
+
+    With the most noise all steps are taken, in which what is learned could grow beyond all numbers."""
+    generator = make_generator(name, number) if epsilon == "0.01" else make_brief(name, number)
+    model = fitted(generator, WORLD, rows, RULES_FREE, exact(epsilon))
     assert model.sample(len(rows), np.random.default_rng(0)).total == len(rows)
 
 
@@ -350,7 +366,7 @@ def test_a_generator_is_total_on_degenerate_tables(name: str, number: int, rows:
 )
 def test_a_generator_works_on_one_column_and_on_columns_of_one_bin(name: str, number: int, sizes: tuple[int, ...]) -> None:
     layout = Layout(columns=tuple(COLUMNS)[: len(sizes)], sizes=sizes)  # some families name columns
-    generator = make_generator(name, number)
+    generator = make_brief(name, number)
     charge = generator.charge(BUDGET)
     private = PrivateCounts(Counts(layout, np.arange(30) % layout.n_cells), Meter([charge]))
     table = generator.fit(private, charge, Background(plausibility=Plausibility(layout=layout, masks=()))).sample(
@@ -370,19 +386,25 @@ def only(cell: tuple[int, ...], columns: tuple[int, ...]) -> Mask:
 @generators_with(
     "cell epsilon",
     {f"{cell}-{epsilon}": (cell, epsilon) for cell in ((0, 0, 0), (1, 0, 1), (1, 2, 3)) for epsilon in ("0.05", "20")},
-    of_library=("(0, 0, 0)-0.05", "(1, 2, 3)-20"),
+    of_library=("(1, 2, 3)-20",),
 )
 def test_a_generator_finds_the_only_plausible_row(name: str, number: int, cell: tuple[int, ...], epsilon: str) -> None:
     """The rules on single columns leave one cell, and are structural zeros of every table; the private rows are anywhere."""
     rules = Plausibility(layout=WORLD.layout, masks=tuple(only(cell, (column,)) for column in range(3)))
-    model = fitted(make_generator(name, number), WORLD, ROWS, rules, exact(epsilon))
+    model = fitted(make_brief(name, number), WORLD, ROWS, rules, exact(epsilon))
     table = sample_plausible(model, 50, rules, np.random.default_rng(0))
     assert table.expand().tolist() == [list(cell)] * 50
 
 
 @generators_with("epsilon", {"0.05": ("0.05",), "20": ("20",)}, of_library=("0.05", "20"))
-def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(name: str, number: int, epsilon: str) -> None:
-    """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens."""
+def test_one_rule_over_all_columns_gives_plausible_rows_or_a_rejected_round(
+    name: str, number: int, epsilon: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A model of smaller tables may miss the only plausible cell; the round is then rejected, nothing else happens.
+
+    A twentieth of the rows of a model that knows the cell are in it: 50 are found in 300 draws but once in 100,000 times.
+    """
+    monkeypatch.setattr(candidate, "MAX_RESAMPLES", 300)
     cell = (0, 1, 1)
     rules = Plausibility(layout=WORLD.layout, masks=(only(cell, (0, 1, 2)),))
     try:

@@ -34,7 +34,7 @@ def sign_files(document: ReleaseDocument) -> dict[str, bytes]:
             document=document,
             title=labelled_title(document),
             claim=claim(document),
-            right=protection.right_guess(document),
+            right=protection.right_guess(document, whole_person=document.domain.persons is not None),
             person=protection.person_text(document),
             statements=statements(document),
             lines=list(charge_lines(document.charges)),

@@ -82,21 +82,27 @@ def init(
             key,
             areas,
         )
-    shown = Table("column", "kind", "bins", "from", "remark", title=f"Draft from {found.source}, {found.n_rows} rows")
-    for column in found.columns:
-        bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-        shown.add_row(column.name, column.kind, bins, column.source, column.remark)
-    together = Counter(left.because for left in found.left_out)
-    for left in found.left_out:
-        if together[left.because] <= ONE_BY_ONE:
-            shown.add_row("-", "left out", "", left.source, left.because)
-    terminal.print(shown)
+    tables = [(f"Draft from {found.source}, {found.n_rows} rows", found.columns, found.left_out)]
+    if found.members:
+        linked = found.members
+        tables.append((f"Their members, {linked.n_members} of {linked.n_roots} roots", linked.columns, linked.left_out))
+    gone = [left for _, _, left_out in tables for left in left_out]
+    together = Counter(left.because for left in gone)
+    for title, columns, left_out in tables:
+        shown = Table("column", "kind", "bins", "from", "remark", title=title)
+        for column in columns:
+            bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
+            shown.add_row(column.name, column.kind, bins, column.source, column.remark)
+        for left in left_out:
+            if together[left.because] <= ONE_BY_ONE:
+                shown.add_row("-", "left out", "", left.source, left.because)
+        terminal.print(shown)
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
     terminal.print(found.plan, style="bold", markup=False, highlight=False)
     for because, times in together.items():
         if times > ONE_BY_ONE:
-            names = list(dict.fromkeys(left.source for left in found.left_out if left.because == because))
+            names = list(dict.fromkeys(left.source for left in gone if left.because == because))
             terminal.print(f"Left out, each because {because}: {listing(names)}. The draft names them all.", highlight=False)
     if found.unit is None:
         keys = [f"{each.source!r}" for each in found.left_out if each.rows_of_one > 1]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import Mapping
+from dataclasses import replace
 
 from markupsafe import Markup
 
@@ -11,6 +12,7 @@ from synthrelease.desk.pictures import histogram, strip
 from synthrelease.domain.schema import Column
 from synthrelease.drafting.public_bins import PublicBins, public_bins
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.linked import Linked
 from synthrelease.toml.columns import InputTable
 
 MOST_KEPT = 1_000
@@ -28,31 +30,47 @@ class Strips:
         self.public, self.members = public, members
         self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
 
-    def of(self, column: Column, policy: InputTable) -> tuple[PublicBins | None, Mapping[str, Markup]]:
+    def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
         """What is in the bins, None where it cannot be told; and a picture for each alternative, empty where there is none.
 
         Parameters
         ----------
         policy : [input] of the configuration.
+        linked : its members, of whom a column may be, or count them.
         """
         bins = tuple((name, each.labels, each.numbers) for name, each in column.alternatives.items())
         values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
         key = (column.name, values, column.missing, column.characters, policy.missing_values)
         if key not in self._kept:
-            file = self._file(column)
+            file = self._file(column, linked)
             found = None if file is None else public_bins(file, column, policy)
             self._kept[key] = found, {name: _picture(column, name, found) for name in column.alternatives}
             while len(self._kept) > MOST_KEPT:
                 self._kept.popitem(last=False)
         return self._kept[key]
 
-    def texts(self, column: Column) -> Mapping[str | None, int]:
+    def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
         """How often each text of the column occurs."""
-        file = self._file(column)
+        file = self._file(column, linked)
         return {} if file is None else file.columns[column.source]
 
-    def _file(self, column: Column) -> PublicFile | None:
-        return next((file for file in (self.public, self.members) if file is not None and column.source in file.columns), None)
+    def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
+        """The one that has the column: the first, but of a column of members theirs."""
+        of_members = linked is not None and any(column.name in slot for slot in linked.slots)
+        if linked is not None and column.name == linked.size:
+            return self._numbers_of_members(linked)
+        files = (self.members, self.public) if of_members else (self.public, self.members)
+        return next((file for file in files if file is not None and column.source in file.columns), None)
+
+    def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
+        """How many members roots have, in the place of their key."""
+        file = self.members or self.public
+        if self.public is None or file is None or not all(linked.key in each.columns for each in (self.public, file)):
+            return None
+        times, found = file.columns[linked.key], Counter[str | None]()
+        for key in {*self.public.columns[linked.key], *times} - {None, ""}:
+            found[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
+        return replace(file, columns={linked.key: found})
 
 
 def _picture(column: Column, alternative: str, found: PublicBins | None) -> Markup:

@@ -6,9 +6,12 @@ every level of areas gets its own: those of an area that its rows can bear.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from fractions import Fraction
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
@@ -20,6 +23,8 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import PublicRows, every_row
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError, listing
+from synthrelease.measurements.area_noise import divided
+from synthrelease.measurements.noise import CountNoise
 
 WITHIN = ">"
 _ROWS = 5
@@ -30,7 +35,11 @@ _MOST_GROUPS = 200
 _MOST_CELLS = 2**18
 """That an area of the level above is divided into: all bins of its tables together."""
 _WHOLE, _NEXT = 0.002, 5
-"""How far off a mean cell of the whole may be, and how many times as much on each next level."""
+"""How far off a mean cell of the whole may be, and how many times as much on each next level, where the budget allows it."""
+_LEAST = 0.1
+"""Of the budget, that a level gets, at least."""
+_BEARABLE = 0.5
+"""One standard deviation of the noise in a table of areas, as a share of its mean cell, at most."""
 
 
 def nested_columns(
@@ -141,33 +150,44 @@ class AreasDraft:
         found = [self.column if column.name == self.chain[-2] else column for column in columns]
         return [column for column in found if column.name not in self.chain[:-1]]
 
-    def tables(self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int) -> tuple[str, ...]:
-        """The tables of the whole, which are those of the other columns that were raced, and those of each level.
+    def measured(
+        self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
+    ) -> AreaTables:
+        """The tables of the whole, which are those of the other columns that were raced, and those of each level: of the
+        smallest columns, as far as a mean cell bears the noise that is left for it; else the areas alone.
 
         Parameters
         ----------
         raced : tables with weights, as `PlanRace.terms` has them.
         sizes : bins of all columns but the smallest areas.
+        cost : of all tables, in the measure of the noise.
         """
-        whole = [term.rpartition(" ")[2].split(":") for term in raced]
+        whole = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
         whole = [columns for columns in whole if not set(columns) & {*self.chain}]
-        others = [name for name in sizes if name not in self.chain]
-        whole += [[name] for name in others if not any(name in columns for columns in whole)]
-        found = [":".join(columns) for columns in whole]
+        others = sorted((name for name in sizes if name not in self.chain), key=lambda each: sizes[each])
+        whole += [(name,) for name in sizes if name in others and not any(name in columns for columns in whole)]
         areas = {**{level.name: len(level.codes) for level in self.levels}, self.column.name: len(self.column.codes)}
-        for level, count in areas.items():
-            own, cells = [], 1
-            for name in sorted(others, key=lambda each: sizes[each]):
-                if sizes[name] * count * _ROWS <= n_rows and cells * sizes[name] <= _MOST_CELLS // max(areas.values()):
-                    own.append(f"{level}:{name}")
-                    cells *= sizes[name]
-            found += own or [level]
-        return tuple(found)
+        own = {level: others[: self._most(others, sizes, count, n_rows)] for level, count in areas.items()}
+        bins = {**sizes, **areas}
+        for level in reversed(self.chain):
+            while own[level]:
+                found = AreaTables.of(whole, own, bins, noise)
+                largest = (level, own[level][-1])
+                deviation = math.sqrt(noise.of_table(cost * found.shares[largest]).variance_above)
+                if deviation * math.prod(bins[name] for name in largest) <= _BEARABLE * n_rows:
+                    break
+                own[level] = own[level][:-1]
+        return AreaTables.of(whole, own, bins, noise)
 
-    @property
-    def wanted(self) -> str:
-        """Of the generator: how far off a mean cell of each level may be."""
-        return f" {WITHIN} ".join(f"{_WHOLE * _NEXT**level:g}" for level in range(len(self.chain) + 1))
+    def _most(self, others: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
+        """How many of these columns, the smallest first, have tables of a level that are not too large for the model."""
+        cells, found = 1, 0
+        for name in others:
+            cells *= sizes[name]
+            if sizes[name] * areas * _ROWS > n_rows or cells > _MOST_CELLS // len(self.column.codes):
+                break
+            found += 1
+        return found
 
     def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
         """Those about areas stay as comments: they would tie columns to every area."""
@@ -183,6 +203,51 @@ class AreasDraft:
         remark = "The share of the rows in each of the smallest areas"
         own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
         return (*(ignoring([name], each) for each in drafted), own)
+
+
+class AreaTables(NamedTuple):
+    """Tables of the whole and of each level, and how the budget is divided among them.
+
+    Attributes
+    ----------
+    wanted : of the generator: how far off a mean cell of each level may be.
+    shares : of the budget, for each table.
+    """
+
+    wanted: str
+    shares: Mapping[tuple[str, ...], Fraction]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(":".join(columns) for columns in self.shares)
+
+    @classmethod
+    def of(
+        cls,
+        whole: Sequence[tuple[str, ...]],
+        own: Mapping[str, Sequence[str]],
+        bins: Mapping[str, int],
+        noise: type[CountNoise],
+    ) -> AreaTables:
+        """A level that would get less than its least part of the budget gets that much."""
+        levels: list[list[tuple[str, ...]]] = [[*whole]]
+        levels += [[(level, name) for name in names] or [(level,)] for level, names in own.items()]
+        power = 1.0 if noise.cost == "rho" else 2 / 3  # as `divided` has it
+        cells = [{columns: math.prod(bins[name] for name in columns) for columns in tables} for tables in levels]
+        wanted = [_WHOLE * _NEXT**level for level in range(len(levels))]
+        parts = [sum((n / off) ** power for n in tables.values()) for tables, off in zip(cells, wanted, strict=True)]
+        raised = set[int]()
+        while True:
+            enough = _LEAST * sum(part for at, part in enumerate(parts) if at not in raised) / (1 - _LEAST * len(raised))
+            low = {at for at, part in enumerate(parts) if at and at not in raised and part < enough}
+            if not low:
+                break
+            raised |= low
+        for at in raised:
+            wanted[at] = float(f"{wanted[at] * (parts[at] / enough) ** (1 / power):.2g}")
+        together = {columns: n for tables in cells for columns, n in tables.items()}
+        shares = divided(together, {columns: wanted[at] for at, tables in enumerate(cells) for columns in tables}, noise)
+        return cls(wanted=f" {WITHIN} ".join(f"{off:g}" for off in wanted), shares=shares)
 
 
 def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:

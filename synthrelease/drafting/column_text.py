@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.drafting.criteria import OTHERS
@@ -19,7 +20,7 @@ def column_lines(release: str, column: ColumnDraft, table: str = "columns") -> l
         f"[{table}.{column.name}]".ljust(31) + f" # {_one_line(column.remark)}",
         *(comment(f"DOUBTFUL: {column.doubt}.") if column.doubt else []),
         f"kind = {toml(column.kind)}",
-        f"description = {toml(column.description)}",
+        f"description = {toml(column.description or _nameless(column.source))}",
     ]
     settings = {"source": column.source if column.source != column.name else None, "part": column.part, "minus": column.minus}
     settings["format"] = column.format if column.format != "%Y-%m-%d" else None
@@ -74,6 +75,11 @@ def codelist_text(column: ColumnDraft) -> str:
         group = [draft.label if text in column.common else OTHERS] if column.common else []
         writer.writerow([text, draft.label, *group, *(level[text] for level in column.levels.values())])
     return lines.getvalue()
+
+
+def _nameless(source: str) -> str:
+    """What the file calls a column of whose name no letter can be kept, as of one in Hebrew: `column_2` says nothing."""
+    return "" if re.search(r"\w", source, re.ASCII) else _one_line(source)
 
 
 def _one_line(text: str) -> str:

@@ -93,6 +93,14 @@ class DraftStanding:
         return max(_part(self.fits, self.independent) / MOST_ERRORS, strongest)
 
     @property
+    def kept(self) -> float | None:
+        """Of how columns hang together in pairs, by the typical fit, from 0 for independent columns to 1 for another sample;
+        None where that cannot be told."""
+        if self.independent <= TOLD * self.sample:
+            return None
+        return min(1.0, max(0.0, 1 - (self.fits - self.sample) / (self.independent - self.sample)))
+
+    @property
     def good(self) -> bool:
         """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
         return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= 1))

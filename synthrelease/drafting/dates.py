@@ -43,9 +43,9 @@ class DateColumn:
         return self.answers.source
 
 
-def date_format(texts: Collection[str]) -> str | None:
+def date_format(texts: Collection[str], formats: Collection[str] = FORMATS) -> str | None:
     """The format in which all texts are dates between 1850 and 2100; None where there is none."""
-    return next((form for form in FORMATS if texts and all(_parsed(text, form) for text in texts)), None)
+    return next((form for form in formats if texts and all(_parsed(text, form) for text in texts)), None)
 
 
 def _parsed(text: str, form: str) -> date | None:

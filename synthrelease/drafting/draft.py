@@ -89,10 +89,6 @@ def draft(
     answer = answer and answer.ordered(file, dated)
     within = None
     if areas is not None:
-        if linked is not None:
-            raise InputError(
-                "--areas: expected a file of one table, found --key with it. Add [geography] to the draft by hand."
-            )
         within, columns, left_out = with_areas(areas, file, book, columns, left_out)
     if len(columns) < 2 and (linked is None or not columns):
         reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)

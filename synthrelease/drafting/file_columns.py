@@ -16,6 +16,7 @@ from synthrelease.drafting.gaps import with_bins_for_gaps
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import every_row, public_rows
 from synthrelease.drafting.together import Order, orders
+from synthrelease.drafting.typing_errors import without_typing_errors
 from synthrelease.toml.columns import InputTable
 
 
@@ -23,11 +24,13 @@ def drafted_columns(
     file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
 ) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
     """Every column of the file, in its order, without that of the key, left out because `as_key`; and which hold dates."""
-    answers = {
-        source: answers_of(file, source, texts, book.get(source, CodebookEntry()))
+    read = {
+        source: without_typing_errors(answers_of(file, source, texts, book.get(source, CodebookEntry())))
         for source, texts in file.columns.items()
         if source != key
     }
+    answers = {source: found for source, (found, _) in read.items()}
+    mistyped = {source: asked for source, (_, asked) in read.items()}
     dated = draft_dates(_date_columns(file, answers), [])
     rows = public_rows(file, answers)
     once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
@@ -53,7 +56,7 @@ def drafted_columns(
         else:
             columns += drafted if isinstance(drafted, list) else [drafted]
     nested = nested_columns(once.answers, drafts, rows)
-    columns = [replace(column, doubt=_questions(column, once.doubts, nested)) for column in columns]
+    columns = [replace(column, doubt=_questions(column, mistyped, once.doubts, nested)) for column in columns]
     return with_bins_for_gaps(columns, rows), left_out, list(dated)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections.source import Source
+from synthrelease.domain.bins import parse_bins
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.codebook import CodebookEntry
@@ -35,6 +36,7 @@ class MembersDraft:
     Attributes
     ----------
     source : of both files, as a release reads them.
+    order : the column that numbers the members of each root; else the first column of dates, if there is one.
     n_roots, n_members : different keys, and members of all of them, in the public files.
     covered : share of the roots with at most `most` members.
     columns : of a member.
@@ -52,9 +54,12 @@ class MembersDraft:
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
 
-    def without(self, names: Sequence[str]) -> MembersDraft:
-        """Without these columns of members."""
-        return replace(self, columns=tuple(column for column in self.columns if column.name not in names))
+    def without(self, why: Mapping[str, str]) -> MembersDraft:
+        """Without these columns of members, and why not."""
+        gone = tuple(LeftOut(source=each.source, because=why[each.name]) for each in self.columns if each.name in why)
+        stay = tuple(column for column in self.columns if column.name not in why)
+        order = tuple(name for name in self.order if name not in {each.source for each in gone})
+        return replace(self, columns=stay, left_out=(*self.left_out, *gone), order=order)
 
     def wide(self) -> list[ColumnDraft]:
         """The columns that the record of a root has beside its own: the number of members, and those of each."""
@@ -96,11 +101,7 @@ def read_members(
     for each, option in ((whole, "--from"), *(((file, "--members"),) if members is not None else ())):
         if key not in each.columns:
             raise InputError(f"{option}: expected the column {key!r}, as --key says, in {each.name}; found none.")
-    if (whole.delimiter, whole.encoding, whole.input.decimal) != (file.delimiter, file.encoding, file.input.decimal):
-        raise InputError(
-            f"--members: expected {file.name} to be written as {whole.name} is, with the same delimiter, letters and decimal "
-            "mark; found another way. [input] holds for both."
-        )
+    whole, file = _written_alike(whole, file)
     names, _ = AskedFor(only=wanted.only and (*wanted.only, key), leave_out=wanted.leave_out).of(
         list(dict.fromkeys([*whole.columns, *file.columns]))
     )
@@ -119,8 +120,9 @@ def read_members(
     most = max(1, min(covering, MOST_DRAFTED))
     order = _order(file, key, [name for name in of_members if name != key])
     part = replace(file, columns={name: file.columns[name] for name in of_members})
-    columns, left_out, _ = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
+    columns, left_out, dated = drafted_columns(part, book, key, AS_KEY_OF_ROOTS)
     columns = [column for column in columns if column.source not in order]
+    released = {column.source for column in columns}
     weights = [column for column in columns if column.weight]
     gone = [LeftOut(source=column.source, because=_AS_WEIGHT) for column in weights]
     gone += [LeftOut(source=name, because=_AS_ORDER) for name in order]
@@ -130,7 +132,7 @@ def read_members(
         key=key,
         most=most,
         least=least,
-        order=order,
+        order=order or tuple(name for name in dated if name in released)[:1],
         size=SIZE if SIZE not in whole.columns else f"{SIZE}_of_root",
         n_roots=roots,
         n_members=int(numbers.sum()),
@@ -145,10 +147,27 @@ def read_members(
     return replace(whole, columns=of_both, source=draft.source), draft
 
 
+def _written_alike(roots: PublicFile, members: PublicFile) -> tuple[PublicFile, PublicFile]:
+    """Both as one [input] reads them, as far as there is one."""
+    if (again := roots.read_with(members.input)) is not None:
+        return again, members
+    if (again := members.read_with(roots.input)) is not None:
+        return roots, again
+    found = [f"{file.delimiter!r}, {file.encoding} and {file.input.decimal!r}" for file in (roots, members)]
+    raise InputError(
+        f"--members: expected {members.name} to be written as {roots.name} is, with the same delimiter, letters and decimal "
+        f"mark, since [input] holds for both; found {found[1]} after {found[0]}."
+    )
+
+
 def _plain(column: ColumnDraft) -> ColumnDraft:
     """In one list of bins, and without a codelist in a file of its own: of very many codes the common ones stay apart."""
-    if column.bins:
-        return replace(column, bins=replace(column.bins, fine=column.bins.coarse))
+    if column.bins and column.facts:
+        whole = column.kind == "integer"
+        labels = {one.label for one in parse_bins(column.bins.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole)}
+        numbers = {label: number for label, number in column.facts.numbers.items() if label in labels}
+        bins = replace(column.bins, fine=column.bins.coarse)
+        return replace(column, bins=bins, facts=replace(column.facts, numbers=numbers))
     if column.common:
         common = {text: draft for text, draft in column.codes.items() if text in column.common}
         return replace(column, codes=common)

@@ -6,7 +6,7 @@ import csv
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from synthrelease.connections.files import PARQUET, File
@@ -29,6 +29,8 @@ _ASCII = re.compile(r"[\x00-\x7f]+")
 _BYTES = re.compile("[\udc80-\udcff]")
 """Bytes that are no UTF-8, as Python hands them on when it is told to."""
 _NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
+_WORDS = re.compile("[A-Za-z\udcc0-\udcff]{2,}")
+_HEBREW = re.compile("[\udce0-\udcfa]+")
 _BLOCK = 2**22
 _POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
 _THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
@@ -68,6 +70,18 @@ class PublicFile:
     @property
     def encoding(self) -> str:
         return self.input.encoding
+
+    def read_with(self, other: InputTable) -> PublicFile | None:
+        """This file as the settings of another read it, which is the same where its letters are plain and its numbers whole;
+        None where it is not."""
+        mine, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
+        wide = "utf-16" in (mine.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        if mine.delimiter != other.delimiter or (mine.encoding != other.encoding and wide):
+            return None
+        if mine.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts):
+            return None
+        policy = mine.model_copy(update={"encoding": other.encoding, "decimal": other.decimal})
+        return replace(self, input=policy)
 
     def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
         """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the
@@ -224,8 +238,13 @@ def _layout(source: Source) -> tuple[InputTable, list[str]]:
 
 
 def _encoding(path: File, compressed: bool) -> Encoding:
-    """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1."""
+    """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
+
+    Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
+    are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.
+    """
     letters = stray = 0
+    words: Counter[str] = Counter()
     windows = True
     try:
         with open_text(path, "utf-8", compressed) as text:
@@ -235,13 +254,26 @@ def _encoding(path: File, compressed: bool) -> Encoding:
                 bytes_alone = _BYTES.findall(other)
                 stray, letters = stray + len(bytes_alone), letters + len(other) - len(bytes_alone)
                 windows = windows and _NO_WINDOWS.isdisjoint(bytes_alone)
+                if bytes_alone:
+                    words.update(_kind(word) for word in _WORDS.findall(block))
     except (OSError, EOFError, ValueError):
         return "utf-8"
     if not stray:
         return "utf-8"
     if letters > stray:
         return "mixed"
+    if words["Hebrew"] + words["other"] > words["Western"]:
+        return "utf-8" if words["other"] else "windows-1255"
     return "windows-1252" if windows else "latin-1"
+
+
+def _kind(word: str) -> str:
+    """Of which letters a word may be; of plain ones alone it tells nothing."""
+    if word.isascii():
+        return "plain"
+    if _ASCII.search(word):
+        return "Western"
+    return "Hebrew" if _HEBREW.fullmatch(word) else "other"
 
 
 def _column(name: str) -> Column:

@@ -41,7 +41,7 @@ class Choices:
     rows, limit : epsilon of counting the rows, and of the whole release.
     smaller : why the draft has fewer columns, or coarser bins, than the file would give; empty where it has not.
     gaps : rows of the public file that are left out for a missing value.
-    areas : areas within areas, with tables of each level; None without any.
+    areas, wanted : areas within areas, with tables of each level, and how far off a mean cell of each may be; None without any.
     marks : the lines of [marks]; none where no marks are counted.
     """
 
@@ -59,6 +59,7 @@ class Choices:
     smaller: str = ""
     gaps: int = 0
     areas: AreasDraft | None = None
+    wanted: str = ""
     marks: tuple[str, ...] = ()
 
     @property
@@ -177,7 +178,7 @@ def _generator(choices: Choices) -> list[str]:
             "[[generators]]",
             f"family = {toml(choices.family)}",
             f"areas = {toml(f' {WITHIN} '.join(choices.areas.chain))}",
-            f"wanted = {toml(choices.areas.wanted)}",
+            f"wanted = {toml(choices.wanted)}",
             'tables = """',
             *wrapped(choices.tables),
             '"""',
@@ -196,6 +197,10 @@ def _generator(choices: Choices) -> list[str]:
         f"prior_weight = {choices.prior_weight}",
         _DRAWN,
     ]
+
+
+def _first(members: MembersDraft) -> str:
+    return "which" if members.order else "those with low released values"
 
 
 def _geography(areas: AreasDraft) -> list[str]:
@@ -291,7 +296,7 @@ def _members(release: str, members: MembersDraft) -> list[str]:
         f"key = {toml(members.key)}",
         f"most = {members.most}".ljust(31) + " # of a root with more the first ones are released; more make the record wider",
         f"least = {members.least}".ljust(31) + " # a root with fewer members is left out",
-        f"order = {toml(list(members.order))}".ljust(31) + " # of the members of a root: which come first",
+        f"order = {toml(list(members.order))}".ljust(31) + f" # of the members of a root: {_first(members)} come first",
         f"size = {toml(members.size)}".ljust(31) + " # the released column with their number",
         "",
     ]

@@ -9,7 +9,8 @@ from synthrelease.drafting.areas import AreasDraft
 from synthrelease.drafting.criteria import draft_acceptance, settle
 from synthrelease.drafting.text import TEST
 from synthrelease.drafting.tried_draft import FIRST, SEED, Progress, Tried
-from synthrelease.errors import InputError
+from synthrelease.errors import InputError, percent
+from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.yardsticks import once_only
 
 
@@ -25,11 +26,15 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     if gone := [level.name for level in areas.levels if level.name not in drafted]:
         raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
     sizes = dict(zip(whole.table.layout.columns, whole.table.layout.sizes, strict=True))
+    family = "nested" if whole.choices.delta else "nested_pure"
+    noise, cost = (RoundedGaussian if whole.choices.delta else DiscreteLaplace), whole.choices.generation
+    measured = areas.measured(whole.choices.tables, sizes, round(whole.table.total), cost, noise)
     choices = replace(
         whole.choices,
         areas=areas,
-        family="nested" if whole.choices.delta else "nested_pure",
-        tables=areas.tables(whole.choices.tables, sizes, round(whole.table.total)),
+        family=family,
+        tables=measured.texts,
+        wanted=measured.wanted,
         rules=areas.rules(whole.choices.rules),
     )
     columns = areas.placed(before.columns)
@@ -38,10 +43,12 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     transformation = spec.space[0].transformation
     unique = once_only(drafting.read(spec).merge(transformation.layout, transformation.maps))
     choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
-    first = draft_acceptance(before.wide, whole.table, whole.pairs, unique=unique)
+    first = draft_acceptance(before.wide, whole.table, whole.pairs, before.of_members, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
     spec = drafting.loaded(choices, first)
     acceptance, standing = settle(first, spec, drafting.read(spec), SEED, tied=whole.standing.tied)
     left = choices.limit - choices.rows - TEST - acceptance.epsilon
-    choices = replace(choices, generation=drafting.promise.purse(left).cost if left > 0 else choices.generation)
+    told = "" if standing.kept is None else f" With tables of areas beside the others they keep {percent(standing.kept)}."
+    cost = drafting.promise.purse(left).cost if left > 0 else choices.generation
+    choices = replace(choices, generation=cost, plan=f"{choices.plan}{told}")
     return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)

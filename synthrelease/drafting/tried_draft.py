@@ -84,13 +84,19 @@ class Drafting:
         self.unit, self.n_kept, self.wider = unit, 0, ""
 
     def of(self, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], progress: Progress | None = None) -> Drafting:
-        """The same draft of other columns, without members and areas."""
-        return Drafting(self.name, self.file, columns, left_out, progress or self.progress, self.unit, self.promise)
+        """The same draft of other columns, without areas."""
+        progress = progress or self.progress
+        return Drafting(self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members)
 
     @property
     def wide(self) -> list[ColumnDraft]:
         """The columns of a record: with members those of all of them, too."""
         return [*self.columns, *(self.members.wide() if self.members else ())]
+
+    @property
+    def of_members(self) -> list[str]:
+        """The columns that several members of a root have."""
+        return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
 
     def tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> Tried:
         """The draft of these columns, with the thresholds that it reaches on the public file.
@@ -100,8 +106,7 @@ class Drafting:
         most, above : epsilon of the whole release, at most, and what it has to be more than.
         """
         choices, race, table, pairs = self.begun
-        members = [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
-        first, figures, rows = draft_acceptance(self.wide, table, pairs, members), min(FIGURES, most / 5), None
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, self.of_members), min(FIGURES, most / 5), None
         while True:
             others = choices.rows + TEST + figures
             raced = race.cheapest(most, others, above, only_pairs=only_pairs)
@@ -200,7 +205,7 @@ class Drafting:
             at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
             of_members = {each.path.split(".")[2]: each for each in problems if each.path.startswith("members.columns.")}
             if self.members is not None and 0 < len(of_members) < len(self.members.columns):
-                self.members = self.members.without(tuple(of_members))
+                self.members = self.members.without({name: _undrafted(problem) for name, problem in of_members.items()})
                 continue
             gone = [column for column in self.columns if column.name in at_fault]
             if not gone:
@@ -208,10 +213,7 @@ class Drafting:
             self.columns = [column for column in self.columns if column not in gone]
             self.left_out = [
                 *self.left_out,
-                *(
-                    LeftOut(source=each.source, because=f"it could not be drafted ({_why(at_fault[each.name])})")
-                    for each in gone
-                ),
+                *(LeftOut(source=each.source, because=_undrafted(at_fault[each.name])) for each in gone),
             ]
         raise no_draft(self.file, problems)
 
@@ -262,6 +264,10 @@ class Drafting:
                     replace(problem, file=f"{Path(problem.file).parent.name}/{self.name}.toml") for problem in error.problems
                 )
         raise SpecError(problems)
+
+
+def _undrafted(problem: Problem) -> str:
+    return f"it could not be drafted ({_why(problem)})"
 
 
 def _why(problem: Problem) -> str:

@@ -25,8 +25,8 @@ from synthrelease.errors import InputError
 from synthrelease.libraries import library
 from synthrelease.toml import unreadable
 
-_OTHER_ENCODING = 'Set encoding = "latin-1" or "windows-1252" under [input] in the configuration.'
-_ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252"}
+_OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'
+_ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-1255": "WINDOWS-1255"}
 
 
 def package_of(start: bytes) -> Package | None:

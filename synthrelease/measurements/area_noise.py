@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from typing import TypeVar
 
 from synthrelease.domain.layout import Layout
+from synthrelease.errors import percent
 from synthrelease.measurements.noise import CountNoise
+
+Table = TypeVar("Table", bound=Hashable)
+"""What a table is named by: the places of its columns, or their names."""
 
 _GRID = 10**6
 """Shares are multiples of about one over this, so that they are exact."""
@@ -34,10 +39,10 @@ class AreaNoise:
 
     def text(self, n: int) -> str:
         """In rows, and in percent of an area of mean size."""
+        area, cell = n / self.areas, n / (self.areas * self.cells)
         return (
-            f"{self.column}: {self.rows:,.1f} rows ({100 * self.rows * self.areas / n:.2g}% of {n / self.areas:,.0f}, the mean "
-            f"area), {self.cell:,.1f} in a cell ({100 * self.cell * self.areas * self.cells / n:.2g}% of the mean one of "
-            f"{self.cells})"
+            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
+            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f}, the mean one)"
         )
 
 
@@ -74,9 +79,7 @@ def area_noise(
     return tuple(reversed(found))
 
 
-def divided(
-    cells: Mapping[tuple[int, ...], int], wanted: Mapping[tuple[int, ...], float], noise: type[CountNoise]
-) -> dict[tuple[int, ...], Fraction]:
+def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
     """The shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
 
     A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum is that of
@@ -85,7 +88,7 @@ def divided(
 
     Parameters
     ----------
-    cells, wanted : of every table, by its columns; all above 0.
+    cells, wanted : of every table; all above 0.
 
     Returns
     -------

@@ -24,8 +24,16 @@ _PERIOD = 60.0
 _HIGHEST = 120.0
 """Highest frequency, per standard deviation, at which the characteristic function is used."""
 
+_ANGLES = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
+
 _ALLOWANCE = 1e-5
 """Of a probability, for frequencies that are left out and weights that are rounded."""
+
+_EXACT = _PERIOD / 2**41
+"""Standard deviations: how exactly a limit is found."""
+
+_MOST_STEPS = 30
+"""Of secants: about eleven are needed."""
 
 _LEAST = -45.0
 """Logarithm below which a characteristic function counts as 0: all its terms together are less than 1e-16 of a probability."""
@@ -82,7 +90,7 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     if not whole > 0:
         return 0.0
     largest = max(float(size.max(initial=0.0)), step if normal_variance > 0 else 0.0)
-    angles = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
+    angles = _ANGLES
     steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
     lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
     log_law = -(angles**2) * (lesser / whole**2) / 2
@@ -97,9 +105,20 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
     angles, log_law = angles[log_law > _LEAST], log_law[log_law > _LEAST]
     uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
     parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
-    low, high = 0.0, _PERIOD / 2
-    for _ in range(40):
-        middle = (low + high) / 2
-        enough = float(parts @ np.sin(angles * middle)) >= confidence + _ALLOWANCE
-        low, high = (low, middle) if enough else (middle, high)
-    return high * whole + largest / 2
+    return _least(parts, angles, confidence + _ALLOWANCE) * whole + largest / 2
+
+
+def _least(parts: np.ndarray, angles: np.ndarray, wanted: float) -> float:
+    """The t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least `wanted`.
+
+    The sum is a distribution function, and rises: secants through the last two values, each a little beyond where they meet
+    `wanted`, so that both sides close in. Where one leads nowhere, the stretch that is left is halved.
+    """
+    low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, wanted, 0
+    while high - low > _EXACT:
+        missing, steps = wanted - float(parts @ np.sin(angles * at)), steps + 1
+        low, high = (low, at) if missing <= 0 else (at, high)
+        rate = (was - missing) / (at - before)
+        further = at + missing / rate + math.copysign(_EXACT / 4, missing) if rate > 0 and steps <= _MOST_STEPS else low
+        at, before, was = further if low < further < high else (low + high) / 2, at, missing
+    return high

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -73,8 +74,10 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
 def _lower_by_bets(values: Sequence[float], most: float) -> float:
     """The smallest mean m at which bets win less than this, rounded down."""
 
+    times = Counter(values).items()
+
     def won(mean: float) -> float:
-        logs = (math.fsum(_log(1 - stake + stake * value / mean) for value in values) for stake in _STAKES)
+        logs = (math.fsum(many * _log(1 - stake + stake * value / mean) for value, many in times) for stake in _STAKES)
         return math.fsum(math.exp(min(each, 700.0)) for each in logs) / len(_STAKES)
 
     low, high = 0.0, min(1.0, math.fsum(values) / len(values))  # at the mean itself nobody wins

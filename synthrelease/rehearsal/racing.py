@@ -151,8 +151,10 @@ def _mean_chance(attempts: Sequence[AttemptResult]) -> float:
 
 
 def _narrow(estimate: ShareEstimate, attempts: Sequence[AttemptResult], goal: RaceGoal) -> bool:
+    if estimate.high - estimate.low <= goal.width:
+        return True
     low, high = narrow_mean([result.chance for result in attempts], goal.level)
-    return min(estimate.high - estimate.low, high - low) <= goal.width
+    return high - low <= goal.width
 
 
 def _outrun(seen: Mapping[int, Sequence[AttemptResult]], standings: Sequence[Standing], most: int) -> list[int]:

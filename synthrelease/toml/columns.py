@@ -66,11 +66,12 @@ MAX_STATED_ROWS = 2**40
 """The largest number of rows that [input] rows may state: that of a file."""
 
 
-Encoding = Literal["utf-8", "latin-1", "windows-1252", "utf-16", "mixed"]
+Encoding = Literal["utf-8", "latin-1", "windows-1252", "windows-1255", "utf-16", "mixed"]
 ENCODINGS = {
     "utf-8": "UTF-8",
     "latin-1": "Latin-1",
     "windows-1252": "Windows-1252",
+    "windows-1255": "Windows-1255",
     "utf-16": "UTF-16",
     "mixed": "UTF-8 and Windows-1252",
 }
@@ -104,9 +105,9 @@ class InputTable(SpecTable):
     Attributes
     ----------
     delimiter : what stands between two cells of a CSV file, one character; other formats need none. Example: `delimiter = ";"`.
-    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "utf-16", or "mixed":
-        UTF-8, and where a byte is not, the letter that it stands for in Windows-1252. Also of texts in files of Stata, SAS and
-        SPSS that do not tell it. Example: `encoding = "latin-1"`.
+    encoding : of the letters of a CSV file: "utf-8", "latin-1" (ISO 8859-1), "windows-1252", "windows-1255" (Hebrew), "utf-16",
+        or "mixed": UTF-8, and where a byte is not, the letter that it stands for in Windows-1252. Also of texts in files of
+        Stata, SAS and SPSS that do not tell it. Example: `encoding = "latin-1"`.
     decimal : what stands before the fraction of a number that is written as a text: "." or ",". Numbers of files that know
         numbers as such have none. Example: `decimal = ","`.
     table : of a database; other files need none, and a database with one table neither. `--table` goes before it.

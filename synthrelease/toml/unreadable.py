@@ -83,7 +83,7 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 def other_bytes(encoding: str) -> str:
     advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
+    advice += '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
     return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
 
 

@@ -44,9 +44,16 @@ class Decided(SplitKey):
 
 def of_piece(register: Register, piece: int, assigned: Mapping[str, int]) -> list[int]:
     """The values that a release of the piece reads, by the program."""
-    numbers = Texts(texts=[number for number, _ in register], codes=np.arange(len(register)))
-    found = RecordNumbers(Decided(assigned), "number", 3).add(numbers)
+    numbers = tuple(number for number, _ in register)
+    found = pieces_of(numbers, tuple(assigned[number] for number in numbers))
     return [value for (_, value), at in zip(register, found, strict=True) if at == piece]
+
+
+@cache
+def pieces_of(numbers: tuple[str, ...], pieces: tuple[int, ...]) -> list[int]:
+    """The piece in which the program sees each of these numbers, for which these pieces were decided."""
+    texts = Texts(texts=list(numbers), codes=np.arange(len(numbers)))
+    return RecordNumbers(Decided(dict(zip(numbers, pieces, strict=True))), "number", 3).add(texts).tolist()
 
 
 def by_value(register: Register, piece: int, assigned: Mapping[str, int]) -> list[int]:
@@ -62,12 +69,19 @@ def law(true: int, base: int) -> tuple[Fraction, ...]:
     return (a**true / (1 + a), *middle[1:-1], a ** (3 - true) / (1 + a))
 
 
-def answers(register: Register, releases: Releases, assigned: Mapping[str, int], reads: Reads) -> list[tuple[Fraction, ...]]:
-    """The law of all answers: of each release how many rows hold 1, and how many there are, each at half of its epsilon."""
+@cache
+def ratio(one: int, other: int, base: int) -> Fraction:
+    """The largest ratio of the probabilities of an answer, the true counts being these."""
+    return max(p / q for p, q in zip(law(one, base), law(other, base), strict=True))
+
+
+def answers(register: Register, releases: Releases, assigned: Mapping[str, int], reads: Reads) -> list[tuple[int, int]]:
+    """The laws of all answers, as true counts and bases: of each release how many rows hold 1, and how many there are, each at
+    half of its epsilon."""
     laws = []
     for piece, epsilon in releases:
         rows = [value for _, value in register] if piece is None else reads(register, piece, assigned)
-        laws += [law(sum(rows), 2 ** (epsilon // 2)), law(len(rows), 2 ** (epsilon // 2))]
+        laws += [(sum(rows), 2 ** (epsilon // 2)), (len(rows), 2 ** (epsilon // 2))]
     return laws
 
 
@@ -75,8 +89,8 @@ def worst(one: Register, other: Register, releases: Releases, assigned: Mapping[
     """The largest ratio of probabilities, either way: a product over independent answers."""
     pairs = list(zip(answers(one, releases, assigned, reads), answers(other, releases, assigned, reads), strict=True))
     return max(
-        prod((max(p / q for p, q in zip(a, b, strict=True)) for a, b in pairs), start=Fraction(1)),
-        prod((max(q / p for p, q in zip(a, b, strict=True)) for a, b in pairs), start=Fraction(1)),
+        prod((ratio(a, b, base) for (a, base), (b, _) in pairs), start=Fraction(1)),
+        prod((ratio(b, a, base) for (a, base), (b, _) in pairs), start=Fraction(1)),
     )
 
 

@@ -17,6 +17,7 @@ from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.card.numbers import exact_epsilon, worst_factor
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess, rows_left_out
 from synthrelease.bundle.document import release_document
 from synthrelease.cli.terminal import ROWS_IN_WORDS
@@ -81,6 +82,17 @@ def test_the_unit_and_the_reasons_stand_in_every_document(made: Release, tmp_pat
     assert told["guarantee"]["invariants"][0] == "the number of rows of the file, N = 401"
     for name in ("README.md", "README.html"):
         assert "at most 99.99999" in in_words((folder / name).read_text(encoding="utf-8"))
+
+
+def test_the_public_part_says_what_protects_a_person_with_several_records(made: Release, tmp_path: Path) -> None:
+    """Whoever reads no further must not take the epsilon of one record for a person's."""
+    folder = write_bundle(made, tmp_path / "release")
+    for name, start, end in (("README.md", "## For everyone", "## For data users"), ("README.html", "<main", 'id="files"')):
+        public = in_words((folder / name).read_text(encoding="utf-8").replace("\\", "").partition(start)[2].partition(end)[0])
+        factor, right = worst_factor(2 * TOTAL), right_guess(release_document(made, {}), whole_person=True)
+        assert "That of a person with 2 records, at most" in public, name
+        assert f"by a larger epsilon, at most {exact_epsilon(str(2 * TOTAL))}: the factor is {factor}, the guess" in public
+        assert f"with a probability of at most {right}, and delta is at most 0." in public
 
 
 def test_the_plan_shows_the_unit_and_the_reasons(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -203,7 +215,10 @@ def test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows(
     document: ReleaseDocument, epsilon: str, delta: str
 ) -> None:
     """Randomised response with that delta attains it: right with (e^eps + delta) / (1 + e^eps). Rounded up."""
-    said = right_guess(changed(document, guarantee={"epsilon_exact": epsilon, "delta_exact": delta}))
+    told = {"epsilon_exact": epsilon, "delta_exact": delta}
+    said = right_guess(changed(document, guarantee=told))
+    person = document.guarantee.person.model_copy(update=told)
+    assert right_guess(changed(document, guarantee={"person": person}), whole_person=True) == said
     with localcontext() as context:
         context.prec = 60
         odds = (Decimal(Fraction(epsilon).numerator) / Fraction(epsilon).denominator).exp()

@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.audit.audit import RECORDS_OF_A_RELEASE
+from synthrelease.bundle.card.protection import right_guess_text
 from synthrelease.bundle.rewriting import rewritten
 from synthrelease.bundle.sign_sheet import NAME, by_hand, claim, sign_files
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
@@ -85,6 +86,24 @@ def test_the_claim_of_a_release_with_a_delta_a_key_or_an_exact_number(document: 
     nothing = person.model_copy(update={"epsilon_exact": None, "delta_exact": None})
     assert "nothing is claimed" in said({"person": nothing}, {"persons": 300})
     assert "that is kept" in said({}, {"file_rows": None, "way": "exact"})
+
+
+def test_a_right_guess_is_about_the_files_of_the_claim(document: ReleaseDocument) -> None:
+    """It said 50% and a little of whole persons, where that was of one row of theirs."""
+    person = document.guarantee.person.model_copy(update={"epsilon_exact": "9", "delta_exact": "0", "records": 3})
+    guarantee = document.guarantee.model_copy(update={"epsilon_exact": "3", "delta_exact": "0", "person": person})
+    domain = document.domain.model_copy(update={"persons": 300})
+    of_persons = document.model_copy(update={"guarantee": guarantee, "domain": domain})
+    [sheet] = sign_files(of_persons).values()
+    assert b"guesses right with probability at most 99.988%." in sheet  # e^9 / (1 + e^9)
+    text = right_guess_text(of_persons)
+    assert "at most 99.988%, and at most 95.3% where they differ in one row alone" in text  # e^3 / (1 + e^3)
+    rows = document.model_copy(update={"guarantee": guarantee})
+    assert b"guesses right with probability at most 95.3%." in sign_files(rows)[NAME]
+    assert right_guess_text(rows).endswith("is right with probability at most 95.3%.")
+    nothing = person.model_copy(update={"epsilon_exact": None, "delta_exact": None})
+    promised = of_persons.model_copy(update={"guarantee": guarantee.model_copy(update={"person": nothing})})
+    assert b"guesses right with probability at most 100%." in sign_files(promised)[NAME]
 
 
 def test_the_noise_that_a_reviewer_computes_is_the_stated_one(document: ReleaseDocument) -> None:

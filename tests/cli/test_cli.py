@@ -1,6 +1,7 @@
 """The command line as a steward meets it: by exit code and what is printed.
 
-One of each kind is run in a process of its own: what is loaded, a release, one on two processes, failures, a stop by hand.
+One of each kind is run in a process of its own: what is loaded, a release, one on two processes; failures and a stop by hand in
+forked ones.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from synthrelease.cli.releasing import left_out_words
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.command_line import called
+from tests.helpers.forked import run_apart
 from tests.helpers.tiny import SPENT, write_config, write_data
 
 SECRET = "SECRET-7461"
@@ -26,13 +28,16 @@ HEAVY = {"pandas", "scipy", "opendp", "sklearn", "diffprivlib", "matplotlib", "n
 
 
 def run(*arguments: object, before: str = "", alone: bool = False) -> subprocess.CompletedProcess[str]:
-    """Run the command line: in this process, or `alone` in one of its own, in which `before` is code that breaks something."""
+    """Run the command line: in this process, in a forked one, in which `before` is code that breaks something, or `alone` in
+    one that imports everything anew."""
     if not (before or alone):
         return called(ROOT, *arguments)
     start = f"{before}\nfrom synthrelease.cli import main\nmain()"
-    result = subprocess.run(
-        [sys.executable, "-c", start, *map(str, arguments)], capture_output=True, text=True, cwd=ROOT, timeout=300, check=False
-    )
+    if not alone:
+        result = run_apart(start, *arguments, folder=ROOT)
+    else:
+        whole = [sys.executable, "-c", start, *map(str, arguments)]
+        result = subprocess.run(whole, capture_output=True, text=True, cwd=ROOT, timeout=300, check=False)
     assert "Traceback" not in result.stdout + result.stderr
     return result
 
@@ -50,12 +55,20 @@ def released(
     return run("release", config, "--data", data, "--out", folder / "out", *options, before=before, alone=alone)
 
 
-def loaded(*arguments: object, among: set[str]) -> set[str]:
-    """Which of these modules a successful run imports."""
-    report = f"import atexit, sys\natexit.register(lambda: print('loaded', *({among!r} & set(sys.modules))))"
-    result = run(*arguments, before=report)
+def reporting(among: set[str]) -> str:
+    """Code that makes a run print in the end which of these modules it has imported."""
+    return f"import atexit, sys\natexit.register(lambda: print('loaded', *({among!r} & set(sys.modules))))"
+
+
+def reported(result: subprocess.CompletedProcess[str]) -> set[str]:
+    """Which modules a successful run has imported."""
     assert result.returncode == 0
     return set(result.stdout.splitlines()[-1].split()[1:])
+
+
+def loaded(*arguments: object, among: set[str]) -> set[str]:
+    """Which of these modules a successful run imports."""
+    return reported(run(*arguments, before=reporting(among), alone=True))
 
 
 def left_in(folder: Path) -> set[str]:
@@ -125,9 +138,9 @@ def test_help_loads_nothing_that_a_command_works_with() -> None:
 
 
 @pytest.mark.slow
-def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
-    result = released(tmp_path, alone=True)
-    assert result.returncode == 0
+def test_a_release_ends_with_0_writes_the_files_and_loads_neither_torch_nor_jax(tmp_path: Path) -> None:
+    result = released(tmp_path, before=reporting(EXTRAS | {"opendp"}), alone=True)
+    assert reported(result) == {"opendp"}
     assert f"with epsilon = {SPENT}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {
@@ -140,13 +153,6 @@ def test_a_release_ends_with_0_and_writes_the_files(tmp_path: Path) -> None:
 def test_a_release_on_two_processes_ends_with_0_and_prints_no_warning(tmp_path: Path) -> None:
     result = released(tmp_path, "--jobs", 2, alone=True)
     assert (result.returncode, result.stderr) == (0, "")
-
-
-@pytest.mark.slow
-def test_a_release_loads_neither_torch_nor_jax(tmp_path: Path) -> None:
-    config, data = write_config(tmp_path), write_data(tmp_path)
-    found = loaded("release", config, "--data", data, "--out", tmp_path / "out", among=EXTRAS | {"opendp"})
-    assert found == {"opendp"}
 
 
 @pytest.mark.slow
@@ -176,7 +182,7 @@ def test_a_second_release_beyond_the_limit_of_its_ledger_ends_with_4_and_spends_
     assert released(tmp_path, "--ledger", ledger).returncode == 0
 
     config, data = tmp_path / "coins.toml", tmp_path / "coins.csv"
-    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, alone=True)
+    second = run("release", config, "--data", data, "--out", tmp_path / "again", "--ledger", ledger, before="pass")
     assert second.returncode == 4
     assert f"30 in all, {SPENT} are spent, and this run costs {SPENT}" in words(second.stderr)
     assert not (tmp_path / "again").exists()
@@ -314,7 +320,6 @@ def test_help_explains_every_command(command: list[str]) -> None:
     assert len(words(result.stdout)) > 100
 
 
-@pytest.mark.slow
 @pytest.mark.slow
 def test_no_command_says_1_rules(tmp_path: Path) -> None:
     config = write_config(tmp_path, {"minimum_count = 2\n\n[budget]": "minimum_count = 1\n\n[budget]"})

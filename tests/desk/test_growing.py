@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import socket
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -12,12 +13,15 @@ pytest.importorskip("starlette", reason="needs the extra: pip install synthrelea
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.cli.desking import desk
+from synthrelease.desk.strips import Strips
 from synthrelease.domain.questions import split_question
 from synthrelease.drafting.moved_limits import limits_of
+from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.specification.spec import load_spec
 from tests.desk.opened import ORIGIN, Opened
 from tests.desk.test_columns import Coins
+from tests.helpers.households import some_households, write_households, write_tables
 
 CRITERION = {"asked": "conditional_mean", "first": "year", "second": "face", "third": "", "threshold": "0.5", "epsilon": "0.1"}
 
@@ -236,3 +240,25 @@ def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: P
     for place in (f"kind:{first}", f"leave:{first}", f"leave:{linked.size}"):
         assert opened.write("columns", place, value="name", sure="yes").status_code == 422, place
     assert "--members PRIVATE_MEMBERS" in opened.browser.get("/signoff").text
+    people = html.unescape(opened.browser.get("/people").text)
+    assert "a record is a root with all its members" in people
+    assert "Take it as the key" not in people
+
+
+def test_the_number_of_members_and_their_columns_are_counted_in_their_own_file(tmp_path: Path) -> None:
+    """Of households with more than two persons, two are released; the keys of both files are no numbers of persons."""
+    roots, members = some_households()
+    config = write_households(tmp_path)
+    files = [read_public_file(path) for path in write_tables(tmp_path, roots, members)]
+    spec, strips = load_spec(config), Strips(*files)
+    of_root = Counter(member[0] for member in members)
+    numbers = Counter(str(min(2, of_root[root[0]])) for root in roots)
+    linked = spec.schema.linked
+    assert linked is not None
+    assert linked.most == 2
+    size, age = spec.schema.by_name[linked.size], spec.schema.by_name["age_2"]
+    assert strips.texts(size, linked) == numbers
+    found, _ = strips.of(size, spec.input, linked)
+    assert found is not None
+    assert list(found.rows) == [numbers[str(number)] for number in range(3)]
+    assert sum(strips.texts(age, linked).values()) == len(members)

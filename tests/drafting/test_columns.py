@@ -9,6 +9,7 @@ import pytest
 
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.column_text import column_lines
 from synthrelease.drafting.columns import draft_column
 
 pytestmark = pytest.mark.slow
@@ -257,3 +258,13 @@ def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:
     entry = CodebookEntry(labels={"1": "yes", "2": "no", "97": "Not applicable"}, missing=frozenset(["97"]))
     found = column("pregnant", {"1": 60, "2": 900, "97": 4000}, entry)
     assert (found.missing_values, found.missing_label, found.missing_rows) == (("97",), "Not applicable", 4000)
+
+
+def test_a_name_that_cannot_be_kept_is_the_description() -> None:
+    named = [column(name, {"1": 500, "2": 400}) for name in ("מין", "пол", "sex", "תא 2", "Größe")]
+    described = ["מין", "пол", "", "", ""]
+    assert [line for draft in named for line in column_lines("release", draft) if line.startswith("description")] == [
+        f'description = "{text}"' for text in described
+    ]
+    given = column("מין", {"1": 500, "2": 400}, CodebookEntry(description="Sex"))
+    assert 'description = "Sex"' in column_lines("release", given)

@@ -34,7 +34,7 @@ def key_of(values: Iterable[object], source: str = "kolonne") -> LeftOut | None:
 
 def shared(low: int, high: int, n: int = N, rows: float = 1.25) -> np.ndarray:
     """Numbers drawn once each, of which every one has a row, and some more."""
-    numbers = RANDOM.choice(np.arange(low, high), int(n / rows), replace=False)
+    numbers = low + RANDOM.choice(high - low, int(n / rows), replace=False)
     return np.repeat(numbers, 1 + RANDOM.poisson(rows - 1, len(numbers)))
 
 

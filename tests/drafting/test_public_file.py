@@ -43,6 +43,30 @@ def test_the_encoding_of_a_public_csv_file_is_found(tmp_path: Path, content: byt
     assert found.columns["ort"]["München"] == 1
 
 
+@pytest.mark.parametrize(
+    ("codec", "texts", "encoding"),
+    [
+        ("windows-1255", ["מין", "זכר", "בן 3", "תל אביב", "cafe"], "windows-1255"),
+        ("windows-1252", ["situação", "não", "à", "ções", "Ålesund"], "windows-1252"),
+    ],
+)
+def test_hebrew_letters_are_told_from_western_ones(tmp_path: Path, codec: str, texts: list[str], encoding: str) -> None:
+    (tmp_path / "public.csv").write_bytes("\n".join(texts).encode(codec))
+    found = read_public_file(tmp_path / "public.csv")
+    assert (found.encoding, list(found.columns)) == (encoding, texts[:1])
+    assert set(found.columns[texts[0]]) == set(texts[1:])
+
+
+@pytest.mark.parametrize(
+    ("codec", "text"), [("windows-1251", "Пол\nмужской\nженский"), ("windows-1253", "φύλο\nάνδρας\nγυναίκα")]
+)
+def test_letters_that_cannot_be_told_are_no_western_ones(tmp_path: Path, codec: str, text: str) -> None:
+    """As Windows-1252 they would be other words, which nobody refuses and a release would publish."""
+    (tmp_path / "public.csv").write_bytes(text.encode(codec))
+    with pytest.raises(InputError, match="expected text in UTF-8, found other bytes. Save the file as UTF-8"):
+        read_public_file(tmp_path / "public.csv")
+
+
 def test_a_draft_says_how_its_public_file_was_read(tmp_path: Path) -> None:
     rows = "".join(f"{number % 5};{'äöü'[number % 3]}\n" for number in range(300))
     (tmp_path / "public.csv").write_bytes(("a;b\n" + rows).encode("latin-1"))
@@ -183,3 +207,30 @@ def test_a_column_without_a_name_is_left_out(tmp_path: Path) -> None:
     spec = load_spec(configuration)
     assert [(left.source, left.because) for left in found.left_out] == [("", "it has no name in the header")]
     assert read_public(tmp_path / "public.csv", spec.schema, spec.input, spec.raw).total == 900
+
+
+def test_a_file_of_plain_letters_and_whole_numbers_is_written_as_another_one_is(tmp_path: Path) -> None:
+    """Two linked files have one [input]: what one alone shows, a decimal comma or a letter of Windows, holds for both."""
+    files = {
+        "plain": ("hh;rooms\n1;3\n2;4\n", "utf-8"),
+        "comma": ("hh;rent\n1;300,50\n1;410,25\n2;500,75\n", "utf-8"),
+        "letters": ("hh;job\n1;Bäcker\n2;Arzt\n", "cp1252"),
+        "points": ("hh;rent\n1;300.5\n2;410.25\n", "utf-8"),
+        "other mark": ("hh,rooms\n1,3\n2,4\n", "utf-8"),
+    }
+    read = {}
+    for name, (text, encoding) in files.items():
+        (tmp_path / f"{name}.csv").write_text(text, encoding=encoding)
+        read[name] = read_public_file(tmp_path / f"{name}.csv")
+
+    def together(one: str, other: str) -> tuple[str, str] | None:
+        found = read[one].read_with(read[other].input)
+        return found and (found.input.decimal, found.encoding)
+
+    assert together("plain", "comma") == (",", "utf-8")
+    assert together("plain", "letters") == (".", "windows-1252")
+    assert together("comma", "plain") is None
+    assert together("letters", "plain") is None
+    assert together("points", "comma") is None
+    assert together("points", "letters") == (".", "windows-1252")
+    assert together("other mark", "plain") is None

@@ -3,37 +3,31 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import ROOT
+from tests.helpers.dask_processes import DaskProcess
 
 NO_SPILL = {"DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False", "DASK_DISTRIBUTED__WORKER__MEMORY__SPILL": "False"}
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[subprocess.Popen]]]:
+def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[DaskProcess]]]:
     """(address, workers) of a cluster that somebody else started: one worker by default."""
     pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
     options = getattr(request, "param", {})
     file = tmp_path / "scheduler.json"
-    environment = os.environ | {"PYTHONPATH": str(ROOT)} | options.get("environment", NO_SPILL)
-
-    def start(module: str, *more: str) -> subprocess.Popen:
-        command = [sys.executable, "-m", f"distributed.cli.{module}", "--scheduler-file", str(file), "--no-dashboard", *more]
-        return subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment, cwd=tmp_path)
-
     tls = options.get("tls", lambda folder: ())(tmp_path)
-    scheduler = start("dask_scheduler", "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0", *tls)
-    workers = [
-        start("dask_worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny", *tls) for _ in range(options.get("workers", 1))
-    ]
+
+    def start(name: str, *more: str) -> DaskProcess:
+        command = ["--scheduler-file", str(file), "--no-dashboard", *tls, *more]
+        return DaskProcess(name, command, tmp_path, options.get("environment", NO_SPILL))
+
+    scheduler = start("scheduler", "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0")
+    workers = [start("worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny") for _ in range(options.get("workers", 1))]
     try:
         pause = threading.Event()
         for _ in range(600):

@@ -324,6 +324,12 @@ def test_letters_of_two_encodings_in_one_file_are_read_when_they_are_declared(tm
     assert texts(path, "sex", InputTable(encoding="mixed")) == ["Köln", "Köln", "Ġ€", "Köln", "€é", "\x81"]
 
 
+def test_hebrew_letters_of_windows_are_read_when_they_are_declared(tmp_path):
+    path = tmp_path / "people.csv"
+    path.write_bytes("age,sex\n1,זכר\n2,נקבה\n".encode("windows-1255"))
+    assert texts(path, "sex", InputTable(encoding="windows-1255")) == ["זכר", "נקבה"]
+
+
 def test_texts_of_latin_1_are_read_when_they_are_declared(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes("age,sex,Größe\n34,é,1\n".encode("latin-1"))

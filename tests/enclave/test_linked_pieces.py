@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -27,6 +26,7 @@ from synthrelease.enclave.many_files import one_by_one
 from synthrelease.errors import InputError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
+from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.households import Member, Root, some_households, write_households, write_rows, write_tables
 
 ROOTS, MEMBERS = "hh,rent,town", "hh,no,age,work"
@@ -194,7 +194,7 @@ def test_what_is_wrong_in_a_piece_is_told_without_a_value_and_a_file_that_change
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [{"workers": 2}], indirect=True)
 def test_a_worker_that_dies_among_pieces_of_roots_is_replaced(
-    cluster: tuple[str, list[subprocess.Popen[bytes]]], spec: ReleaseSpec, tmp_path: Path
+    cluster: tuple[str, list[DaskProcess]], spec: ReleaseSpec, tmp_path: Path
 ) -> None:
     """Whole roots in most pieces, one key in two of them; a worker is killed while pieces are counted."""
     address, workers = cluster

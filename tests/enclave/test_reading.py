@@ -30,7 +30,7 @@ ZERO_BYTE = (
 ROW_1 = "data row 1 (the header and blank lines are not counted)"
 OTHER_BYTES = (
     "expected text in UTF-8, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    '"latin-1", "windows-1252" or "mixed" under [input] in the configuration.'
+    '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
 )
 UTF_16 = 'expected CSV in UTF-8, found UTF-16 text. Set encoding = "utf-16" under [input] in the configuration.'
 FORMATS = "expected CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database, found "

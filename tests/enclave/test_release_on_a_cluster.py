@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import subprocess
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from synthrelease.enclave.many_files import Run
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.verification import verify_bundle
+from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 pytestmark = pytest.mark.slow
@@ -26,7 +26,7 @@ COUNTED, DRAWING, WRITING = "a file", "selecting a dataset that meets all criter
 class Killing(Listener):
     """Stops a worker with the first file that is counted, and as soon as these phases begin."""
 
-    def __init__(self, workers: list[subprocess.Popen[bytes]]):
+    def __init__(self, workers: list[DaskProcess]):
         self.workers = dict(zip((COUNTED, DRAWING, WRITING), workers, strict=False))
         self.killed: list[str] = []
 

@@ -105,6 +105,13 @@ def test_rows_of_csv(tmp_path, monkeypatch, encoding, codec, more, pack):
     check_rows_alone(read, CSV, ".", places=9)
 
 
+def test_rows_of_csv_in_hebrew_letters(tmp_path):
+    def read(values: Values, mark: str) -> Rows:
+        return rows_of(csv_table(tmp_path / "table.csv", values, mark, "windows-1255"), mark, encoding="windows-1255")
+
+    check_rows_alone(read, ["א", "אב", *(text for text in CSV if text.isascii())], ".", places=3)
+
+
 @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
 @pytest.mark.parametrize("size", range(3, 23))
 def test_rows_of_csv_with_a_return_at_the_border_of_a_block(tmp_path, monkeypatch, encoding, size):

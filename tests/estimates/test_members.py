@@ -81,12 +81,11 @@ def release(
 
 def members(table: np.ndarray) -> np.ndarray:
     """(n_members, 5) home, rent, persons, age and work of everybody."""
-    made = [
-        (home, rent, persons, *row[2 * place : 2 * place + 2])
-        for home, (rent, persons, *row) in enumerate(table.tolist())
-        for place in range(persons)
+    own = [
+        np.column_stack([np.arange(len(table)), table[:, :2], table[:, 2 + 2 * place : 4 + 2 * place]]) for place in range(2)
     ]
-    return np.array(made)
+    there = [rows[rows[:, 2] > place] for place, rows in enumerate(own)]
+    return np.concatenate(there)
 
 
 TABLE = homes(2000)

@@ -25,6 +25,7 @@ from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, memb
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
 from synthrelease.drafting import write_draft
+from synthrelease.drafting.linked import read_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.linked import Linked
@@ -292,6 +293,22 @@ def test_a_draft_of_public_files_is_released_and_verifies_as_it_is(tmp_path: Pat
     assert result is not None
     write_bundle(result, tmp_path / "out")
     assert problems(tmp_path / "out") == ""
+
+
+@pytest.mark.parametrize(("numbered", "order"), [(True, ("no",)), (False, ("admitted",))], ids=["a number of each", "a date"])
+def test_members_are_drafted_in_the_order_of_their_numbers_or_dates(
+    tmp_path: Path, numbered: bool, order: tuple[str, ...]
+) -> None:
+    stays = [
+        (str(key), str(place + 1 if numbered else 7), f"2019-{1 + (key * 7 + place * 5) % 12:02d}-11", str(key % 3))
+        for key in range(300)
+        for place in range(3)
+    ]
+    members = write_rows(tmp_path / "m.csv", "hh,no,admitted,ward", stays)
+    roots = write_rows(tmp_path / "r.csv", "hh,sex", [(str(key), "fm"[key % 2]) for key in range(300)])
+    _, found = read_members(roots, members, "hh", {})
+    assert found.order == order
+    assert found.without({"admitted_month": "it cannot be read"}).order == (("no",) if numbered else ())
 
 
 def _drafts(tmp_path: Path, roots: str, members: str) -> Callable[..., object]:

@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import ast
-import os
 import re
 import shutil
-import subprocess
-import sys
 from collections.abc import Iterable
 from functools import cache
 from itertools import combinations, permutations
@@ -18,6 +15,7 @@ import pytest
 from synthrelease.parts import PARTS, choices, each
 from synthrelease.published.document import ReleaseDocument
 from tests.conftest import ROOT
+from tests.helpers.forked import run_apart
 from tests.helpers.late import tree_of
 from tests.helpers.tiny import write_config, write_data
 
@@ -93,14 +91,7 @@ def released_without(names: Iterable[str], configuration: Path, data: Path, fold
     listed = folder / "synthrelease" / "parts" / "__init__.py"
     kept = "".join(f'"{other}",' for other in PARTS if other not in names)
     listed.write_text(re.sub(r"^PARTS = \(.*?\)$", f"PARTS = ({kept})", listed.read_text(), flags=re.MULTILINE | re.DOTALL))
-    run = subprocess.run(
-        [sys.executable, "-c", WITHOUT, str(configuration), str(data), *names],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(folder)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
+    run = run_apart(WITHOUT, configuration, data, *names, folder=folder, afresh=True)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "True"
 

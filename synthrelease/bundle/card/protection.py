@@ -138,13 +138,27 @@ def _of_a_key(document: ReleaseDocument) -> str:
     return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
 
 
-def right_guess(document: ReleaseDocument) -> str:
+def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
     """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
 
-    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds.
+    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. Of a `whole_person` the files differ in all records of one.
     """
-    guarantee = document.guarantee
+    guarantee = document.guarantee.person if whole_person else document.guarantee
+    if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
+        return "100%"
     wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
     digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
     unit = Fraction(1, 10**digits)
     return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"
+
+
+def right_guess_text(document: ReleaseDocument) -> str:
+    """How likely a guess between two neighbouring files is right; of a key also between files that differ in a whole person."""
+    person = document.guarantee.person
+    sentence = "Somebody who guesses which of two such files it was, and would be right half of the time without the release, "
+    if document.domain.persons is None or person.records == 1:
+        return f"{sentence}is right with probability at most {right_guess(document)}."
+    return (
+        f"{sentence}is right with probability at most {right_guess(document, whole_person=True)}, and at most "
+        f"{right_guess(document)} where they differ in one row alone, to which this epsilon belongs."
+    )

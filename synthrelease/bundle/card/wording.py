@@ -56,6 +56,7 @@ class Wording:
             "delta": without_exponent(document.guarantee.delta),
             "right": right_guess(document),
             "minimum": str(document.minimum_count),
+            **_of_a_person(document),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
             "left_out_least": left_out.ends[0] if left_out else "",
@@ -72,3 +73,16 @@ class Wording:
             labelled_title=labelled(texts.title or document.title),
             summary=texts.summary or (document.description if language == card.language else ""),
         )
+
+
+def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
+    """The figures for whoever stands in all the records that a person may have."""
+    person = document.guarantee.person
+    epsilon, delta = person.epsilon_exact, person.delta_exact
+    return {
+        "person_records": str(person.records),
+        "person_epsilon": exact_epsilon(epsilon) if epsilon else "",
+        "person_delta": without_exponent(float(Fraction(delta))) if delta else "",
+        "person_factor": worst_factor(Fraction(epsilon)) if epsilon else "",
+        "person_right": right_guess(document, whole_person=True),
+    }

@@ -35,14 +35,14 @@ def gathered(spec: ReleaseSpec, file: ConfigurationFile, strips: Strips, guesses
         "left_out": _not_released(spec, strips.public, guesses),
         "readable": strips.public.columns if strips.public is not None else {},
         "dates": guesses.dates,
-        "key": spec.unit.key,
+        "key": spec.unit.key if spec.schema.linked is None else spec.schema.linked.key,
     }
 
 
 def _line(
     spec: ReleaseSpec, column: Column, table: Path_, file: ConfigurationFile, strips: Strips, guesses: Guesses
 ) -> dict[str, Any]:
-    found, pictures = strips.of(column, spec.input)
+    found, pictures = strips.of(column, spec.input, spec.schema.linked)
     name = str(table[-1])
     return {
         "name": column.name,
@@ -66,7 +66,7 @@ def _line(
             for number, key in enumerate(column.alternatives)
             if number == 0 or column.bounds is not None
         ],
-        "frequent": _frequent(strips.texts(column)),
+        "frequent": _frequent(strips.texts(column, spec.schema.linked)),
         "gaps": _gaps(column, found),
         "grouping": None if found is None or found.grouping is None else _off(found.grouping),
         "because": guesses.because.get(column.source, ""),
