@@ -24,7 +24,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
-from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT, WARNING
+from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
 from synthrelease.toml.card import LANGUAGES, CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
@@ -116,6 +116,8 @@ def contrast(left: str, right: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+WARNING = "#fff4d6"
+"""Of the style alone."""
 TEXT_ON = {
     (INK, PAPER), (INK, SOFT), (INK, WARNING), (MUTED, PAPER), (MUTED, SOFT), (BLUE, PAPER), (RED, PAPER), (GREEN, PAPER),
     (PAPER, BLUE), (BLUE, SOFT),
