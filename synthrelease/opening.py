@@ -39,6 +39,7 @@ from synthrelease.enclave.statistical import package_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
+from synthrelease.protection import told_of
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
 
@@ -59,13 +60,8 @@ def check_opens(source: Source, schema: Schema, policy: InputTable, more: Sequen
     InputError : when a library is missing, the file cannot be opened, or the database does not answer or has no such table or
         column.
     """
-    problem = ""
-    try:
-        _open(source, policy, list(dict.fromkeys([*needed_columns(schema), *more])))
-    except InputError as error:
-        problem = str(error)
-    if problem:
-        raise InputError(f"{source}: {problem} Nothing was spent.")
+    needed = list(dict.fromkeys([*needed_columns(schema), *more]))
+    told_of(lambda: _open(source, policy, needed), f"{source}: ", " Nothing was spent.")
 
 
 def _open(source: Source, policy: InputTable, needed: list[str]) -> None:

@@ -12,10 +12,14 @@ import sys
 import threading
 import traceback
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any
+from typing import Any, TypeVar
+
+from synthrelease.errors import InputError
+
+Found = TypeVar("Found")
 
 
 @contextmanager
@@ -79,3 +83,12 @@ def set_core_limit(limit: int) -> None:
         return
     _, highest = resource.getrlimit(resource.RLIMIT_CORE)
     resource.setrlimit(resource.RLIMIT_CORE, (limit, highest))
+
+
+def told_of(action: Callable[[], Found], before: str, after: str = "") -> Found:
+    """What an action gives. Its InputError is raised between these words, with nothing attached to it."""
+    try:
+        return action()
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{before}{problem}{after}")

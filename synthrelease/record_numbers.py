@@ -25,6 +25,7 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import Numbers
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
+from synthrelease.protection import told_of
 from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 
@@ -117,12 +118,10 @@ def read_numbers(
     """
     source = Source.of(source)
     numbers = RecordNumbers(key, rule.by, rule.of, frozenset(policy.missing_values))
-    problem = ""
-    try:
+
+    def read() -> RecordNumbers:
         for _, columns in batches(source, schema, policy, [rule.by], only=True):
             numbers.add(columns[rule.by])
-    except InputError as error:
-        problem = str(error)
-    if problem:  # raised here, so that no frame that saw rows is attached
-        raise InputError(problem)
-    return numbers
+        return numbers
+
+    return told_of(read, "")  # so that no frame that saw rows is attached

@@ -12,7 +12,6 @@ from markupsafe import Markup, escape
 
 INK, MUTED, PAPER, SOFT = "#1c2430", "#46505e", "#ffffff", "#f3f5f8"
 LINE, BLUE, BAND, RED, GREEN = "#d5dae1", "#2f5f9a", "#b9cde6", "#9a3b2f", "#256b3c"
-WARNING = "#fff4d6"
 DARKEST = "#12365f"
 
 

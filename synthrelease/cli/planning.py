@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
-from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -173,21 +172,12 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:
-    """Columns of which a generator with fixed tables and no public table knows nothing, not even by a rule."""
-    from synthrelease.candidates.generators import MeasuringGenerator
-
-    layout, rules, told = spec.space.common.layout, spec.synthetic.merge(spec.space.common), set[str]()
+    layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     tied = [*(set(mask.columns) for mask in rules.masks), *(set(rule.places.values()) for rule in rules.records)]
-    for generator in spec.space.generators:
-        tables = list(generator.fixed_tables(layout)) if generator.prior_file is None else []
-        sums = generator.measured_sums(layout, Fraction(1)) if isinstance(generator, MeasuringGenerator) else ()
-        known = {place for table in [*tables, *(one.columns for one in sums)] for place in table}
-        for _ in tied:
-            known = known.union(*(columns for columns in tied if columns & known))
-        told |= {name for place, name in enumerate(layout.columns) if tables and place not in known}
-    if told:
+    places = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
+    if places:
         out.print(
-            f"Nothing is measured of {listing(name for name in layout.columns if name in told)}: in the released rows such a "
+            f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: in the released rows such a "
             "column is made up, with all bins alike. Name it in `tables`, or leave it out.",
             highlight=False,
         )

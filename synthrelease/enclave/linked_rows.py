@@ -15,6 +15,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -33,6 +34,7 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.linked import Linked
+from synthrelease.protection import told_of
 from synthrelease.toml.columns import InputTable
 
 
@@ -57,7 +59,9 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
     sources = [source] if source.members is None else [replace(source, members=None), source.members]
     with unwritten(lambda: [each.files() for each in sources]):
         roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
-        members = roots if source.members is None else _of_members_file(reading, sources[1])
+        named = f"in the file of members, {sources[-1]}: "
+        of_members_file = partial(reading.rows, sources[-1], of_roots=False, of_members=True)
+        members = roots if source.members is None else told_of(of_members_file, named)
     if not len(roots.marks) and not len(members.marks) and piece is None:
         raise InputError(f"column {linked.key!r}: expected keys, as [members] says, found no row that has one.")
     one_file = source.members is None
@@ -191,16 +195,6 @@ class _Reading:
         for name in self.linked.order:
             found.append((name, order_of(dates_in(self.read.of_members, name), self._policy), WORDS))
         return found
-
-
-def _of_members_file(reading: _Reading, source: Source) -> _Rows:
-    """The rows of the file of members, which is named beside whatever is wrong with it."""
-    problem = ""
-    try:
-        return reading.rows(source, of_roots=False, of_members=True)
-    except InputError as error:
-        problem = str(error)
-    raise InputError(f"in the file of members, {source}: {problem}")
 
 
 def _others(texts: Texts, text: str) -> np.ndarray:

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten, which_file
+from synthrelease.domain.read_columns import needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches
@@ -44,7 +45,7 @@ def count_files(
 
 
 def _count_file(files: Sequence[File], schema: Schema, policy: InputTable) -> CountedRows:
-    return count_batches(file_batches(files[0], schema, policy), schema, policy)
+    return count_batches(file_batches(files[0], needed_columns(schema), policy), schema, policy)
 
 
 def each_once(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]], run: Run | None = None) -> Iterator[Any]:

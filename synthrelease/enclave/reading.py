@@ -60,13 +60,13 @@ def batches(
         return
     files = source.files()
     if not source.holds_files():
-        yield from _file_batches(files[0], needed, policy, source.table)
+        yield from file_batches(files[0], needed, policy, source.table)
         return
     row = 1
     for number, file in enumerate(files, 1):
         problem = None
         try:
-            for _, columns in _file_batches(file, needed, policy):
+            for _, columns in file_batches(file, needed, policy):
                 yield row, columns
                 row += len(next(iter(columns.values())).codes)
         except InputError as error:
@@ -75,12 +75,8 @@ def batches(
             raise InputError(problem)
 
 
-def file_batches(file: File, schema: Schema, policy: InputTable) -> Iterator[Batch]:
+def file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     """The batches of one file, in order. Raises InputError as `batches`."""
-    return _file_batches(file, needed_columns(schema), policy)
-
-
-def _file_batches(file: File, needed: list[str], policy: InputTable, table: str | None = None) -> Iterator[Batch]:
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
     if start.startswith(PARQUET):

@@ -32,6 +32,7 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.generators import Background, Model
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.domain.read_columns import needed_columns
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.reading import file_batches
@@ -82,7 +83,7 @@ def count(folder: Path, spec: ReleaseSpec, kind: str) -> list[Line]:
     path = folder / f"data.{kind}"
 
     def counted() -> CountedRows:
-        return count_batches(file_batches(path, spec.schema, spec.input), spec.schema, spec.input)
+        return count_batches(file_batches(path, needed_columns(spec.schema), spec.input), spec.schema, spec.input)
 
     start = time.process_time()
     found = counted()

@@ -24,7 +24,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
-from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT, WARNING
+from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
 from synthrelease.toml.card import LANGUAGES, CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
@@ -116,6 +116,8 @@ def contrast(left: str, right: str) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
+WARNING = "#fff4d6"
+"""Of the style alone."""
 TEXT_ON = {
     (INK, PAPER), (INK, SOFT), (INK, WARNING), (MUTED, PAPER), (MUTED, SOFT), (BLUE, PAPER), (RED, PAPER), (GREEN, PAPER),
     (PAPER, BLUE), (BLUE, SOFT),
@@ -434,6 +436,7 @@ def test_columns_that_were_measured_alone_stand_among_what_may_not_be_concluded(
         ({"tables": "FIRST + SECOND", "rare_bins": "FIRST[0 1]"}, True),
         ({"tables": "FIRST + SECOND", "only_measured": "FIRST:SECOND"}, True),  # the model leaves these aside
         ({"tables": "all 2-way"}, False),
+        ({"family": "gaussian_marginals", "tables": "FIRST + SECOND"}, True),
         ({"tables": "FIRST + SECOND", "sums": "FIRST[0 1]:SECOND[0 1 2 3]"}, False),
     ],
 )

@@ -6,6 +6,8 @@ from tests.mutations.machinery import Mutation
 
 OWN, SUMS = "tests/criteria/test_own_values.py", "tests/candidates/generators/test_own_sums.py"
 MOVES = f"{OWN}::test_no_own_value_moves_a_figure_by_more_than_its_sensitivity"
+OWN_VALUE = "domain.value_grid:OwnValue.of"
+VALUED = "np.where(np.isfinite(numbers), numbers, self.centre)"
 
 OF_OWN_VALUES = (
     Mutation(
@@ -62,9 +64,17 @@ OF_OWN_VALUES = (
         breaks="a value beyond its limits moves the sum by more than is paid for",
         place="measurements.own_totals:in_steps",
         old="np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
-        new="(products - low) / (high - low) * (STEPS + 1)",
+        new="(products - low) / (high - low) * STEPS",
         tests=(f"{SUMS}::test_no_row_moves_a_sum_of_own_values_by_more_than_its_steps",),
         core=True,
+    ),
+    Mutation(
+        name="own values: a factor is not kept within its limits",
+        breaks="a product of an outlier and another value counts as the largest there is",
+        place=OWN_VALUE,
+        old=f"np.clip({VALUED}, self.low, self.high)",
+        new=VALUED,
+        tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),
     ),
     Mutation(
         name="own values: a sum of them takes the numbers of bins",

@@ -2,15 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, TypeGuard
-
 from synthrelease.bundle.card.numbers import share
 from synthrelease.domain.layout import Layout
 from synthrelease.published.document import ReleaseDocument
-
-if TYPE_CHECKING:  # who verifies a release of another generator does not load this one
-    from synthrelease.candidates.generators import Generator
-    from synthrelease.candidates.generators.marginals import RareBinsGenerator
 
 
 def sentences(document: ReleaseDocument) -> list[str]:
@@ -57,22 +51,16 @@ def _together(document: ReleaseDocument) -> list[list[str]]:
 
     settings = document.configuration["generator"]
     kind = GENERATORS.get(str(settings.get("family")))
-    if document.linked is None and kind is not None and _states_its_tables(kind):
+    if document.linked is None and kind is not None:
         names = tuple(column.name for column in document.columns)
         layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
         try:
-            generator = kind.model_validate(settings)
+            stated = kind.model_validate(settings).stated(layout)
         except ValueError:  # of a document that somebody changed: `verify` says so
             return []
-        known = {name for term in generator.terms for name in term.columns} | {
-            factor.column for one in generator.scored_sums for factor in one.factors
-        }
-        return [[names[place] for place in table] for table in generator.structure(layout)] if known <= set(names) else []
+        if stated:
+            return [[names[place] for place in table] for table in stated]
     return [] if document.estimates is None else document.estimates.together
-
-
-def _states_its_tables(kind: type[Generator]) -> TypeGuard[type[RareBinsGenerator]]:
-    return "rare_bins" in kind.model_fields
 
 
 def _without(document: ReleaseDocument) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
@@ -143,6 +143,29 @@ class Generator(SpecTable):
         """Columns, by increasing index, of the tables that every fit measures; none where a fit chooses its tables itself."""
         return ()
 
+    def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """The same of all that every fit measures, sums among it."""
+        return self.fixed_tables(layout)
+
+    def stated(self, layout: Layout) -> Sequence[tuple[int, ...]]:
+        """Columns, by increasing index, of every table and sum of the model, where the settings state all that ties columns;
+        otherwise none.
+
+        Raises
+        ------
+        ValueError : for columns that the layout does not have.
+        """
+        return ()
+
+    def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
+        """Columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule ties."""
+        known = {place for columns in self.fixed_questions(layout) for place in columns}
+        if not known or self.prior_file is not None:
+            return set()
+        for _ in tied:
+            known = known.union(*(columns for columns in tied if columns & known))
+        return set(range(len(layout.sizes))) - known
+
     def effort(self, layout: Layout) -> float:
         """How much work a fit is, in no particular unit: compares hyperparameters of one family on one layout."""
         return float(self.peak_cells(layout))
@@ -193,6 +216,9 @@ class MeasuringGenerator(Generator):
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))
+
+    def fixed_questions(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        return [*self.fixed_tables(layout), *(one.columns for one in self.measured_sums(layout, Fraction(1)))]
 
     def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
         """Every sum that is measured with this `part`, with value 0 in place of what it comes to."""

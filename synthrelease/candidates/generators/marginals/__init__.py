@@ -259,6 +259,9 @@ class RareBinsGenerator(MarginalsGenerator):
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
         return bins_of(self.rare_bins, layout)
 
+    def stated(self, layout: Layout) -> list[tuple[int, ...]]:
+        return self.structure(layout)
+
     def unknown(self, layout: Layout) -> list[Mistake]:
         return [*super().unknown(layout), *mistakes_of(self.rare_bins, layout)]
 
