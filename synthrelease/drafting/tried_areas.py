@@ -41,7 +41,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     first = draft_acceptance(before.wide, whole.table, whole.pairs, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
     spec = drafting.loaded(choices, first)
-    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, tied=whole.standing.tied)
+    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
     left = choices.limit - choices.rows - TEST - acceptance.epsilon
     choices = replace(choices, generation=drafting.promise.purse(left).cost if left > 0 else choices.generation)
     return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
