@@ -23,7 +23,7 @@ def test_slow_fits_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(criteria, "run_attempts", lambda *given: asked.append(given[4]) or [given[4][0][1]])
     spec = SimpleNamespace(generation_budget=Fraction(1))
     told: list[str] = []
-    counts = Counts(Layout(("a",), (2,)), np.array([0]))
+    counts = Counts(Layout(columns=("a",), sizes=(2,)), np.array([0]))
     assert criteria._fits(cast(ReleaseSpec, spec), counts, 7, told.append) == list(range(6))
     assert asked == [[(0, number)] for number in range(6)]
     assert told == [
