@@ -268,3 +268,16 @@ def test_a_name_that_cannot_be_kept_is_the_description() -> None:
     ]
     given = column("מין", {"1": 500, "2": 400}, CodebookEntry(description="Sex"))
     assert 'description = "Sex"' in column_lines("release", given)
+
+
+def test_a_far_value_that_moves_the_mean_is_asked_about() -> None:
+    """A waiting time of 61,370 hours made the mean of the last bin 800, and that of the released column 12 in place of 3."""
+    hours = RANDOM.gamma(1.5, 2, 7700).round(1)
+    found = column("hours", np.append(hours, 61370.2))
+    mean, without = np.append(hours, 61370.2).mean(), hours.mean()
+    assert found.doubt.startswith(
+        f"the mean is {mean:.4g} with 61370.2, which 1 row of the public file has, and {without:.4g} w"
+    )
+    assert "61370.2" in column("hours", np.append(-hours, [-61370.2] * 3)).doubt
+    for usual in (hours, np.append(hours, 30), RANDOM.lognormal(7, 1.8, 4000).round(), RANDOM.integers(18, 95, 3000)):
+        assert "the mean is" not in column("hours", usual).doubt
