@@ -128,8 +128,8 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
 
 
 def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
-    """Multiples of a step up to the largest value, at most a thousand: above the first below which a bin would be too empty, for
-    a single value far below all others would have the thousand for itself."""
+    """Multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too empty: a
+    single value far below all others would have the thousand for itself."""
     lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
     first = math.floor(lowest / step) + 1
     last = min(math.floor(values[-1] / step), first + 1000)

@@ -82,8 +82,8 @@ def far_value(values: np.ndarray, counts: np.ndarray) -> str:
         if abs(mean - without) > _MOVED * spread > 0:
             have = f"{so_many(int(counts[place]), 'row')} of the public file {'has' if counts[place] == 1 else 'have'}"
             return (
-                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an error, "
-                "mend it in the public file and draft again"
+                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an "
+                "error, mend it in the public file and draft again"
             )
     return ""
 
