@@ -50,9 +50,13 @@ def wrong_quotes(long: bool, longest: int, row: int) -> str:
 
 
 def other_bytes(encoding: str) -> str:
-    advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
-    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
+    """What to do about letters in another encoding than the one that is set."""
+    shown = {"windows-1255": '"windows-1255" (Hebrew)'}
+    *others, last = (shown.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
+    advice = f"or set encoding = {', '.join(others)} or {last} under [input] in the configuration."
+    return (
+        f"expected text in {ENCODINGS[encoding]}, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), {advice}"
+    )
 
 
 def other_delimiter(expected: str, found: str) -> str:
