@@ -53,10 +53,8 @@ def other_bytes(encoding: str) -> str:
     """What to do about letters in another encoding than the one that is set."""
     shown = {"windows-1255": '"windows-1255" (Hebrew)'}
     *others, last = (shown.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
-    advice = f"or set encoding = {', '.join(others)} or {last} under [input] in the configuration."
-    return (
-        f"expected text in {ENCODINGS[encoding]}, found other bytes. Save the file as UTF-8 (in Excel: 'CSV UTF-8'), {advice}"
-    )
+    advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(others)} or {last} under [input]"
+    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice} in the configuration."
 
 
 def other_delimiter(expected: str, found: str) -> str:
