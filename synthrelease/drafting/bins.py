@@ -101,7 +101,7 @@ def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[f
     first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
     step = round_step((last - first) / COARSE, whole)
     finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
-    return _multiples(values, step), _multiples(values, finer)
+    return _multiples(values, counts, step), _multiples(values, counts, finer)
 
 
 def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
@@ -127,9 +127,11 @@ def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None
     return (low, high) if high >= _SKEWED * middle else None
 
 
-def _multiples(values: np.ndarray, step: float) -> list[float]:
-    """Multiples of a step above the smallest value, up to the largest; at most a thousand."""
-    first = math.floor(values[0] / step) + 1
+def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
+    """Multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too empty: a
+    single value far below all others would have the thousand for itself."""
+    lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
+    first = math.floor(lowest / step) + 1
     last = min(math.floor(values[-1] / step), first + 1000)
     return [multiple * step for multiple in range(first, last + 1)]
 

@@ -16,7 +16,7 @@ from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, pl
 from synthrelease.drafting.keys import left_out_as_key
 from synthrelease.drafting.kinds import Kind, labelled_scale, number_or_code
 from synthrelease.drafting.missing import NUMBER
-from synthrelease.drafting.numbers import number_facts
+from synthrelease.drafting.numbers import far_value, number_facts
 from synthrelease.drafting.together import Order
 
 MAX_CODES = 20_000
@@ -227,6 +227,7 @@ def numbers(
         source=answers.source,
         kind="integer" if whole else "real",
         remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
+        doubt=far_value(values, counts),
         description=answers.entry.description,
         bins=bins,
         facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+import time
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
@@ -31,6 +32,8 @@ MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
 the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
 ATTEMPTS = 6
 """Noisy fits that a threshold has to leave room for."""
+_SLOW = 10
+"""Seconds of a fit after which the next one is told of."""
 _ROOM = 1.25
 """Threshold over the largest figure of those fits and of the file's halves."""
 _MUCH_WIDER = 3
@@ -218,7 +221,7 @@ OTHERS = "all others"
 
 
 def settle(
-    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, *, tied: bool
+    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None], *, tied: bool
 ) -> tuple[AcceptanceDraft, DraftStanding]:
     """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
     how the draft stands.
@@ -230,11 +233,10 @@ def settle(
     ----------
     spec : both files as they were drafted, with first guesses.
     public : the public rows over atomic cells.
+    progress : told of each fit, where they are slow.
     tied : whether any two columns hang together.
     """
-    attempts = run_attempts(
-        spec, PrivateCounts(public, Meter(())), {}, seed, [(0, number) for number in range(ATTEMPTS)], spec.generation_budget
-    )
+    attempts = _fits(spec, public, seed, progress)
     found = yardsticks(spec, public, spec.space[0], seed)
     margin = spec.joint_test.margin if spec.joint_test else 0.0
     settled: list[CriterionDraft | str | None] = [
@@ -269,6 +271,17 @@ def settle(
         left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
     )
     return settled_draft, standing
+
+
+def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
+    """One by one, so that nobody waits minutes for a word."""
+    fits: list[AttemptResult] = []
+    while len(fits) < ATTEMPTS:
+        start = time.perf_counter()
+        fits += run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, [(0, len(fits))], spec.generation_budget)
+        if len(fits) < ATTEMPTS and (seconds := time.perf_counter() - start) > _SLOW:
+            progress(f"fit {len(fits) + 1} of {ATTEMPTS}; the last one took {seconds:.0f} seconds")
+    return fits
 
 
 def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:

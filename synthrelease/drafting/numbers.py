@@ -10,6 +10,7 @@ import numpy as np
 
 from synthrelease.domain.bins import MAX_BINS, IntervalBin
 from synthrelease.domain.value_grid import value_grid
+from synthrelease.errors import so_many
 
 Range = tuple[float, float]
 
@@ -24,6 +25,8 @@ _EXTREME, _FAR = 0.001, 0.01
 """Share of the rows on either side that count as the ends of the range of a line; and where these lie far out."""
 _FINER = (1, 2, 5, 10, 20)
 """By how much the grid of a column may be finer than the one that it has by itself."""
+_SELDOM, _MOVED = 1000, 0.05
+"""Of so many rows at most one has a far value; by what part of the standard deviation it moves the mean, at least."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -63,6 +66,26 @@ def number_facts(
         mean_range=_mean_range(values, counts, bounds),
         line_range=_line_range(values, counts, bounds),
     )
+
+
+def far_value(values: np.ndarray, counts: np.ndarray) -> str:
+    """What is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is none.
+
+    The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
+    """
+    for place in (0, -1):
+        rest, rows = np.delete(values, place), np.delete(counts, place)
+        if not rest.size or counts[place] * _SELDOM > rows.sum():
+            continue
+        without, spread = _moments(rest, rows)
+        mean = _moments(values, counts)[0]
+        if abs(mean - without) > _MOVED * spread > 0:
+            have = f"{so_many(int(counts[place]), 'row')} of the public file {'has' if counts[place] == 1 else 'have'}"
+            return (
+                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an "
+                "error, mend it in the public file and draft again"
+            )
+    return ""
 
 
 def bin_numbers(

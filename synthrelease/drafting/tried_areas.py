@@ -46,7 +46,7 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     first = draft_acceptance(before.wide, whole.table, whole.pairs, before.of_members, unique=unique)
     first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
     spec = drafting.loaded(choices, first)
-    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, tied=whole.standing.tied)
+    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
     left = choices.limit - choices.rows - TEST - acceptance.epsilon
     told = "" if standing.kept is None else f" With tables of areas beside the others they keep {percent(standing.kept)}."
     cost = drafting.promise.purse(left).cost if left > 0 else choices.generation

@@ -115,7 +115,7 @@ class Drafting:
             spec = self.loaded(choices, replace(first, lost=raced.told.lost))
             rows = rows or self.read(spec)  # read again: criteria use the rows' own values
             drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
-            acceptance, standing = settle(drafted, spec, rows, SEED, tied=bool(tied_pairs(pairs)))
+            acceptance, standing = settle(drafted, spec, rows, SEED, self.progress, tied=bool(tied_pairs(pairs)))
             if acceptance.epsilon <= figures or raced.total <= others:
                 break
             figures = acceptance.epsilon + FIGURES / 4

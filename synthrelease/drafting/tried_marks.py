@@ -44,7 +44,7 @@ def counting_marks(whole: Tried) -> Tried:
         faint=tuple(pair for pair in found.lost if not pair.strong),
     )
     spec = drafting.loaded(counting, first)
-    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, tied=whole.standing.tied)
+    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
     left = counting.limit - counting.rows - TEST - acceptance.epsilon
     if not left > 0 or (whole.standing.good and not standing.good):
         return whole

@@ -82,9 +82,11 @@ def missing_columns(needed: Sequence[str], missing: Sequence[str], guess: str | 
 
 
 def other_bytes(encoding: str) -> str:
-    advice = "Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = "
-    advice += '"latin-1", "windows-1252", "windows-1255" (Hebrew) or "mixed" under [input] in the configuration.'
-    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice}"
+    """What to do about letters in another encoding than the one that is set."""
+    shown = {"windows-1255": '"windows-1255" (Hebrew)'}
+    *others, last = (shown.get(name, f'"{name}"') for name in ENCODINGS if name not in ("utf-16", encoding))
+    advice = f"Save the file as UTF-8 (in Excel: 'CSV UTF-8'), or set encoding = {', '.join(others)} or {last} under [input]"
+    return f"expected text in {ENCODINGS[encoding]}, found other bytes. {advice} in the configuration."
 
 
 def other_delimiter(expected: str, found: str) -> str:

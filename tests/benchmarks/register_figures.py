@@ -69,8 +69,8 @@ class Compared:
 
     @property
     def kept_in_words(self) -> str:
-        release, _, independent = (pairs for _, pairs, _ in self.distances.values())
-        if release > independent:
+        release, half, independent = (pairs for _, pairs, _ in self.distances.values())
+        if release > max(half, independent):
             return "none: worse than independent columns"
         return "too few rows to tell" if math.isnan(self.kept) else f"{self.kept:.0%}"
 

@@ -494,6 +494,8 @@ def test_what_is_not_promised_stands_among_what_may_not_be_concluded(language: s
     table = NotPromisedTable(pairs=("face:year",), why="The mint <knows> & accepts it")
     told = changed(language, not_promised=table)
     assert f"{words['not_promised_pairs']} face × year." in told
+    unchecked = {"en": "nothing checked", "he": "דבר לא בדק"}  # criteria look at such pairs, too: with a wide threshold
+    assert unchecked[language] not in words["not_promised_pairs"]
     assert f"{words['not_promised_why']} The mint <knows> & accepts it" in told
     assert words["not_promised"] not in told
     assert words["not_promised"] in changed(language, not_promised=NotPromisedTable(dependence=True, why="So"))

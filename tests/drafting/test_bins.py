@@ -38,6 +38,15 @@ def test_bins_of_ages_are_those_that_a_person_would_choose() -> None:
     assert (found.low, found.high) == (12, 50)
 
 
+@pytest.mark.parametrize("far", [-36_500.0, 36_500.0])
+def test_one_far_value_takes_no_bins_from_the_others(far: float) -> None:
+    """A date of another century is 36,500 days off: the thousand multiples that are tried lay beside it, and none was left."""
+    days, rows = np.arange(30.0), np.full(30, 100)
+    at = 0 if far < 0 else 30
+    found = number_bins(np.insert(days, at, far), np.insert(rows, at, 1), whole=True)
+    assert found.coarse == number_bins(days, rows, whole=True).coarse
+
+
 def test_money_gets_logarithmic_bins_and_an_own_one_for_nothing() -> None:
     random = np.random.default_rng(1)
     money = np.round(random.lognormal(8, 1.6, 20_000))

@@ -277,3 +277,16 @@ def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
     assert found.common == ("here", "there")
     assert "3 texts of more than 200 characters, or of some that cannot be printed (250 rows) as all others" in found.remark
     assert any("all others" in line for line in column_lines(found.name, found))
+
+
+def test_a_far_value_that_moves_the_mean_is_asked_about() -> None:
+    """A waiting time of 61,370 hours made the mean of the last bin 800, and that of the released column 12 in place of 3."""
+    hours = RANDOM.gamma(1.5, 2, 7700).round(1)
+    found = column("hours", np.append(hours, 61370.2))
+    mean, without = np.append(hours, 61370.2).mean(), hours.mean()
+    assert found.doubt.startswith(
+        f"the mean is {mean:.4g} with 61370.2, which 1 row of the public file has, and {without:.4g} w"
+    )
+    assert "61370.2" in column("hours", np.append(-hours, [-61370.2] * 3)).doubt
+    for usual in (hours, np.append(hours, 30), RANDOM.lognormal(7, 1.8, 4000).round(), RANDOM.integers(18, 95, 3000)):
+        assert "the mean is" not in column("hours", usual).doubt

@@ -328,6 +328,10 @@ def test_hebrew_letters_of_windows_are_read_when_they_are_declared(tmp_path):
     path = tmp_path / "people.csv"
     path.write_bytes("age,sex\n1,זכר\n2,נקבה\n".encode("windows-1255"))
     assert texts(path, "sex", InputTable(encoding="windows-1255")) == ["זכר", "נקבה"]
+    path.write_text("age,sex\n1,מין\n", encoding="utf-8")
+    advice = 'found other bytes.*, or set encoding = "utf-8", "latin-1", "windows-1252" or "mixed" under'
+    with pytest.raises(InputError, match=advice):
+        texts(path, "sex", InputTable(encoding="windows-1255"))
 
 
 def test_texts_of_latin_1_are_read_when_they_are_declared(tmp_path):

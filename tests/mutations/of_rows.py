@@ -279,6 +279,14 @@ OF_THE_ROWS = (
         tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
     ),
     Mutation(
+        name="card: a right guess about a whole person is that about one record",
+        breaks="an adversary is likelier to be right about a person with several records than the card and the sheet say",
+        place="bundle.card.protection:right_guess",
+        old="document.guarantee.person if whole_person else document.guarantee",
+        new="document.guarantee",
+        tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
+    ),
+    Mutation(
         name="card: rows with missing values that were left out are not told",
         breaks="the domain of the guarantee cannot be made out",
         place="bundle.card.protection:left_out_text",
