@@ -226,7 +226,7 @@ def secret_bytes(number: int) -> bytes:
 
 def _check_room(values: np.ndarray, scale: float) -> None:
     """Refuse what noise could move beyond 64 bits, the lowest integer among it: floats without a value become that one."""
-    highest, lowest = int(np.max(values, initial=0)), int(np.min(values, initial=0))
+    highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
 

@@ -49,7 +49,7 @@ def test_what_is_proposed_and_taken_multiply_to_the_law_of_the_radius(size: int)
 @pytest.mark.parametrize("rate", RATES)
 def test_numbers_that_are_drawn_follow_the_law(rate: Fraction) -> None:
     """Geometric numbers, and the largest entries of vectors: chi-square over bins of at least 20 draws, at 1e-6."""
-    draws = 6000
+    draws = 4000
     geometric = Counter(cube_noise.geometric(rate, SYSTEM) for _ in range(draws))
     assert p_value(geometric, [math.exp(-float(rate) * k) for k in range(MOST)], draws) > 1e-6
     vectors = np.array([cube_noise.drawn(3, rate, SYSTEM) for _ in range(draws)])

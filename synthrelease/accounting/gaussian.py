@@ -56,8 +56,8 @@ def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
     def too_much(step: int) -> bool:
         return delta_up(root(2 * Fraction(step, STEPS), up=True), epsilon) > delta
 
-    guess = epsilon / (1 + 2 * Fraction(math.sqrt(-2 * _log(delta) / float(epsilon))))
-    return min(Fraction(_least(too_much, int(guess * STEPS)) - 1, STEPS), Fraction(LARGEST_RHO))
+    mu = _begins(lambda mu: not _is_within(mu, float(epsilon), _log(delta)), math.sqrt(2 * LARGEST_RHO))
+    return min(Fraction(_least(too_much, int(mu * mu / 2 * STEPS)) - 1, STEPS), Fraction(LARGEST_RHO))
 
 
 def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
@@ -96,8 +96,9 @@ def pure_epsilon_of(rho: Fraction) -> Fraction:
 @lru_cache(maxsize=1024)
 def of_pure(epsilon: Fraction) -> Fraction:
     """The rho of an epsilon-DP mechanism, rounded up: mu = 2 z, Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
-    guess = 8 * float(epsilon) if epsilon > 30 else float(epsilon) ** 2 * 0.8  # the search goes on from there
-    return Fraction(_least(lambda step: pure_epsilon_of(Fraction(step, STEPS)) >= epsilon, int(guess * STEPS)), STEPS)
+    outside = -float(epsilon) - math.log1p(math.exp(-float(epsilon)))  # ln Pr[N < -z]
+    z = _begins(lambda z: _log_below(-z) <= outside, 2 + math.sqrt(2 * float(epsilon)))
+    return Fraction(_least(lambda step: pure_epsilon_of(Fraction(step, STEPS)) >= epsilon, int(2 * z * z * STEPS)), STEPS)
 
 
 def root(value: Fraction, *, up: bool) -> Fraction:
@@ -125,13 +126,24 @@ def _least(holds: Callable[[int], bool], guess: int) -> int:
 
 def _guess(mu: float, delta: Fraction) -> int:
     """About the epsilon, in steps, in floating point."""
-    low, high, target = 0.0, mu * mu / 2 + mu * (2 + math.sqrt(-2 * _log(delta))), _log(delta)
+    target = _log(delta)
+    highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
+    return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
+
+
+def _is_within(mu: float, epsilon: float, target: float) -> bool:
+    """Whether the logarithm of the delta at this epsilon is at most `target`, in floating point."""
+    first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
+    return second >= first or first + math.log1p(-math.exp(second - first)) <= target
+
+
+def _begins(holds: Callable[[float], bool], high: float) -> float:
+    """Where between 0 and `high` something begins to hold, in floating point."""
+    low = 0.0
     for _ in range(100):
         middle = (low + high) / 2
-        first, second = _log_below(mu / 2 - middle / mu), middle + _log_below(-mu / 2 - middle / mu)
-        enough = second >= first or first + math.log1p(-math.exp(second - first)) <= target
-        low, high = (low, middle) if enough else (middle, high)
-    return math.ceil(high * STEPS)
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
 
 
 def _log_below(place: float) -> float:

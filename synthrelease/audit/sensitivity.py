@@ -191,7 +191,8 @@ class CodeFigures:
         self.fitted = Fitted(regressions=found)
 
     def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
-        return self.world.private(table, (), self.entropy)
+        """As rounds get it: what a criterion makes of the table is kept from one synthetic table to the next."""
+        return self.world.private(table, (), self.entropy).on(self.world.transformation)
 
     def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
         """Score one synthetic table against every private table.

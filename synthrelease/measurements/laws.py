@@ -103,8 +103,10 @@ def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, conf
         weight = math.sqrt(squares[kind] / counts[kind]) / whole
         log_law += counts[kind] * noises.laws[kind // (_STEPS + 1)].log_characteristic(angles * weight)
     angles, log_law = angles[log_law > _LEAST], log_law[log_law > _LEAST]
-    uniform = np.sinc(angles * (largest / whole / (2 * np.pi)))
-    parts = np.exp(log_law) * uniform / angles * (4 / _PERIOD)
+    parts = np.exp(log_law) / angles * (4 / _PERIOD)
+    if largest > 0:
+        halves = angles * (largest / whole / 2)
+        parts *= np.sin(halves) / halves
     return _least(parts, angles, confidence + _ALLOWANCE) * whole + largest / 2
 
 

@@ -7,7 +7,6 @@ import io
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -20,6 +19,7 @@ from synthrelease.published.document import read_strictly
 from synthrelease.verification.estimates import estimates
 from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_bundle
+from tests.helpers.forked import run_apart
 from tests.helpers.tiny import write_measured_release
 
 INTENDED = """stop_probability = 0.001
@@ -140,10 +140,9 @@ def test_every_line_of_r_runs_on_the_files_of_the_folder(folder: Path, lines: li
 
 @pytest.mark.slow
 def test_every_line_of_python_runs_on_the_files_of_the_folder(folder: Path, lines: list[dict[str, str]]) -> None:
-    code = "\n".join([*_code(folder, "python"), 'print("END", ask(["count"], "face", "head").lower.item())'])
-    done = subprocess.run(
-        [sys.executable, "-W", "error", "-"], input=code, cwd=folder, capture_output=True, text=True, check=False, timeout=60
-    )
+    strict = "import warnings; warnings.simplefilter('error')"
+    code = "\n".join([strict, *_code(folder, "python"), 'print("END", ask(["count"], "face", "head").lower.item())'])
+    done = run_apart(code, folder=folder)
     assert done.returncode == 0, done.stderr
     [count] = _of(lines, statistic="count", column="face", value="head", by="", question="")
     assert float(done.stdout.rsplit("END", 1)[1]) == float(count["lower"])

@@ -177,7 +177,7 @@ OF_FLOATS = (
         name="noise: the lowest integer passes the guard",
         breaks="noise is added to what is no number",
         place="randomness:_check_room",
-        old="int(np.max(values, initial=0)), int(np.min(values, initial=0))",
+        old="int(values.max(initial=0)), int(values.min(initial=0))",
         new="int(np.abs(values).max()), 0",
         tests=(GUARD,),
     ),
