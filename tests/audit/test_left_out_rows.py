@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
+from functools import cache, partial
 from itertools import combinations, combinations_with_replacement
 from math import comb
 
@@ -68,9 +69,10 @@ def test_the_coupling_has_the_laws_of_the_program_and_another_theorem_says_that_
     """Against Strassen's condition over all sets of tables (enclave/test_resizing.py), for all pairs of files of three rows."""
     world = World(dict(HIGHS))
     layout = world.layout
+    law_of = cache(partial(program_law, world, size=size, n_file=3))
     for pair in file_pairs(layout.n_cells, 3):
         together = coupling(pair, size, public_sequence(layout, 3))
-        laws = [program_law(world, pair.kept(side), size, 3) for side in (0, 1)]
+        laws = [law_of(pair.kept(side)) for side in (0, 1)]
         assert [marginal(together, side) for side in (0, 1)] == laws
         assert coupled(*laws)
 
@@ -147,12 +149,9 @@ def test_which_subsets_break_the_guarantee_and_which_only_the_description(
     """The first rows of a public order move by one row, like random ones: a fault of the description, none of privacy."""
     monkeypatch.setattr(private_module, "uniform_subset", fault)
     world = World(dict(HIGHS))
-    layout = world.layout
-    found = [
-        coupled(*(program_law(world, pair.kept(side), size, 4) for side in (0, 1)))
-        for pair in file_pairs(layout.n_cells, 4)
-        for size in (2, 3)
-    ]
+    laws = [cache(partial(program_law, world, size=size, n_file=4)) for size in (2, 3)]
+    pairs = file_pairs(world.layout.n_cells, 4)
+    found = [coupled(*(law_of(pair.kept(side)) for side in (0, 1))) for pair in pairs for law_of in laws]
     assert all(found) == coupled_anyway
 
 

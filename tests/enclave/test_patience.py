@@ -55,6 +55,21 @@ def source(folder: Path, way: str) -> str:
 
 WAYS = ("sqlite", "duckdb", "sqlalchemy")
 
+CHECKS = """
+import signal
+from synthrelease.cli import main
+from synthrelease.enclave import databases
+signal.signal(signal.SIGINT, signal.default_int_handler)
+patiently = databases.patiently
+def told(*arguments):
+    print("reading", flush=True)
+    return patiently(*arguments)
+databases.patiently = told
+main()
+"""
+"""The command line, which says when it begins to read. Whoever starts the tests behind a terminal's back makes every process
+below ignore Ctrl-C."""
+
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such signals")
 @pytest.mark.slow
@@ -62,12 +77,12 @@ WAYS = ("sqlite", "duckdb", "sqlalchemy")
 def test_a_signal_ends_a_check_of_a_view_that_never_gives_a_row(tmp_path, way, kind):
     words = ["check", str(write_config(tmp_path)), "--data", source(tmp_path, way), "--table", "coins"]
     pipe = subprocess.PIPE
-    # whoever starts the tests behind a terminal's back makes every process below ignore Ctrl-C
-    heed = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler); from synthrelease.cli import main; main()"
-    run = subprocess.Popen([sys.executable, "-c", heed, *words], stdout=pipe, stderr=pipe, text=True)
-    deadline = time.monotonic() + 60
-    while cpu_seconds(run.pid) < 1.5 and time.monotonic() < deadline:  # it is in the middle of the view by then
-        threading.Event().wait(0.1)
+    run = subprocess.Popen([sys.executable, "-c", CHECKS, *words], stdout=pipe, stderr=pipe, text=True)
+    assert run.stdout is not None
+    assert "reading\n" in run.stdout  # up to there
+    deadline, before = time.monotonic() + 60, cpu_seconds(run.pid)
+    while cpu_seconds(run.pid) < before + 0.3 and time.monotonic() < deadline:  # it is in the middle of the view by then
+        threading.Event().wait(0.05)
     run.send_signal(kind)
     _, said = run.communicate(timeout=20)
     assert run.returncode == 1

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from fractions import Fraction
+from functools import cache
 from itertools import combinations, permutations, product
 from pathlib import Path
 
@@ -141,6 +142,7 @@ def coupled(left: Law, right: Law) -> bool:
     return True
 
 
+@cache
 def one_replaced(rows: tuple[int, ...], other: tuple[int, ...]) -> bool:
     return sum((Counter(rows) - Counter(other)).values()) <= 1
 
@@ -237,8 +239,8 @@ def test_what_a_row_does_to_the_published_number_is_paid_for(tmp_path: Path) -> 
     seen = []
     for last in ("head,1", ","):
         (tmp_path / "file.csv").write_text("face,year\n" + "head,1\n" * 400 + f"{last}\n")
-        seen.append({read_private(spec, tmp_path / "file.csv").n for _ in range(300)})
-    assert len(seen[0] & seen[1]) > 20
+        seen.append({read_private(spec, tmp_path / "file.csv").n for _ in range(100)})
+    assert len(seen[0] & seen[1]) > 12  # 34 are expected, with a deviation of 3.3
 
 
 NEVER_RAW = 'applies_to = ["synthetic"]\nnever = "face'

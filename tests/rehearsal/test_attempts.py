@@ -85,7 +85,7 @@ def reference(fitted: Setup) -> dict[tuple[int, int], AttemptResult]:
     return {(result.configuration, result.number): result for result in run(fitted, 7, ATTEMPTS)}
 
 
-@settings(max_examples=8, deadline=None)
+@settings(max_examples=5, deadline=None)
 @given(order=st.randoms(use_true_random=False), cut=st.integers(0, 12))
 def test_attempts_give_the_same_results_in_any_order_and_grouping(
     order: random.Random, cut: int, fitted: Setup, reference: dict[tuple[int, int], AttemptResult]

@@ -109,6 +109,7 @@ def test_little_budget_or_independent_columns_are_told_column_by_column() -> Non
     assert told_of(table_of(columns), epsilon=4.0) == ((0,), (1,), (2,), (3,))
 
 
+@pytest.mark.slow
 def test_tables_stay_small_enough_for_a_model() -> None:
     base = RANDOM.integers(0, 60, 3 * N)
     columns = {f"c{i}": (base + RANDOM.integers(0, 3, 3 * N)) % 60 for i in range(6)}
@@ -151,6 +152,7 @@ def test_rows_in_a_wrong_cell_are_counted_table_by_table() -> None:
     assert pairs_off(mine, theirs, [last]) == pytest.approx(apart[2], abs=1e-12)
 
 
+@pytest.mark.slow
 def test_the_strongest_pair_is_told_also_where_it_does_not_fit_beside_the_others() -> None:
     """A chain of wide columns fills the model; the pair that says most takes the place of others, or is told to be lost."""
     n, wide = 30_000, 60

@@ -24,6 +24,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from fractions import Fraction
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -226,6 +227,7 @@ def operations(action: Callable[[Path], None], path: Path) -> list[str]:
     return [line[2:] for line in text.splitlines() if line.startswith("= ")]
 
 
+@cache
 def statements_until_commit() -> int:
     """How many operations of `do_reserve` come before its first COMMIT."""
     with tempfile.TemporaryDirectory() as folder:

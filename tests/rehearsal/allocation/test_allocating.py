@@ -203,6 +203,7 @@ def test_a_specification_with_groups_is_read_and_written_as_it_stands(tmp_path: 
     assert shares[0] == pytest.approx(shares[1], rel=0.01)
 
 
+@pytest.mark.slow
 def test_the_lines_are_the_allocation_that_was_tried(
     spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -368,6 +369,7 @@ def test_what_cannot_be_allocated_is_refused(spec: ReleaseSpec, tmp_path: Path) 
     assert divisible.spec_with(replace(divisible.start, test=Fraction(4))) is None
 
 
+@pytest.mark.slow
 def test_the_command_prints_lines_and_writes_the_outcome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(search, "_MOST_STAGES", 0)
     monkeypatch.setattr(search, "_JUDGED", 2)

@@ -58,14 +58,15 @@ def test_the_safest_budgets_are_those_of_a_search_of_all(seed: int, power: int) 
     failing, found = safest
     assert (numbers * found).sum() == pytest.approx(total)
 
-    def chances(budgets: np.ndarray) -> float:
-        variances = asked.drawn + 2 / test**2 + (asked.units / budgets**power).sum(axis=1)
-        return float(logsumexp(norm.logsf((asked.slacks - margin) / np.sqrt(variances))))
+    def chances(budgets: np.ndarray) -> np.ndarray:
+        """For each row of budgets."""
+        variances = asked.drawn + 2 / test**2 + (asked.units / budgets[:, None, :] ** power).sum(axis=2)
+        return logsumexp(norm.logsf((asked.slacks - margin) / np.sqrt(variances)), axis=1)
 
-    assert chances(found) == pytest.approx(failing)
+    assert chances(found[None]) == pytest.approx(failing)
     shares = np.linspace(0.005, 0.985, 71)
-    grid = [(one, two, 1 - one - two) for one, two in product(shares, shares) if one + two < 0.999]
-    best = min(chances(np.array(each) * total / numbers) for each in grid)
+    grid = np.array([(one, two, 1 - one - two) for one, two in product(shares, shares) if one + two < 0.999])
+    best = chances(grid * total / numbers).min()
     assert best - 0.05 * abs(best) <= failing <= best + 1e-9  # and the grid is fine enough to tell
 
 
@@ -245,6 +246,7 @@ def test_what_tries_told_before_the_time_was_over_is_calculated(
     assert late._done == 0  # no try was made
 
 
+@pytest.mark.slow
 def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
     public: Counts, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -265,6 +267,7 @@ def test_where_time_does_not_suffice_nothing_is_calculated_and_that_is_said(
 TIES_GIVEN_UP = "No table of two columns is needed by these criteria: independent columns pass them."
 
 
+@pytest.mark.slow
 def test_of_many_parts_the_ratios_stay_and_that_is_said(
     spec: ReleaseSpec, public: Counts, monkeypatch: pytest.MonkeyPatch
 ) -> None:
