@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from collections.abc import Container, Iterator
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,11 @@ from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
+
+if TYPE_CHECKING:
+    from rich.table import Table
+
+    from synthrelease.drafting import Draft
 
 
 def init(
@@ -61,8 +67,6 @@ def init(
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
     """
-    from rich.table import Table
-
     from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
 
@@ -82,20 +86,9 @@ def init(
             key,
             areas,
         )
-    tables = [(f"Draft from {found.source}, {found.n_rows} rows", found.columns, found.left_out)]
-    if found.members:
-        linked = found.members
-        tables.append((f"Their members, {linked.n_members} of {linked.n_roots} roots", linked.columns, linked.left_out))
-    gone = [left for _, _, left_out in tables for left in left_out]
+    gone = [*found.left_out, *(found.members.left_out if found.members else ())]
     together = Counter(left.because for left in gone)
-    for title, columns, left_out in tables:
-        shown = Table("column", "kind", "bins", "from", "remark", title=title)
-        for column in columns:
-            bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-            shown.add_row(column.name, column.kind, bins, column.source, column.remark)
-        for left in left_out:
-            if together[left.because] <= ONE_BY_ONE:
-                shown.add_row("-", "left out", "", left.source, left.because)
+    for shown in _what_became(found, {because for because, times in together.items() if times > ONE_BY_ONE}):
         terminal.print(shown)
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
@@ -121,6 +114,24 @@ def init(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
         f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
+
+
+def _what_became(found: Draft, told_together: Container[str]) -> Iterator[Table]:
+    """The columns of the file, and then those of its members, each with what became of it."""
+    from rich.table import Table
+
+    tables = [(f"Draft from {found.source}, {found.n_rows} rows", found.columns, found.left_out)]
+    if linked := found.members:
+        tables.append((f"Their members, {linked.n_members} of {linked.n_roots} roots", linked.columns, linked.left_out))
+    for title, columns, left_out in tables:
+        shown = Table("column", "kind", "bins", "from", "remark", title=title)
+        for column in columns:
+            bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
+            shown.add_row(column.name, column.kind, bins, column.source, column.remark)
+        for left in left_out:
+            if left.because not in told_together:
+                shown.add_row("-", "left out", "", left.source, left.because)
+        yield shown
 
 
 def leave_out(
