@@ -9,6 +9,7 @@ import math
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _EARLY = 0.3
 """Share of the probability to miss that is kept for the early looks."""
@@ -68,19 +69,20 @@ def narrow_mean(values: Sequence[float], level: float = 0.95) -> tuple[float, fl
     """
     if not values:
         return 0.0, 1.0
-    return _lower_by_bets(values, 2 / (1 - level)), 1 - _lower_by_bets([1 - value for value in values], 2 / (1 - level))
+    times, most = sorted(Counter(values).items()), 2 / (1 - level)
+    return _lower_by_bets(tuple(times), most), 1 - _lower_by_bets(tuple((1 - value, many) for value, many in times), most)
 
 
-def _lower_by_bets(values: Sequence[float], most: float) -> float:
-    """The smallest mean m at which bets win less than this, rounded down."""
-
-    times = Counter(values).items()
+@lru_cache(maxsize=4096)  # a race looks at the same figures in every stage
+def _lower_by_bets(times: tuple[tuple[float, int], ...], most: float) -> float:
+    """The smallest mean m at which bets win less than this, rounded down; figures, and how often each is there."""
 
     def won(mean: float) -> float:
         logs = (math.fsum(many * _log(1 - stake + stake * value / mean) for value, many in times) for stake in _STAKES)
         return math.fsum(math.exp(min(each, 700.0)) for each in logs) / len(_STAKES)
 
-    low, high = 0.0, min(1.0, math.fsum(values) / len(values))  # at the mean itself nobody wins
+    mean = math.fsum(many * value for value, many in times) / sum(many for _, many in times)
+    low, high = 0.0, min(1.0, mean)  # at the mean itself nobody wins
     for _ in range(60):
         middle = (low + high) / 2
         low, high = (middle, high) if middle > 0 and won(middle) >= most else (low, middle)
