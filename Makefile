@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test types run-tests test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
+.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -37,20 +37,15 @@ criterion: $(QUICK)
 	@test -n "$(NAME)" || { echo "usage: make criterion NAME=faithfulness"; exit 2; }
 	$(BIN)/pytest -k "$(NAME)" tests/test_contracts.py $(KINDS) $(wildcard tests/criteria/test_$(NAME).py)
 
-# mypy is one process: it runs beside the tests, which would leave a core idle before them
 test: $(TEST)
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(MAKE) --no-print-directory --jobs 2 types run-tests
-
-types: $(TEST)
-	$(BIN)/mypy
-
-run-tests: $(TEST)
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m "not long"
 
-# What is left to nightly runs: whole runs and laws of many releases (tests/long.py)
+# What is left to nightly runs: types with every library (`make quick` has those of the core), whole runs, laws of many releases
+# and servers (tests/long.py)
 test-long: $(TEST) $(DOCS)
+	$(BIN)/mypy
 	$(BIN)/pytest -n $(WORKERS) --dist worksteal -m long
 
 # every part, with HOURS hours of draws; synthrelease audit alone takes minutes

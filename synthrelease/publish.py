@@ -35,7 +35,7 @@ from synthrelease.errors import (
     SynthreleaseError,
     failure_of,
 )
-from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, reserve_for_release
+from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
 from synthrelease.ledger.entries import Statement
 from synthrelease.ledger.years import check_year
 from synthrelease.opening import check_opens, tables_to_read
@@ -203,8 +203,9 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     ------
     SpecError : when [unit] is not answered, the criteria accept every table, or the specification is of an erratum.
     OutputError : when the output exists, or cannot be made.
-    BudgetError : when the plan costs more than the limit, a delta that no number of rows allows, or more stated rows than the
-        specification takes.
+    BudgetError : when the plan costs more than the limit, or than a named ledger has left; for a delta that no number of rows
+        allows, or more stated rows than the specification takes.
+    LedgerError : when a named ledger is not there, or cannot be relied on.
     ResourceError : when the run does not fit into the memory of this machine.
     InputError : when there is no private file, it is one that is said to be public, a public table does not fit, a library is
         missing, or jobs is below 1.
@@ -264,8 +265,18 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     )
     key = _key(request)
     piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
+    check_ledger(spec, request, piece)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)
+
+
+def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
+    """Raises as `reserve` would now, for a named ledger: before the attempts on made-up rows, which may take minutes."""
+    if request.ledger is not None and not request.nobodys:
+        ledger = load_ledger(request.ledger, dataset=request.dataset, expect_head=request.expect_head)
+        split, number = (None, None) if piece is None else (_split_of(piece), piece.rule.piece)
+        purpose = purpose_of(_charged_for(spec))
+        ledger.check(spec.plan.total, purpose, spec.exact_domain, piece=number, split=split, year=spec.year)
 
 
 def check_released(folder: Path) -> None:
@@ -317,10 +328,14 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         expect_head=request.expect_head,
         domain=spec.exact_domain,
         piece=None if piece is None else piece.rule.piece,
-        split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register),
+        split=None if piece is None else _split_of(piece),
         year=spec.year,
     )
     listener.reserved(ledger, statement)
+
+
+def _split_of(piece: PieceOfRegister) -> Split:
+    return Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register)
 
 
 def _charged_for(spec: ReleaseSpec) -> str:

@@ -1,11 +1,24 @@
-"""The tests that `make test` leaves to `make test-long`: whole runs and laws of many releases, minutes each.
+"""The tests that `make test` leaves to `make test-long`: whole runs, laws of many releases, and what needs a server.
 
 None of them is the only guard of a privacy guarantee: beside each stands what `make test` runs in its place.
 """
 
 from __future__ import annotations
 
+_OF_LIBRARIES = "the same of our own generators; what those of libraries charge, and that they end, in the same file"
+_WORKS = "test_contracts.py::test_a_generator_works_on_one_column_and_on_columns_of_one_bin"
+_LEARNS = "test_contracts.py::test_a_generator_learns_from_the_table_at_a_large_budget"
+
 LONG = {
+    **{f"{_WORKS}[{sizes}-{name}-0]": _OF_LIBRARIES for sizes in ("(5,)", "(1, 1)", "(3, 1, 2)") for name in ("mst", "aim")},
+    **{f"{_LEARNS}[{name}]": _OF_LIBRARIES for name in ("mst-0", "aim-0", "aim-1", "patectgan-1")},
+    "candidates/generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
+        "tests/test_randomness.py, of all that draws"
+    ),
+    "candidates/generators/test_libraries.py::test_columns_that_are_independent_given_another_stay_so": (
+        "tests/candidates/generators, of our own models"
+    ),
+    "enclave/test_rows_of_servers.py": "tests/enclave/test_rows_alone.py, of databases that are files",
     "mutations/test_mutations.py::test_a_wrong_line_is_caught": "the tests that catch these mistakes",
     "mutations/test_mutations.py::test_every_mutation_has_its_place_and_names_nothing_that_is_not_there": (
         "the same file finds the pattern of every rule, and names that differ"
@@ -128,10 +141,13 @@ LONG = {
         "each of its steps in the same file; tests/rehearsal/test_proposing.py"
     ),
     "verification/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
+    "drafting/test_smaller.py::test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so": (
+        "each step towards a smaller draft in the same file"
+    ),
 }
 """Test files, tests, or single cases of them, under tests/, and what stands in their place in `make test`."""
 
-MOST = 120
+MOST = 180
 """Tests, each case counted."""
 
 

@@ -6,7 +6,8 @@ import multiprocessing
 import shutil
 import sqlite3
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
+from fractions import Fraction
 from multiprocessing.queues import SimpleQueue
 from multiprocessing.synchronize import Barrier
 from pathlib import Path
@@ -18,7 +19,7 @@ from synthrelease import publish as room
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.connections.source import Source
-from synthrelease.errors import InputError, OutputError, SpecError, SynthreleaseError
+from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.specification.spec import load_spec
@@ -168,23 +169,43 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
     assert (tmp_path / "out" / "release.json").exists()
 
 
+@pytest.mark.parametrize(
+    ("settings", "told"),
+    [
+        ({"ledger": "none.ledger"}, "expected a ledger; found no such file"),
+        ({"dataset": "another"}, "expected the ledger of 'another'"),
+        ({"expect_head": "0" * 16}, "expected the expected head among its charges"),
+        ({"ledger": "small.ledger"}, "allows epsilon = 0.001 in all"),
+    ],
+    ids=["none", "of another dataset", "an old copy", "without enough left"],
+)
+def test_a_ledger_that_would_refuse_does_so_before_anything_is_tried(tmp_path, ledger, monkeypatch, settings, told):
+    """Attempts on made-up rows take minutes of a wide release."""
+    monkeypatch.setattr(room, "dry_run", lambda *asked: pytest.fail("an attempt was made"))
+    open_ledger(tmp_path / "small.ledger", "coins", Fraction(1, 1000))
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    settings = {"ledger": ledger} | {key: tmp_path / value if key == "ledger" else value for key, value in settings.items()}
+    with pytest.raises(SynthreleaseError, match=told):
+        synthrelease.release(config, data, tmp_path / "out", **settings)
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("what", ["out", "archive"])
 def test_the_names_are_taken_when_the_charge_is_made_and_given_back_when_it_is_refused(tmp_path, ledger, monkeypatch, what):
     config, data = write_config(tmp_path), write_data(tmp_path)
     names = {"out": ".out.partial", "archive": ".out.zip.partial"}
-    reserve, seen = room.reserve, []
+    reserve, seen, refusals = room.reserve, [], [BudgetError("another release was quicker")]
 
     def looked(*arguments: object, **more: object) -> None:
         seen.append((tmp_path / names[what]).is_dir())
+        if refusals:
+            raise refusals.pop()
         reserve(*arguments, **more)  # type: ignore[arg-type]
 
     monkeypatch.setattr(room, "reserve", looked)
-    for dataset in ("another", "coins"):
-        try:
-            synthrelease.release(config, data, tmp_path / "out", ledger=ledger, dataset=dataset, archive=tmp_path / "out.zip")
-        except SynthreleaseError:
-            assert dataset == "another"
+    for _ in range(2):
+        with suppress(BudgetError):
+            synthrelease.release(config, data, tmp_path / "out", ledger=ledger, archive=tmp_path / "out.zip")
     assert seen == [True, True]
     assert not list(tmp_path.glob(".*"))
     assert (tmp_path / "out.zip").exists()

@@ -17,6 +17,7 @@ from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.rows import every_row
+from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError
 from synthrelease.linked import ABSENT, slot_name
 
@@ -40,6 +41,7 @@ class MembersDraft:
     n_roots, n_members : different keys, and members of all of them, in the public files.
     covered : share of the roots with at most `most` members.
     columns : of a member.
+    rules : suggested, each about one member.
     """
 
     source: Source
@@ -53,6 +55,7 @@ class MembersDraft:
     covered: float
     columns: tuple[ColumnDraft, ...]
     left_out: tuple[LeftOut, ...]
+    rules: tuple[Suggestion, ...] = ()
 
     def without(self, why: Mapping[str, str]) -> MembersDraft:
         """Without these columns of members, and why not."""

@@ -15,7 +15,9 @@ import numpy as np
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.domain.member_counts import RowsOnBins
+from synthrelease.domain.member_rows import MemberRows
+from synthrelease.domain.schema import Binning, Column, Schema, Transformation
 
 LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""
@@ -43,6 +45,17 @@ class Suggestion:
     active: bool
 
 
+def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
+    """Rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
+    linked = schema.linked
+    if linked is None:
+        return []
+    of_each = MemberRows(linked=linked, of="members", wide=schema.names, names=linked.names)
+    rows = RowsOnBins(rows=of_each, wide=transformation)
+    counts, (members, binnings) = rows.on_bins(table), (rows.transformation.schema, rows.transformation.binnings)
+    return _best(_found(members, binnings, counts, ()), counts)
+
+
 def suggested_rules(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
 ) -> list[Suggestion]:
@@ -53,7 +66,10 @@ def suggested_rules(
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
     """
-    rules = [*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)]
+    return _best([*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)], table)
+
+
+def _best(rules: Iterable[tuple[str, tuple[str, str], float]], table: Counts) -> list[Suggestion]:
     of_pair = Counter[tuple[str, str]]()
     found: list[tuple[str, tuple[str, str], float]] = []
     for rule in sorted(rules, key=lambda rule: -rule[2]):

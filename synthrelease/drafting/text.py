@@ -243,21 +243,25 @@ def _left_out(left_out: Sequence[LeftOut]) -> list[str]:
 
 def _rules(rules: Sequence[Suggestion], columns: Sequence[ColumnDraft], n_rows: int) -> list[str]:
     """Suggested rules, the active ones first; an example where there are none."""
+    return _suggested(rules, "rules", f"none of the {n_rows} public rows", "row of the public file") or _example_rule(columns)
+
+
+def _suggested(rules: Sequence[Suggestion], table: str, nobody: str, one: str) -> list[str]:
     if not rules:
-        return _example_rule(columns)
+        return []
     lines = comment(
-        f"SUGGESTIONS: what none of the {n_rows} public rows has, though so many would if the columns were independent. Keep "
-        "a rule if it is true of everybody; delete it if it is only rare. They keep such rows out of the released table and "
-        "leave the private file as it is."
+        f"SUGGESTIONS: what {nobody} has, though so many would if the columns were independent. Keep a rule if it is true of "
+        "everybody; delete it if it is only rare. They keep such rows out of the released table and leave the private file as "
+        "it is."
     )
     for rule in sorted(rules, key=lambda rule: not rule.active):
         mark = "" if rule.active else "# "
         lines += [
             "",
-            f"{mark}[[rules]]",
+            f"{mark}[[{table}]]",
             f"{mark}never = {toml(rule.never)}",
             f'{mark}applies_to = ["synthetic"]',
-            f"{mark}why = {toml(f'Suggested: no row of the public file, {rule.expected:.0f} if independent')}",
+            f"{mark}why = {toml(f'Suggested: no {one}, {rule.expected:.0f} if independent')}",
         ]
     if not all(rule.active for rule in rules):
         lines += ["", *comment("Those in comments would tie more columns together than a model can hold; choose among them.")]
@@ -302,7 +306,9 @@ def _members(release: str, members: MembersDraft) -> list[str]:
     ]
     for column in members.columns:
         lines += [*column_lines(release, column, "members.columns"), ""]
-    return [*lines, *_left_out(members.left_out)]
+    nobody = f"none of the {members.n_members:,} public members"
+    lines += _suggested(members.rules, "members.rules", nobody, "member in the public files")
+    return [*lines, *([""] if members.rules else []), *_left_out(members.left_out)]
 
 
 def _example_rule(columns: Sequence[ColumnDraft]) -> list[str]:

@@ -24,7 +24,7 @@ from synthrelease.drafting.linked import MembersDraft
 from synthrelease.drafting.persons import UnitAnswer, with_drafted_order
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.said_twice import said_twice
-from synthrelease.drafting.suggestions import suggested_rules
+from synthrelease.drafting.suggestions import suggested_of_members, suggested_rules
 from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError
@@ -149,6 +149,8 @@ class Drafting:
         choices = self._first_choices()
         transformation = spec.space[0].transformation
         rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
+        if self.members is not None:
+            self.members = replace(self.members, rules=tuple(suggested_of_members(spec.schema, transformation, table)))
         unique = once_only(table)
         choices = replace(choices, gaps=(self.members.n_roots if self.members else self.file.n_rows) - round(table.total))
         choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)

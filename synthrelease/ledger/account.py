@@ -122,6 +122,34 @@ class Ledger:
             number of rows on another domain, or there is no such piece: nothing was charged.
         LedgerError : when the ledger cannot be relied on, or the charge not be confirmed; in doubt it counts as spent.
         """
+        with connected(self.path, writable=True) as database:
+            database.execute("BEGIN IMMEDIATE")
+            before = self._accepted(read_entries(self.path, database), read_head(self.path))
+            return self._written(database, self._charged(before, charge, what, domain, piece, split, year))
+
+    def check(
+        self,
+        charge: Charge,
+        what: str,
+        domain: str | None = None,
+        *,
+        piece: int | None = None,
+        split: Split | None = None,
+        year: YearOfSeries | None = None,
+    ) -> None:
+        """Whether `reserve` would take this charge now. Raises as it does; charges nothing."""
+        self._charged(self.statement(), charge, what, domain, piece, split, year)
+
+    def _charged(
+        self,
+        before: Statement,
+        charge: Charge,
+        what: str,
+        domain: str | None,
+        piece: int | None,
+        split: Split | None,
+        year: YearOfSeries | None,
+    ) -> Statement:
         if charge.renyi is not None:
             raise BudgetError(
                 f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
@@ -132,21 +160,18 @@ class Ledger:
             domain = None if domain is None else domain_of(domain or "none")
         except ValueError:
             raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
-        with connected(self.path, writable=True) as database:
-            database.execute("BEGIN IMMEDIATE")
-            before = self._accepted(read_entries(self.path, database), read_head(self.path))
-            self._check_piece(before, piece, split)
-            check_year(self.path, before, year, epsilon, delta)
-            notes = Notes(piece=piece) if year is None else Notes(year=year.year, again=year.again)
-            after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
-            if year is None:
-                self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
-                self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
-            else:  # of a person, who may have records in several years
-                self._check_limit("epsilon", before.epsilon, after.epsilon - before.epsilon, before.epsilon_limit, None)
-                self._check_limit("delta", before.delta, after.delta - before.delta, before.delta_limit, None)
-            self._check_domain(before, domain)
-            return self._written(database, after)
+        self._check_piece(before, piece, split)
+        check_year(self.path, before, year, epsilon, delta)
+        notes = Notes(piece=piece) if year is None else Notes(year=year.year, again=year.again)
+        after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
+        if year is None:
+            self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
+            self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
+        else:  # of a person, who may have records in several years
+            self._check_limit("epsilon", before.epsilon, after.epsilon - before.epsilon, before.epsilon_limit, None)
+            self._check_limit("delta", before.delta, after.delta - before.delta, before.delta_limit, None)
+        self._check_domain(before, domain)
+        return after
 
     def split(self, split: Split) -> Statement:
         """Note how the register is split, once and for ever. Costs nothing.
@@ -344,9 +369,12 @@ def reserve_for_release(
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(
-        plan.total, printable(title, 200) or "a release without a title", domain, piece=piece, split=split, year=year
-    )
+    return ledger.reserve(plan.total, purpose_of(title), domain, piece=piece, split=split, year=year)
+
+
+def purpose_of(title: str) -> str:
+    """What a ledger notes of a release."""
+    return printable(title, 200) or "a release without a title"
 
 
 def ledger_beside(out: str | Path, plan: Plan, title: str, limit: Fraction | None) -> Path:

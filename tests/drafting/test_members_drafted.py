@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from pathlib import Path
 from types import SimpleNamespace
 from typing import cast
 
@@ -9,8 +11,13 @@ import numpy as np
 import pytest
 
 from synthrelease.cli.drafting import _what_became
+from synthrelease.connections.source import Source
 from synthrelease.drafting.drafted import Draft
 from synthrelease.drafting.linked import MembersDraft, read_members
+from synthrelease.drafting.suggestions import suggested_of_members
+from synthrelease.enclave.ingest import read_public
+from synthrelease.specification.spec import load_spec
+from tests.helpers.households import some_households, write_households, write_tables
 
 RANDOM = np.random.default_rng(5)
 
@@ -45,3 +52,20 @@ def test_what_is_left_out_of_members_stays_with_its_reason_and_is_shown(members:
     shown = list(zip(*(list(column.cells) for column in table.columns), strict=True))
     assert ("sex", "category", "2", "sex") in [line[:4] for line in shown]
     assert ("-", "left out", "", "age", fewer.left_out[-1].because) in shown
+
+
+def test_what_no_member_is_and_many_would_be_is_suggested_about_a_member(tmp_path: Path) -> None:
+    """Nobody of age 0 works; of the first two persons of 900 households, counted one by one."""
+    roots, people = some_households(900)
+    spec = load_spec(write_households(tmp_path))
+    source = Source.of(*write_tables(tmp_path, roots, people)[:1], members=tmp_path / "members.csv")
+    transformation = spec.space[0].transformation
+    rows = read_public(source, spec.schema, spec.input, spec.raw).merge(transformation.layout, transformation.maps)
+    found = suggested_of_members(spec.schema, transformation, rows)
+    kept = [(age, work) for _, number, age, work in people if number in ("1", "2")]
+    ages, works = Counter(age for age, work in kept if work), Counter(work for _, work in kept if work)
+    expected = ages["0"] * works["yes"] / sum(ages.values())
+    assert ("0", "yes") not in kept
+    assert [rule.never for rule in found] == ["age < 1 and work == 'yes'"]
+    assert found[0].expected == pytest.approx(expected)
+    assert found[0].active

@@ -64,8 +64,7 @@ OF_SPENDING = (
         old=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
             "expect_head=request.expect_head, domain=spec.exact_domain, piece=None if piece is None else piece.rule.piece, "
-            "split=None if piece is None else Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register), "
-            "year=spec.year)"
+            "split=None if piece is None else _split_of(piece), year=spec.year)"
         ),
         new=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "

@@ -51,7 +51,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the ledger forgets for which piece a charge was",
         breaks="sums of pieces that were never read",
-        place="ledger.account:Ledger.reserve",
+        place="ledger.account:Ledger._charged",
         old="Notes(piece=piece)",
         new="Notes()",
         tests=(DEAREST,),

@@ -170,7 +170,7 @@ OF_THE_THEORY = (
     Mutation(
         name="ledger: a curve is charged as nothing",
         breaks="a release for nothing",
-        place="ledger.account:Ledger.reserve",
+        place="ledger.account:Ledger._charged",
         old="charge.renyi is not None",
         new="False",
         tests=("tests/specification/test_selection_table.py",),

@@ -139,7 +139,7 @@ OF_YEARS = (
     Mutation(
         name="years: the ledger forgets which releases were second ones",
         breaks="a year may have any number of them",
-        place="ledger.account:Ledger.reserve",
+        place="ledger.account:Ledger._charged",
         old="Notes(year=year.year, again=year.again)",
         new="Notes(year=year.year)",
         tests=(LEDGER,),

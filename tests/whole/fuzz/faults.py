@@ -11,7 +11,6 @@ import numpy as np
 
 from synthrelease import randomness
 from synthrelease.candidates.generators.adaptive import mechanism as private_tables
-from synthrelease.candidates.generators.marginals import mechanism as measured
 from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
@@ -61,7 +60,7 @@ def draws_for_full_cells() -> Any:
         found[full] = randomness.discrete_laplace(values[full], **law)
         return found
 
-    return patch.object(measured, "discrete_laplace", noisy)
+    return patch.object(private_tables, "discrete_laplace", noisy)
 
 
 def configuration_by_rows() -> Any:
@@ -115,7 +114,7 @@ def failure_on_rows() -> Any:
             raise ZeroDivisionError
         return randomness.discrete_laplace(values, **law)
 
-    return patch.object(measured, "discrete_laplace", noisy)
+    return patch.object(private_tables, "discrete_laplace", noisy)
 
 
 def joined_values() -> Any:
