@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -35,9 +35,8 @@ from synthrelease.errors import (
     SynthreleaseError,
     failure_of,
 )
-from synthrelease.ledger.account import ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
+from synthrelease.ledger.account import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
 from synthrelease.ledger.entries import Statement
-from synthrelease.ledger.years import check_year
 from synthrelease.opening import check_opens, tables_to_read
 from synthrelease.protection import protected
 from synthrelease.record_numbers import PieceOfRegister
@@ -222,7 +221,6 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     spec.check_can_fail()
     documents = preview(spec)
     spec.plan.check_limit(spec.limit)
-    check_year_known(spec, request)
     check_delta(spec.plan.total.delta, 1)
     check_rows(spec, spec.rows.stated or 1)
     check_memory(spec, request.jobs)
@@ -271,12 +269,18 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
 
 def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegister | None) -> None:
-    """Raises as `reserve` would now, for a named ledger: before the attempts on made-up rows, which may take minutes."""
-    if request.ledger is not None and not request.nobodys:
+    """Raises as `reserve` would now, for a named ledger, before the attempts on made-up rows, which may take minutes; and
+    BudgetError where a plan over years needs one and none is named."""
+    if request.nobodys:
+        return
+    if request.ledger is not None:
         ledger = load_ledger(request.ledger, dataset=request.dataset, expect_head=request.expect_head)
-        split, number = (None, None) if piece is None else (_split_of(piece), piece.rule.piece)
-        purpose = purpose_of(_charged_for(spec))
-        ledger.check(spec.plan.total, purpose, spec.exact_domain, piece=number, split=split, year=spec.year)
+        ledger.check(spec.plan.total, purpose_of(_charged_for(spec)), _charged_run(spec, piece))
+    elif spec.year is not None:
+        raise BudgetError(
+            "Refused: a release of a plan over years is charged to the ledger that has the plan and knows the years that are "
+            "done: name it (--ledger FILE; `synthrelease ledger years` notes the plan). Nothing was spent."
+        )
 
 
 def check_released(folder: Path) -> None:
@@ -290,19 +294,6 @@ def check_released(folder: Path) -> None:
             f"the prior {folder}: expected a release that passes `synthrelease verify`, found one that does not: "
             f"{problems[0] if problems else 'a check was not made'}. Nothing was spent."
         )
-
-
-def check_year_known(spec: ReleaseSpec, request: ReleaseRequest) -> None:
-    """Raises BudgetError where a release of a plan over years is not the next one that its ledger knows."""
-    if spec.year is None or request.nobodys:
-        return
-    if request.ledger is None:
-        raise BudgetError(
-            "Refused: a release of a plan over years is charged to the ledger that has the plan and knows the years that are "
-            "done: name it (--ledger FILE; `synthrelease ledger years` notes the plan). Nothing was spent."
-        )
-    statement = load_ledger(request.ledger, dataset=request.dataset, expect_head=request.expect_head).statement()
-    check_year(request.ledger, statement, spec.year, spec.plan.total.epsilon, spec.plan.total.delta)
 
 
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
@@ -324,18 +315,20 @@ def reserve(spec: ReleaseSpec, request: ReleaseRequest, listener: Listener, piec
         ledger,
         spec.plan,
         _charged_for(spec),
+        _charged_run(spec, piece),
         dataset=request.dataset,
         expect_head=request.expect_head,
-        domain=spec.exact_domain,
-        piece=None if piece is None else piece.rule.piece,
-        split=None if piece is None else _split_of(piece),
-        year=spec.year,
     )
     listener.reserved(ledger, statement)
 
 
-def _split_of(piece: PieceOfRegister) -> Split:
-    return Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register)
+def _charged_run(spec: ReleaseSpec, piece: PieceOfRegister | None) -> ChargedRun:
+    """What the ledger has to know of the release; of one piece where one alone is read."""
+    run = ChargedRun(domain=spec.exact_domain, year=spec.year)
+    if piece is None:
+        return run
+    split = Split(pieces=piece.rule.of, key=piece.key.digest, register=piece.register)
+    return replace(run, piece=piece.rule.piece, split=split)
 
 
 def _charged_for(spec: ReleaseSpec) -> str:

@@ -67,6 +67,28 @@ from synthrelease.ledger.years import check_plan, check_year
 
 
 @dataclass(frozen=True, kw_only=True)
+class ChargedRun:
+    """What a ledger has to know of a run beside its charge.
+
+    Attributes
+    ----------
+    domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain. None
+        where the number of rows is protected: such releases may differ in their domains.
+    piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
+        counts for every piece.
+    year : which year of which plan the release is; None for one that is in no plan.
+    """
+
+    domain: str | None = None
+    piece: int | None = None
+    split: Split | None = None
+    year: YearOfSeries | None = None
+
+
+ALL_ROWS = ChargedRun()
+
+
+@dataclass(frozen=True, kw_only=True)
 class Ledger:
     """The ledger at `path`. Every operation opens it, verifies the whole of it and closes it again.
 
@@ -92,25 +114,8 @@ class Ledger:
             database.execute("BEGIN")
             return self._accepted(read_entries(self.path, database), head)
 
-    def reserve(
-        self,
-        charge: Charge,
-        what: str,
-        domain: str | None = None,
-        *,
-        piece: int | None = None,
-        split: Split | None = None,
-        year: YearOfSeries | None = None,
-    ) -> Statement:
+    def reserve(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> Statement:
         """Charge the ledger. When this returns, the charge is on the disk; it is never given back.
-
-        Parameters
-        ----------
-        domain : for a release that publishes its number of rows exactly, the sha256 (64 hexadecimal digits) of its domain.
-            None where the number of rows is protected: such releases may differ in their domains.
-        piece, split : the piece of the register that the release reads, and the split that it knows; None for all rows, which
-            counts for every piece.
-        year : which year of which plan the release is; None for one that is in no plan.
 
         Returns
         -------
@@ -125,31 +130,13 @@ class Ledger:
         with connected(self.path, writable=True) as database:
             database.execute("BEGIN IMMEDIATE")
             before = self._accepted(read_entries(self.path, database), read_head(self.path))
-            return self._written(database, self._charged(before, charge, what, domain, piece, split, year))
+            return self._written(database, self._charged(before, charge, what, run))
 
-    def check(
-        self,
-        charge: Charge,
-        what: str,
-        domain: str | None = None,
-        *,
-        piece: int | None = None,
-        split: Split | None = None,
-        year: YearOfSeries | None = None,
-    ) -> None:
+    def check(self, charge: Charge, what: str, run: ChargedRun = ALL_ROWS) -> None:
         """Whether `reserve` would take this charge now. Raises as it does; charges nothing."""
-        self._charged(self.statement(), charge, what, domain, piece, split, year)
+        self._charged(self.statement(), charge, what, run)
 
-    def _charged(
-        self,
-        before: Statement,
-        charge: Charge,
-        what: str,
-        domain: str | None,
-        piece: int | None,
-        split: Split | None,
-        year: YearOfSeries | None,
-    ) -> Statement:
+    def _charged(self, before: Statement, charge: Charge, what: str, run: ChargedRun) -> Statement:
         if charge.renyi is not None:
             raise BudgetError(
                 f"A ledger adds epsilons and deltas; {charge.name!r} is a Renyi curve, not yet stated at a delta."
@@ -157,16 +144,16 @@ class Ledger:
         epsilon, delta = amount("epsilon", charge.epsilon), amount("delta", charge.delta)
         what = line("the purpose of a charge", what, 200)
         try:
-            domain = None if domain is None else domain_of(domain or "none")
+            domain = None if run.domain is None else domain_of(run.domain or "none")
         except ValueError:
             raise BudgetError("The domain of a charge: expected a sha256 in 64 hexadecimal digits, found another.") from None
-        self._check_piece(before, piece, split)
-        check_year(self.path, before, year, epsilon, delta)
-        notes = Notes(piece=piece) if year is None else Notes(year=year.year, again=year.again)
+        self._check_piece(before, run)
+        check_year(self.path, before, run.year, epsilon, delta)
+        notes = Notes(piece=run.piece) if run.year is None else Notes(year=run.year.year, again=run.year.again)
         after = before.with_charge(started=_now(), what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
-        if year is None:
-            self._check_limit("epsilon", before.epsilons.before(piece), epsilon, before.epsilon_limit, piece)
-            self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)
+        if run.year is None:
+            self._check_limit("epsilon", before.epsilons.before(run.piece), epsilon, before.epsilon_limit, run.piece)
+            self._check_limit("delta", before.deltas.before(run.piece), delta, before.delta_limit, run.piece)
         else:  # of a person, who may have records in several years
             self._check_limit("epsilon", before.epsilon, after.epsilon - before.epsilon, before.epsilon_limit, None)
             self._check_limit("delta", before.delta, after.delta - before.delta, before.delta_limit, None)
@@ -242,11 +229,11 @@ class Ledger:
             raise refusal(self.path, "the expected head among its charges", "none like it", advice)
         return found
 
-    def _check_piece(self, before: Statement, piece: int | None, split: Split | None) -> None:
+    def _check_piece(self, before: Statement, run: ChargedRun) -> None:
         """Refuse a piece of another split than that of the ledger, or of none."""
-        if piece is None and split is None:
+        if run.piece is None and run.split is None:
             return
-        if before.split is None or before.split != split or not 1 <= (piece or 0) <= split.pieces:
+        if before.split is None or before.split != run.split or not 1 <= (run.piece or 0) <= run.split.pieces:
             raise BudgetError(
                 f"Refused: {self.path} knows no such piece of the register. No private data were read, nothing was charged."
             )
@@ -359,17 +346,14 @@ def reserve_for_release(
     path: str | Path,
     plan: Plan,
     title: str,
+    run: ChargedRun = ALL_ROWS,
     *,
     dataset: str | None = None,
     expect_head: str | None = None,
-    domain: str | None = None,
-    piece: int | None = None,
-    split: Split | None = None,
-    year: YearOfSeries | None = None,
 ) -> Statement:
     """Charge the whole plan of a release, before the first private byte is read. Raises as `Ledger.reserve`."""
     ledger = Ledger(path=_resolved(path), dataset=dataset, expect_head=expect_head)
-    return ledger.reserve(plan.total, purpose_of(title), domain, piece=piece, split=split, year=year)
+    return ledger.reserve(plan.total, purpose_of(title), run)
 
 
 def purpose_of(title: str) -> str:

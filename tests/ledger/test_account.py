@@ -26,7 +26,15 @@ from synthrelease.accounting.plan import Plan
 from synthrelease.errors import BudgetError, OutputError
 from synthrelease.ledger import account as module
 from synthrelease.ledger import storage as ledger_files
-from synthrelease.ledger.account import Ledger, ledger_beside, load_ledger, open_ledger, renew_head, reserve_for_release
+from synthrelease.ledger.account import (
+    ChargedRun,
+    Ledger,
+    ledger_beside,
+    load_ledger,
+    open_ledger,
+    renew_head,
+    reserve_for_release,
+)
 from synthrelease.ledger.entries import FORMAT, Entry, Head, Statement, shown
 from synthrelease.ledger.rationals import from_text
 from synthrelease.ledger.storage import LedgerError, head_path
@@ -612,28 +620,28 @@ FIRST, SECOND = "1f" * 32, "2e" * 32
 def test_exact_numbers_of_rows_are_published_on_one_domain_alone(coins: Ledger) -> None:
     """Their difference on two domains is an exact count of people, at no charge. Protected numbers may differ in anything."""
     coins.reserve(cost(1), "a protected number of rows")
-    assert coins.reserve(cost(1), "an exact one", FIRST).domain == FIRST
+    assert coins.reserve(cost(1), "an exact one", ChargedRun(domain=FIRST)).domain == FIRST
     before = coins.statement()
     with pytest.raises(
         BudgetError, match=r"on the domain 2e2e2e2e2e2e2e2e, and an earlier one .* on the domain 1f1f"
     ) as refused:
-        coins.reserve(cost(1), "another domain", SECOND)
+        coins.reserve(cost(1), "another domain", ChargedRun(domain=SECOND))
     assert refused.value.exit_code == 4
     assert coins.statement() == before
-    coins.reserve(cost(1), "the same domain", FIRST)
+    coins.reserve(cost(1), "the same domain", ChargedRun(domain=FIRST))
     assert [entry.domain for entry in coins.reserve(cost(1), "protected").entries[2:]] == [None, FIRST, FIRST, None]
 
 
 def test_a_release_says_its_domain(coins: Ledger) -> None:
-    reserve_for_release(coins.path, plan(), "Births", domain=FIRST)
+    reserve_for_release(coins.path, plan(), "Births", ChargedRun(domain=FIRST))
     with pytest.raises(BudgetError, match="exact count of people"):
-        reserve_for_release(coins.path, Plan.of(once=(), per_round=(cost("1/9"),)), "Births", domain=SECOND)
+        reserve_for_release(coins.path, Plan.of(once=(), per_round=(cost("1/9"),)), "Births", ChargedRun(domain=SECOND))
 
 
 @pytest.mark.parametrize("domain", ["", "births", "1f", "1F" * 32, "1f" * 33, "1f" * 32 + "\n"])
 def test_a_domain_is_a_digest(coins: Ledger, domain: str) -> None:
     with pytest.raises(BudgetError, match="expected a sha256"):
-        coins.reserve(cost(1), "one more", domain)
+        coins.reserve(cost(1), "one more", ChargedRun(domain=domain))
     assert len(coins.statement().entries) == 2
 
 
@@ -651,7 +659,7 @@ def test_the_domain_is_shown(coins: Ledger, capsys: pytest.CaptureFixture[str]) 
 
     show(coins.path)
     assert "domain" not in capsys.readouterr().out
-    coins.reserve(cost(1), "exact", FIRST)
+    coins.reserve(cost(1), "exact", ChargedRun(domain=FIRST))
     show(coins.path)
     assert capsys.readouterr().out.split("1f1f1f1f1f1f1f1f")[1:]
 

@@ -13,7 +13,7 @@ from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.cli.accounting import show
 from synthrelease.errors import BudgetError
-from synthrelease.ledger.account import Ledger, load_ledger, open_ledger
+from synthrelease.ledger.account import ChargedRun, Ledger, load_ledger, open_ledger
 from synthrelease.ledger.entries import Statement
 from synthrelease.ledger.notes import Notes, notes_of
 from synthrelease.ledger.storage import LedgerError
@@ -36,7 +36,7 @@ def ledger(tmp_path: Path) -> Ledger:
 
 
 def read(ledger: Ledger, piece: int, epsilon: object, delta: object = 0) -> Statement:
-    return ledger.reserve(cost(epsilon, delta), f"of piece {piece}", piece=piece, split=SPLIT)
+    return ledger.reserve(cost(epsilon, delta), f"of piece {piece}", ChargedRun(piece=piece, split=SPLIT))
 
 
 def test_what_was_spent_is_that_of_the_dearest_piece_and_each_has_the_limit(ledger: Ledger) -> None:
@@ -71,11 +71,11 @@ def test_a_register_is_split_once(ledger: Ledger) -> None:
 def test_a_piece_that_there_is_not_is_refused(ledger: Ledger, piece: int | None, split: Split | None) -> None:
     before = ledger.statement()
     with pytest.raises(BudgetError, match="knows no such piece of the register"):
-        ledger.reserve(cost(1), "a run", piece=piece, split=split)
+        ledger.reserve(cost(1), "a run", ChargedRun(piece=piece, split=split))
     assert ledger.statement() == before
     unsplit = open_ledger(ledger.path.with_name("other.ledger"), "coins", 10)
     with pytest.raises(BudgetError, match="knows no such piece"):
-        unsplit.reserve(cost(1), "a run", piece=1, split=SPLIT)
+        unsplit.reserve(cost(1), "a run", ChargedRun(piece=1, split=SPLIT))
 
 
 @pytest.mark.parametrize("text", ["0", "4", "01", "split 3", Notes(split=SPLIT).text, "split 1 x y", 2])

@@ -15,7 +15,7 @@ from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import BudgetError
 from synthrelease.ledger import account
-from synthrelease.ledger.account import Ledger, open_ledger
+from synthrelease.ledger.account import ChargedRun, Ledger, open_ledger
 from synthrelease.ledger.notes import Notes, notes_of
 from synthrelease.ledger.storage import LedgerError
 
@@ -45,7 +45,7 @@ def spend(
     named: tuple[PaidYear, ...] = (),
 ) -> Fraction:
     asked = YearOfSeries(horizon=plan, year=year, again=again, named=named)
-    return ledger.reserve(mechanism("a release", Fraction(epsilon), "of a test"), "a run", year=asked).epsilon
+    return ledger.reserve(mechanism("a release", Fraction(epsilon), "of a test"), "a run", ChargedRun(year=asked)).epsilon
 
 
 def test_a_record_of_one_year_pays_for_the_dearest_year_alone(ledger: Ledger) -> None:

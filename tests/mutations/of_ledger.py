@@ -41,7 +41,7 @@ OF_THE_LEDGER = (
         name="ledger: the limit on delta is not compared",
         breaks="delta has no end",
         place="ledger.account:Ledger._charged",
-        old='self._check_limit("delta", before.deltas.before(piece), delta, before.delta_limit, piece)',
+        old='self._check_limit("delta", before.deltas.before(run.piece), delta, before.delta_limit, run.piece)',
         new="pass",
         tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
     ),

@@ -62,9 +62,8 @@ OF_SPENDING = (
         breaks="two exact numbers of rows on two domains",
         place="publish:reserve",
         old=(
-            "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "
-            "expect_head=request.expect_head, domain=spec.exact_domain, piece=None if piece is None else piece.rule.piece, "
-            "split=None if piece is None else _split_of(piece), year=spec.year)"
+            "reserve_for_release(ledger, spec.plan, _charged_for(spec), _charged_run(spec, piece), dataset=request.dataset, "
+            "expect_head=request.expect_head)"
         ),
         new=(
             "reserve_for_release(ledger, spec.plan, _charged_for(spec), dataset=request.dataset, "

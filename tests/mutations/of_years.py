@@ -140,8 +140,8 @@ OF_YEARS = (
         name="years: the ledger forgets which releases were second ones",
         breaks="a year may have any number of them",
         place="ledger.account:Ledger._charged",
-        old="Notes(year=year.year, again=year.again)",
-        new="Notes(year=year.year)",
+        old="Notes(year=run.year.year, again=run.year.again)",
+        new="Notes(year=run.year.year)",
         tests=(LEDGER,),
     ),
     Mutation(
