@@ -56,7 +56,7 @@ class Strips:
 
     def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
         """The one that has the column: the first, but of a column of members theirs."""
-        of_members = linked is not None and any(column.name in slot for slot in linked.slots)
+        of_members = linked is not None and linked.place_of(column.name) is not None
         if linked is not None and column.name == linked.size:
             return self._numbers_of_members(linked)
         files = (self.members, self.public) if of_members else (self.public, self.members)

@@ -23,7 +23,7 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import PublicRows, every_row
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError, listing
-from synthrelease.measurements.area_noise import divided
+from synthrelease.measurements.area_noise import divided, power_of
 from synthrelease.measurements.noise import CountNoise
 
 WITHIN = ">"
@@ -241,7 +241,7 @@ class AreaTables(NamedTuple):
         """A level that would get less than its least part of the budget gets that much."""
         levels: list[list[tuple[str, ...]]] = [[*whole]]
         levels += [[(level, name) for name in names] or [(level,)] for level, names in own.items()]
-        power = 1.0 if noise.cost == "rho" else 2 / 3  # as `divided` has it
+        power = power_of(noise)
         cells = [{columns: math.prod(bins[name] for name in columns) for columns in tables} for tables in levels]
         wanted = [_WHOLE * _NEXT**level for level in range(len(levels))]
         parts = [sum((n / off) ** power for n in tables.values()) for tables, off in zip(cells, wanted, strict=True)]

@@ -10,7 +10,6 @@ from synthrelease.drafting.criteria import draft_acceptance, settle
 from synthrelease.drafting.text import TEST
 from synthrelease.drafting.tried_draft import FIRST, SEED, Progress, Tried
 from synthrelease.errors import InputError, percent
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.yardsticks import once_only
 
 
@@ -26,13 +25,13 @@ def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> 
     if gone := [level.name for level in areas.levels if level.name not in drafted]:
         raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
     sizes = dict(zip(whole.table.layout.columns, whole.table.layout.sizes, strict=True))
-    family = "nested" if whole.choices.delta else "nested_pure"
-    noise, cost = (RoundedGaussian if whole.choices.delta else DiscreteLaplace), whole.choices.generation
-    measured = areas.measured(whole.choices.tables, sizes, round(whole.table.total), cost, noise)
+    noise = before.promise.purse(whole.choices.limit).kind
+    n_rows, cost = round(whole.table.total), whole.choices.generation
+    measured = areas.measured(whole.choices.tables, sizes, n_rows, cost, noise)
     choices = replace(
         whole.choices,
         areas=areas,
-        family=family,
+        family="nested" if whole.choices.delta else "nested_pure",
         tables=measured.texts,
         wanted=measured.wanted,
         rules=areas.rules(whole.choices.rules),

@@ -79,6 +79,11 @@ def area_noise(
     return tuple(reversed(found))
 
 
+def power_of(noise: type[CountNoise]) -> float:
+    """Budgets are in proportion to this power of cells over what is wanted of them (theory 12.13, areas within areas)."""
+    return 1.0 if noise.cost == "rho" else 2 / 3
+
+
 def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
     """The shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
 
@@ -95,7 +100,7 @@ def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: ty
     dict
         Exact shares, which add up to 1.
     """
-    power = 1.0 if noise.cost == "rho" else 2 / 3
+    power = power_of(noise)
     weights = {columns: (count / wanted[columns]) ** power for columns, count in cells.items()}
     largest = max(weights.values())
     whole = {columns: max(1, round(_GRID * weight / largest)) for columns, weight in weights.items()}

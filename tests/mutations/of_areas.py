@@ -33,7 +33,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: Laplace noise is divided as Gaussian noise is",
         breaks="a division that is not the one with the least error over what is wanted",
-        place="measurements.area_noise:divided",
+        place="measurements.area_noise:power_of",
         old="2 / 3",
         new="1.0",
         tests=(f"{NESTED}::test_no_other_division_has_less_of_what_is_wanted", NOISE),

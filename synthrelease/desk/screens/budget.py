@@ -65,7 +65,7 @@ def gathered(
 def _noise(spec: ReleaseSpec, column: Column, off: float, strips: Strips) -> dict[str, Any]:
     """What noise does to the bins of a column, beside how many public rows are in them."""
     linked = spec.schema.linked
-    of_one_member = linked is not None and any(column.name in slot for slot in linked.slots)
+    of_one_member = linked is not None and linked.place_of(column.name) is not None
     held = None if of_one_member else strips.of(column, spec.input, linked)[0]  # the file has those of all members together
     found: dict[str, Any] = {"name": column.name, "off": f"{math.ceil(off):,}", "bins": None, "beyond": 0, "smallest": ""}
     if held is None:
