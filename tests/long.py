@@ -147,9 +147,6 @@ LONG = {
 }
 """Test files, tests, or single cases of them, under tests/, and what stands in their place in `make test`."""
 
-MOST = 180
-"""Tests, each case counted."""
-
 
 def is_long(nodeid: str) -> bool:
     """Whether a test belongs to them, by its id as pytest writes it."""

@@ -1,4 +1,4 @@
-"""The pages of docs/: how many they are and how long each way is, every link leads somewhere, the site needs no network."""
+"""The pages of docs/: every link leads somewhere, the site needs no network."""
 
 from __future__ import annotations
 
@@ -16,12 +16,6 @@ from tests.conftest import ROOT
 DOCS = ROOT / "docs"
 PAGES = sorted(DOCS.rglob("*.md"))
 INDEX, README = DOCS / "index.md", ROOT / "README.md"
-
-MOST_PAGES, MOST_APPENDICES = 20, 6
-"""Of docs/, and of docs/appendix, which nobody has to read."""
-
-MOST_WORDS = {"Steward": 12_000, "Reader": 4_000, "Reviewer": 12_000}
-"""Of the pages of a way, as `wc -w` counts them."""
 
 _LINK = re.compile(r"(?<!\\)\]\(([^)\s]+)\)")
 _CODE = re.compile(r"^```.*?^```|`[^`\n]*`", re.MULTILINE | re.DOTALL)
@@ -69,24 +63,10 @@ def test_every_page_is_in_the_navigation_once() -> None:
     assert sorted(named) == sorted(page.relative_to(DOCS).as_posix() for page in PAGES)
 
 
-def test_pages_are_few() -> None:
+def test_appendices_have_a_folder_and_a_group_of_their_own() -> None:
     appendices = [page for page in PAGES if page.parent != DOCS]
     assert {page.parent.name for page in appendices} == {"appendix"}
-    assert len(PAGES) - len(appendices) <= MOST_PAGES
-    assert len(appendices) <= MOST_APPENDICES
     assert [f"appendix/{page.name}" for page in appendices] == sorted(navigation()["Appendix"])
-
-
-def count(page: str) -> int:
-    return len((DOCS / page).read_text(encoding="utf-8").split())
-
-
-@pytest.mark.parametrize("way", MOST_WORDS)
-def test_a_way_has_few_words(way: str) -> None:
-    read = [*navigation()[way], *(["words.md"] if way == "Reviewer" else [])]  # as docs/sign.md says
-    words = {page: count(page) for page in read}
-    assert len(words) >= 3
-    assert sum(words.values()) <= MOST_WORDS[way], words
 
 
 def test_the_page_to_sign_by_names_its_way_in_order() -> None:
@@ -115,10 +95,10 @@ def test_every_page_is_reached_from_the_first_by_links() -> None:
     assert reached == set(PAGES)
 
 
-def test_the_words_are_few_in_order_and_used() -> None:
+def test_the_words_are_in_order_and_used() -> None:
     rows = re.findall(r"^\| (?!word \|)([^|]+) \| ([^|]+) \|$", (DOCS / "words.md").read_text(encoding="utf-8"), re.MULTILINE)
     terms = [term for term, _ in rows]
-    assert 40 <= len(terms) <= 60
+    assert len(terms) >= 20
     assert terms == sorted(set(terms), key=str.lower)
     assert len({meaning for _, meaning in rows}) == len(rows)
     texts = [page.read_text(encoding="utf-8").lower() for page in PAGES if page.name != "words.md"]

@@ -1,4 +1,4 @@
-"""Every line through which a private record can pass is in a file that docs/architecture.md names, and there are so many."""
+"""Every line through which a private record can pass is in a file that docs/architecture.md names."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 
 from tests.conftest import ROOT
 from tests.helpers.late import Trees
-from tests.helpers.private_values import DOORS, Followed
+from tests.helpers.private_values import DOORS, NOISE, Followed
 
 pytestmark = pytest.mark.slow
 
@@ -20,12 +20,14 @@ MECHANISMS = {path for path in TREES if path.endswith("/mechanism.py")}
 
 DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
 SECTION = DOCUMENT.partition("## Every private line")[2].partition("\n## ")[0]
-ROWS = [
-    (set(re.findall(r"`([\w/]+\.py)`", files)), int(lines.replace(",", "")))
-    for files, lines in re.findall(r"^\| (`[^|]+`) \| ([\d,]+) \|", SECTION, re.MULTILINE)
+NAMED = [
+    path for files in re.findall(r"^\| (`[^|]+`) \|", SECTION, re.MULTILINE) for path in re.findall(r"`([\w/]+\.py)`", files)
 ]
-LISTED = set[str]().union(*(files for files, _ in ROWS))
-(STATED,) = (int(number.replace(",", "")) for number in re.findall(r"\*\*([\d,]+) lines\*\*", SECTION))
+LISTED = set(NAMED)
+
+MOST_LINES = 8_400
+"""What a steward can read in an afternoon, blank lines and docstrings included. The goal is 7,700: `make report` says how many
+there are."""
 
 
 def lines_of(files: set[str]) -> int:
@@ -42,10 +44,20 @@ def test_the_document_names_every_file_that_a_private_value_is_handed_to_and_no_
     assert followed().files | enclave | MECHANISMS == LISTED
 
 
-def test_the_document_says_how_many_lines_they_have() -> None:
-    assert [(sorted(files), stated) for files, stated in ROWS if abs(lines_of(files) - stated) > max(10, stated // 20)] == []
-    assert STATED - 300 <= lines_of(LISTED) <= STATED
-    assert sum(len(files) for files, _ in ROWS) == len(LISTED)
+def test_the_document_names_each_file_once() -> None:
+    assert len(NAMED) == len(LISTED)
+
+
+def test_private_lines_can_be_read_in_an_afternoon() -> None:
+    assert lines_of(LISTED) <= MOST_LINES
+
+
+def test_the_follower_sees_what_it_follows() -> None:
+    """A room that is moved or renamed must not leave it with nothing to look at: what it never enters, it never reports."""
+    assert len(followed().files) >= 20
+    assert len(MECHANISMS) >= 14
+    assert {path.split("/")[0] for path in MECHANISMS} == {"candidates", "criteria"}
+    assert {f"{name}.py" for name in NOISE} <= followed().files
 
 
 def test_what_is_handed_to_spend_stands_in_a_mechanism() -> None:
