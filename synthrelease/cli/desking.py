@@ -25,12 +25,15 @@ def desk(
 
     Each control writes one line; comments stay. Only this machine can reach the page, and only by the printed address.
     """
+    import os
     import socket
     import sys
-    import webbrowser
+    from contextlib import ExitStack
+    from functools import partial
 
     library("starlette", "starlette", "the desk", "desk")
     uvicorn = library("uvicorn", "uvicorn", "the desk", "desk")
+    from synthrelease.desk.entrance import entrance, open_browser
     from synthrelease.desk.files import DeskFiles, announced
     from synthrelease.desk.pages import Desk, Opened
     from synthrelease.desk.rehearsals import Rehearsals
@@ -47,7 +50,9 @@ def desk(
     of_members = None if members is None else read_public_file(members)
     guesses = Guesses.of(*(each for each in (public, of_members) if each is not None))
     listener = socket.socket()
-    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    # on Windows SO_REUSEADDR would let another user's program take the port of a desk that runs
+    own = socket.SO_EXCLUSIVEADDRUSE if os.name == "nt" else socket.SO_REUSEADDR
+    listener.setsockopt(socket.SOL_SOCKET, own, 1)
     try:
         listener.bind(("127.0.0.1", port))
         listener.listen()
@@ -55,7 +60,7 @@ def desk(
         listener.close()
         raise InputError(f"--port: expected a free port, found {port} in use ({error.strerror}). Leave --port out.") from None
     origin = f"http://127.0.0.1:{listener.getsockname()[1]}"
-    with announced(files.path) as told:
+    with announced(files.path) as told, ExitStack() as held:
         opened = Opened(
             files=files,
             public=public,
@@ -71,8 +76,13 @@ def desk(
         print(address, flush=True)
         if told:
             print(told, file=sys.stderr)
-        if not no_open:
-            webbrowser.open_new_tab(address)
         settings = uvicorn.Config(guarded, log_level="error", access_log=False, server_header=False, lifespan="off")
+        server = uvicorn.Server(settings)
+        if not no_open:
+            by_hand = partial(print, "No browser was opened. Open the address above; it works once.", file=sys.stderr)
+            try:
+                open_browser(held.enter_context(entrance(address)), by_hand)  # the port listens: what comes now waits
+            except OSError:
+                by_hand()
         print("Stop the desk with Ctrl+C. A rehearsal that it started goes on.", file=sys.stderr)
-        uvicorn.Server(settings).run(sockets=[listener])
+        server.run(sockets=[listener])

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import hmac
 from collections.abc import Mapping
-from urllib.parse import parse_qs
 
-from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from synthrelease.desk.entrance import leading_on
 from synthrelease.randomness import SYSTEM
 
 MOST_BYTES = 65_536
@@ -76,9 +76,10 @@ class Guard:
         if len(query) + len(scope["path"]) > MOST_ADDRESS:
             return PlainTextResponse("The address is too long.", 414)
         foreign = headers.get("origin", self._origin if method == "GET" else "") != self._origin
-        if foreign or headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none"):
+        enters = method == "GET" and scope["path"] == "/" and b"token=" in query  # it may come from a file
+        if foreign or (not enters and headers.get("sec-fetch-site", "same-origin") not in ("same-origin", "none")):
             return PlainTextResponse("The request comes from another page.", 403)
-        if method == "GET" and scope["path"] == "/" and b"token=" in query:
+        if enters:
             return self._first(query)
         if not _same(_cookies(headers.get("cookie", "")).get(self._cookie, ""), self._session):
             return PlainTextResponse("Open the address that the command printed. It works once; start the desk again.", 403)
@@ -90,11 +91,10 @@ class Guard:
         return None
 
     def _first(self, query: bytes) -> Response:
-        given = parse_qs(query.decode("latin-1"), max_num_fields=10).get("token", [""])[0] if query.count(b"&") < 9 else ""
-        if self._used or not _same(given, self.token):
+        if self._used or not _same(query.decode("latin-1"), f"token={self.token}"):
             return PlainTextResponse("This address was used before, or is wrong. Start the desk again for a new one.", 403)
         self._used = True
-        answer = RedirectResponse("/people", 303)
+        answer = HTMLResponse(leading_on("/people"))  # after a redirect from a file the browser would keep the cookie back
         answer.set_cookie(self._cookie, self._session, httponly=True, samesite="strict", path="/")
         return answer
 

@@ -17,6 +17,11 @@ import httpx
 ELEMENT = "element-6066-11e4-a52e-4f735466cecf"
 """By this name WebDriver hands out an element."""
 PATIENCE = 60.0
+QUIET = (
+    *("--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
+    *("--disable-component-update", "--disable-sync"),
+)
+"""So started, the browser asks no address but those of the test."""
 
 
 def missing() -> str:
@@ -143,7 +148,7 @@ def browser() -> Iterator[Browser]:
             with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=PATIENCE, trust_env=False) as driver:
                 options = {
                     "binary": shutil.which("chromium"),
-                    "args": ["--headless=new", "--disable-gpu", "--disable-dev-shm-usage"],
+                    "args": ["--headless=new", "--disable-dev-shm-usage", *QUIET],
                 }
                 if os.geteuid() == 0:
                     options["args"].append("--no-sandbox")

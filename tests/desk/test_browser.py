@@ -16,6 +16,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
+from synthrelease.desk.entrance import entrance
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT
@@ -134,6 +135,17 @@ def test_from_a_public_file_to_the_command_without_touching_a_file(chromium: Bro
         chromium.without_scripts(on=False)
     assert command.startswith(f"synthrelease release {name}.toml --data PRIVATE --out FOLDER --ledger LEDGER")
     assert _comments(config) == before
+
+
+def test_a_file_leads_to_the_desk_once(chromium: Browser, births: Path) -> None:
+    """A browser sends no strict cookie after a redirect that began in a file: the page must be left for another by itself."""
+    with desk(births) as address, entrance(address) as page:
+        chromium.size(1280)
+        chromium.open(page.as_uri())
+        chromium.wait_for("//h1[.='Whom do we protect?']")
+        assert chromium.address == f"{address.split('/?')[0]}/people"
+        chromium.open(page.as_uri())
+        chromium.wait_for("//*[contains(., 'This address was used before')]")
 
 
 def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Browser, births: Path) -> None:
