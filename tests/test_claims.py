@@ -395,7 +395,7 @@ def test_what_was_measured_has_its_date_or_is_computed() -> None:
 
 
 SAID = [
-    ("estimates.md", "cannot be told"),
+    ("estimates.md", "not estimable"),
     ("estimates.md", "covered by a criterion"),
     ("estimates.md", "bounded"),
     ("drafting.md", "DOUBTFUL"),

@@ -9,8 +9,8 @@ neither a condition nor its negation counts a row whose value is missing; `is mi
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -57,20 +57,58 @@ class AskedOf(Protocol):
 
 @dataclass(frozen=True, kw_only=True)
 class Condition:
-    """A condition that every bin wholly meets or wholly fails; `rule` is None for the one that every row meets."""
+    """A condition that every bin wholly meets or wholly fails; `rule` is None for the one that every row meets.
+
+    Attributes
+    ----------
+    idle : columns that it names and that decide nothing, each with a bin that rows can be in.
+    """
 
     text: str
     rule: Rule | None
+    idle: tuple[tuple[PublishedColumn, int], ...] = ()
 
     @property
     def columns(self) -> set[str]:
-        return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
+        """Those that decide whether it is met."""
+        named = set() if self.rule is None else {part.column for part in comparisons(self.rule)}
+        return named - {column.name for column, _ in self.idle}
 
     def mask(self, columns: Columns) -> np.ndarray:
         """Boolean array over the bins of these columns, which include those of the condition: where it is met."""
         if self.rule is None:
             return np.ones([len(column.labels) for column in columns], dtype=bool)
-        return _evaluate(self.rule, columns, _of_labels)[0]
+        present = {column.name for column in columns}
+        more = [(column, bin_) for column, bin_ in self.idle if column.name not in present]
+        met = _evaluate(self.rule, (*columns, *(column for column, _ in more)), _of_labels)[0]
+        for _, bin_ in reversed(more):
+            met = met[..., bin_]
+        return met
+
+    def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
+        """The same condition without the columns that decide nothing, as `age >= 0` does where nobody is younger.
+
+        A noisy table without these columns answers it as well, and the same number has one answer whether or not it is asked.
+
+        Parameters
+        ----------
+        never : the rules that no original row breaks. The bins of a column that they leave empty decide nothing.
+        most_cells : a condition with more combinations of bins stays as it is.
+        """
+        columns = tuple(column for column in release.schema if column.name in self.columns)
+        if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
+            return self
+        empty = [[mask for rule in never if (mask := excluded(rule, (column,))) is not None] for column in columns]
+        possible = [
+            np.flatnonzero(~np.any(masks, axis=0)) if masks else np.arange(len(c.labels))
+            for masks, c in zip(empty, columns, strict=True)
+        ]
+        if not all(map(len, possible)):
+            return self
+        met = self.mask(columns)[np.ix_(*possible)]
+        alike = [bool((met == met.take([0], axis=axis)).all()) for axis in range(len(columns))]
+        idle = [(column, int(bins[0])) for column, bins, same in zip(columns, possible, alike, strict=True) if same]
+        return replace(self, idle=(*self.idle, *idle))
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:

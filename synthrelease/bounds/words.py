@@ -24,7 +24,7 @@ class RatioRange:
 
     def __str__(self) -> str:
         if self.answer is None:
-            return f"{self.name}: cannot be told"
+            return f"{self.name}: no bound, because its denominator may be 0"
         return f"{self.name}: {self.answer:.4g} in the released table, {self.low:.4g} to {self.high:.4g} in the file"
 
 

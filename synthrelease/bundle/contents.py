@@ -59,7 +59,7 @@ def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTab
         data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
     files = Files(data)
     document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
-    document = with_estimates(document, files.get(measurements.NAME))
+    document = with_estimates(document, files.get(measurements.NAME), release.spec.text)
     listed = estimates_files(document, files.get(measurements.NAME))
     return table, with_errors(document, listed), files | listed | {canonical.NAME: release.spec.text}
 

@@ -6,6 +6,7 @@ import csv
 import io
 import math
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -33,13 +34,13 @@ _COLUMN_LABELS = {
     "population_lower": "Lower end, a population",
     "population_upper": "Upper end, a population",
     "confidence": "Of each interval by itself",
-    "told": "yes, or cannot be told",
+    "told": "yes, or not estimable",
     "source": "Noisy tables that it is from",
 }
 
 
 def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
-    """The lines, computed from measurements.json alone; none where nothing can be told.
+    """The lines, computed from measurements.json alone; none where nothing can be told. Of a release of 1.0.0 as it wrote them.
 
     Raises
     ------
@@ -48,8 +49,10 @@ def list_of(document: ReleaseDocument, measured: bytes) -> list[EstimateLine]:
     columns = tuple(part.published() for part in document.columns)
     measurements = measurements_of(measured, document, columns)
     release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
-    level = 0.95 if document.estimates is None else float(document.estimates.level)
-    return listed(release, [text for asked in document.questions if (text := in_words(asked))], level)
+    part = document.estimates
+    level, before = (0.95, False) if part is None else (float(part.level), part.not_a_sample is None)
+    release = replace(release, not_a_sample=()) if before else release
+    return listed(release, [text for asked in document.questions if (text := in_words(asked))], level, before=before)
 
 
 def estimates_files(document: ReleaseDocument, measured: bytes | None) -> dict[str, bytes]:
@@ -72,7 +75,7 @@ def with_errors(document: ReleaseDocument, files: Mapping[str, bytes]) -> Releas
 
 
 def errors_of(lines: Sequence[EstimateLine], n_rows: int) -> dict[str, int]:
-    """Half of the widest interval of a count, by column or pair; all rows where one cannot be told."""
+    """Half of the widest interval of a count, by column or pair; all rows where one is not estimable."""
     found: dict[str, int] = {}
     for line in lines:
         if line.statistic == "count" and not line.question:

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
 import numpy as np
 
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.stated import in_words
+from synthrelease.domain.margins import WEIGHT
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
+from synthrelease.estimates.answer import answered
 from synthrelease.published import PublishedRelease
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, RatioPart
+from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, NotSample, RatioPart
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.parts import Number, number
 from synthrelease.toml.questions import QuestionTable
@@ -18,12 +23,15 @@ from synthrelease.toml.questions import QuestionTable
 LEVEL = 0.95
 
 
-def estimates_part(document: ReleaseDocument, measured: bytes) -> EstimatesPart | None:
+def estimates_part(
+    document: ReleaseDocument, measured: bytes, not_a_sample: Sequence[NotSample] | None
+) -> EstimatesPart | None:
     """What can be estimated; None where nothing can, because the search might have measured without end.
 
     Parameters
     ----------
     measured : the content of measurements.json.
+    not_a_sample : why there is no interval for a population; None for the part as release 1.0.0 wrote it.
 
     Raises
     ------
@@ -32,33 +40,41 @@ def estimates_part(document: ReleaseDocument, measured: bytes) -> EstimatesPart 
     columns = tuple(part.published() for part in document.columns)
     measurements = measurements_of(measured, document, columns)
     release = release_of(document, np.zeros((0, len(columns)), dtype=np.int64), measurements=measurements)
+    release = replace(release, not_a_sample=tuple(not_a_sample or ()))
     if measured_times(release, None) is None:
         return None
     return EstimatesPart(
         level=LEVEL,
         together=[list(table.columns) for table in measurements.tables],
-        intended=[_estimated(release, asked) for asked in document.questions],
+        intended=[_estimated(release, asked, not_a_sample is None) for asked in document.questions],
+        not_a_sample=None if not_a_sample is None else list(not_a_sample),
     )
 
 
-def with_estimates(document: ReleaseDocument, measured: bytes | None) -> ReleaseDocument:
+def declared(document: ReleaseDocument, specification: bytes) -> tuple[NotSample, ...]:
+    """Why the rows are no simple random sample of a population, by what release.json and specification.json declare."""
+    columns = json.loads(specification).get("columns", {})
+    return document.declared(design_weights=any(table.get("role") == WEIGHT for table in columns.values()))
+
+
+def with_estimates(document: ReleaseDocument, measured: bytes | None, specification: bytes) -> ReleaseDocument:
     """The document with its estimates.
 
     They are made after a release that was paid for, from public values alone: whatever goes wrong, it must not stop the
     release, which is then written without them.
     """
     try:
-        part = None if measured is None else estimates_part(document, measured)
+        part = None if measured is None else estimates_part(document, measured, declared(document, specification))
     except Exception:
         part = None
     return document.model_copy(update={"estimates": part})
 
 
-def _estimated(release: PublishedRelease, asked: QuestionTable) -> IntendedEstimatePart | None:
+def _estimated(release: PublishedRelease, asked: QuestionTable, before: bool) -> IntendedEstimatePart | None:
     question = in_words(asked)
     counted = not asked.mean and not asked.given and question != asked.query
     try:
-        found = estimate(release, question, confidence=LEVEL)
+        found = answered(release, question, confidence=LEVEL, before=before)
     except InputError:
         return None
     if len(found.contrasts or found.terms) > 1 and not found.contrasts:

@@ -60,6 +60,8 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
             left_out=len(every) - len(listed),
             most=MOST_CELLS,
             version=document.written_by,
+            sampled=not document.not_a_sample,
+            not_a_sample=" and ".join(document.not_a_sample),
         )
     )
     return {NAME: (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")}
@@ -182,7 +184,7 @@ save "rows_stata.dta", replace""",
         p_told = f'g = ask(["share"], {py}, {pv}, by={px})\ng = g[g.told == "yes"]\n'
         stata_told = f'keep if {_wanted("share", y, value, x)} & told == "yes"\n'
         self._add(
-            f"By how much does this share differ from that of the first group of {x} that can be told?",
+            f"By how much does this share differ from that of the first group of {x} that is estimable?",
             r_told
             + """d <- g$estimate - g$estimate[1]
 low <- d - sqrt((g$estimate - g$lower)^2 + (g$upper[1] - g$estimate[1])^2)
@@ -202,7 +204,7 @@ generate double high = difference + sqrt((upper - estimate)^2 + (estimate[1] - l
 list group difference low high if _n > 1""",
         )
         self._add(
-            "And as a ratio? Where the share of the first group may be 0, the upper end is infinite: it cannot be told.",
+            "And as a ratio? Where the share of the first group may be 0, the upper end is infinite: not estimable.",
             r_told
             + """ratio <- log(g$estimate) - log(g$estimate[1])
 low <- ratio - sqrt((log(g$estimate) - log(g$lower))^2 + (log(g$upper[1]) - log(g$estimate[1]))^2)

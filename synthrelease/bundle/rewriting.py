@@ -84,7 +84,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     data = Files({**kept, **of_rows.files, **tables})
     checksums = {name: data.sha256(name) for name in data if name != canonical.NAME}
     document = document.model_copy(update={"files": checksums})
-    document = with_estimates(document, data.get(measurements.NAME))
+    document = with_estimates(document, data.get(measurements.NAME), files[canonical.NAME])
     listed = estimates_files(document, data.get(measurements.NAME))
     document, data = with_errors(document, listed), data | listed
     documents = written(document, table, {name: data.size(name) for name in data})

@@ -22,11 +22,14 @@ def estimate(
             show_default=False,
         ),
     ],
-    confidence: Annotated[float, typer.Option(help="Of each interval by itself.")] = 0.95,
+    confidence: Annotated[float, typer.Option(help="Of each interval by itself; with --together, of all of them.")] = 0.95,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
     weights: Annotated[
         Literal["rows", "precision"], typer.Option(help="Of several years in their level: their rows, or their precision.")
     ] = "rows",
+    together: Annotated[
+        bool, typer.Option("--together", help="Wider intervals that all hold at once, not each by itself.")
+    ] = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
 ) -> None:
     """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
@@ -52,9 +55,9 @@ def estimate(
     if not folders:
         raise InputError("expected the folder of a release and a question, found one of them.")
     if len(folders) == 1:
-        found = ask(folders[0], question, confidence=confidence)
+        found = ask(folders[0], question, confidence=confidence, together=together)
     else:
-        found = trend(folders, question, confidence=confidence, weights=weights)
+        found = trend(folders, question, confidence=confidence, weights=weights, together=together)
     if as_json:
         print(json.dumps(asdict(found), indent=2, allow_nan=False))
     elif as_csv:

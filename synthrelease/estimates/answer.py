@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ from synthrelease.bounds.limits import check_confidence
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.questions import Question, about, parse_question
 from synthrelease.bounds.values import tells_values
-from synthrelease.errors import InputError
-from synthrelease.estimates.averages import Average, averages, groups, term_in, term_of
+from synthrelease.errors import InputError, listing
+from synthrelease.estimates.averages import Average, groups, term_in, term_of
+from synthrelease.estimates.estimable import asked_of, judged, open_bins
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Estimate, Term
 from synthrelease.published import PublishedRelease, load
@@ -45,7 +47,9 @@ SELECTED = (
 )
 
 
-def estimate(release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95) -> Estimate:
+def estimate(
+    release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95, together: bool = False
+) -> Estimate:
     """Estimate a number of the file from published noisy tables. Needs no private data, costs nothing.
 
     The file: those of its rows that the public rules keep. That a release works with a part of them is one more error.
@@ -72,6 +76,8 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
         table is released and an interval does not hold its number with probability 1 - confidence (theory 13.10, numbers of
         the file).
+    together : whether all intervals of the answer for the file hold at once with that confidence, and all for a population;
+        they are wider (Bonferroni).
 
     Raises
     ------
@@ -89,8 +95,28 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     >>> all(term.rows_low <= term.rows_high for term in found.terms)
     True
     """
-    check_confidence(confidence)
     published = release if isinstance(release, PublishedRelease) else load(release)
+    return answered(published, question, confidence=confidence, together=together)
+
+
+def answered(
+    published: PublishedRelease,
+    question: str,
+    *,
+    confidence: float,
+    together: bool = False,
+    among: int = 1,
+    before: bool = False,
+) -> Estimate:
+    """As `estimate`.
+
+    Parameters
+    ----------
+    among : intervals that share the risk, these and others.
+    before : as 1.0.0 answered: with numbers that are not estimable and those of a population whatever is declared, and from
+        tables with all columns that a condition names. For `verify`.
+    """
+    check_confidence(confidence)
     tables = NoisyTables(published)
     times = measured_times(published, None)
     if times is None:
@@ -98,18 +124,27 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
             "expected tables that were measured a known number of times before the release, found a search that might never "
             "have ended: nothing can be said of the noise of the tables that were published."
         )
-    asked = parse_question(question, published)
+    asked = parse_question(question, published) if before else asked_of(question, published)
+    found = [] if asked.kind == "slope" else list(groups(tables, asked))
+    if asked.kind != "slope" and len(found) < max(1, len(asked.groups)):
+        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+    number = intervals_of(asked, published, len(found))
+    level = 1 - tables.kept.spare(confidence) / times / (number if together else among)
     compared: list[Term] = []
-    level = 1 - tables.kept.spare(confidence) / times
     if asked.kind == "slope":
         terms, robust = _slopes(tables, asked, level)
         approximate = [SLOPES, SAMPLE, ROBUST if robust else EQUAL]
-    elif asked.groups:
-        terms, compared = _compared(tables, asked, level)
-        approximate = [RATIO, TOGETHER, SAMPLE]
     else:
-        terms = averages(tables, asked, level)
+        terms = [term_in(tables, asked, label, each, level) for label, each in found]
         approximate = [RATIO, SAMPLE]
+    if asked.groups:
+        compared = _compared(tables, asked, found, level)
+        approximate = [RATIO, TOGETHER, SAMPLE]
+    if published.not_a_sample:
+        approximate = [text for text in approximate if text not in (SAMPLE, ROBUST, EQUAL)]
+    if not before:
+        terms = [judged(asked.kind, term, tables, asked) for term in terms]
+        compared = [judged(term.name, term, tables, asked) for term in compared]
     if tables.kept.left_out:
         approximate.insert(1, DRAWN)
     if asked.slots:
@@ -123,6 +158,9 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
         terms=tuple(terms),
         contrasts=tuple(compared),
         confidence=confidence,
+        together=together,
+        n_intervals=number,
+        not_a_sample=published.not_a_sample,
         n_rows=published.n_rows,
         about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
         of="members" if asked.slots else "rows",
@@ -131,22 +169,27 @@ def estimate(release: PublishedRelease | str | Path, question: str, *, confidenc
     )
 
 
-def _compared(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], list[Term]]:
-    """The numbers of two groups, and these against each other."""
+def intervals_of(asked: Question, release: PublishedRelease, n_groups: int) -> int:
+    """How many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
+    if asked.kind == "slope":
+        return len(asked.on)
+    by_bins = asked.kind == "mean" and not tells_values(release.by_name[asked.parts[0].column])
+    contrasts = (3 if asked.kind == "share" else 2 if by_bins else 1) if asked.groups else 0
+    return n_groups * (2 if asked.kind == "share" or by_bins else 1) + contrasts
+
+
+def _compared(tables: NoisyTables, asked: Question, found: list[tuple[str, list[Average]]], level: float) -> list[Term]:
+    """Two groups against each other."""
     from synthrelease.estimates.contrasts import of_means, of_medians, of_shares
 
-    found = list(groups(tables, asked))
-    if len(found) < 2:
-        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
-    terms = [term_in(tables, asked, label, each, level) for label, each in found]
     (_, first), (_, second) = found
     if not asked.column:
-        return terms, of_shares(first[0], second[0], level)
+        return of_shares(first[0], second[0], level)
     column = tables.release.by_name[asked.parts[0].column]
     if asked.kind == "mean":
-        return terms, [of_means(column.unit, first, second, tells_values(column), level)]
+        return [of_means(column.unit, first, second, tells_values(column), level)]
     one, other = (term_in(tables, asked, label, each, (1 + level) / 2) for label, each in found)
-    return terms, [of_medians(column.unit, one, other)]
+    return [of_medians(column.unit, one, other)]
 
 
 def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
@@ -190,10 +233,14 @@ def _of_bins(release: PublishedRelease, asked: Question) -> str:
             "Of bin numbers: every row counts with the number that stands for its bin. The file's own values lie anywhere "
             "between the limits of their bins; the interval for them leaves room for that."
         )
+        column = release.by_name[names[0]]
+        if ends := open_bins(column):
+            low, high = column.bounds or (-math.inf, math.inf)
+            said += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
     else:
         said = (
-            "Of bin numbers: every row counts with the numbers that stand for its bins. The slope of the file's own values may "
-            "be another: nothing is said of it."
+            "A slope of bin numbers: every row counts with the numbers that stand for its bins. It is not the slope of the "
+            "file's own values, of which nothing is said."
         )
     clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
     for column in clipped:

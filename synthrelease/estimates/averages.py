@@ -63,14 +63,6 @@ class Average:
         return low, high, min(low, population_low), max(high, population_high)
 
 
-def averages(tables: NoisyTables, asked: Question, level: float) -> list[Term]:
-    """The share, mean or median over all rows that count, or over those of each bin of `by` in which there can be any."""
-    made = [term_in(tables, asked, label, found, level) for label, found in groups(tables, asked)]
-    if not made:
-        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
-    return made
-
-
 def term_in(tables: NoisyTables, asked: Question, label: str, found: list[Average], level: float) -> Term:
     """The share, mean or median of one group."""
     if not asked.column:

@@ -20,18 +20,20 @@ from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates.answer import estimate
+from synthrelease.estimates.answer import answered
 from synthrelease.estimates.averages import count_error, groups, rows_of, shares_of_bins, term_in
+from synthrelease.estimates.estimable import asked_of, judged, possible_width, told
 from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.words import CANNOT_BE_TOLD, Term
+from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
+from synthrelease.published.estimates import NOT_ESTIMABLE
 
 MOST_CELLS = 600
 """Of all pairs of columns together. The pairs with the fewest cells come first; one that no longer fits is left out. A column
 of more bins than these has no shares beside its numbers of rows."""
 
-WIDEST = 0.5
-"""An interval as wide as this part of all that is possible tells nothing: no number is given."""
+_BEFORE = "cannot be told"
+"""What 1.0.0 wrote for "not estimable"."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,11 +48,11 @@ class EstimateLine:
         slope is of this column. `value` of a median is the label of its bin.
     by, group : among the rows that have this value in another column; "" among all rows. A count is of the rows with both.
     question : of an intended question, as `synthrelease estimate` takes it; "" otherwise.
-    estimate, standard_error : from the noisy tables; None where it cannot be told, and the error of a count in a question.
+    estimate, standard_error : from the noisy tables; None where it is not estimable, and the error of a count in a question.
     lower, upper : the interval for the rows of the file that the rules keep.
-    population_lower, population_upper : that for a population of which these rows are a simple random sample; None for the
-        cells of pairs, of which it is not computed.
-    told : "yes" or "cannot be told".
+    population_lower, population_upper : that for a population of which these rows are a simple random sample; None where the
+        release declares that they are no such sample, and for the cells of pairs, of which it is not computed.
+    told : "yes" or "not estimable".
     source : "measured table", "sum over a measured table", or how many tables were combined.
     """
 
@@ -93,28 +95,31 @@ class _InBin(Condition):
         return over_cells(columns, self.column.name, np.arange(len(self.column.labels)) == self.place).reshape(shape)
 
 
-def listed(release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95) -> list[EstimateLine]:
+def listed(
+    release: PublishedRelease, intended: Sequence[str] = (), confidence: float = 0.95, *, before: bool = False
+) -> list[EstimateLine]:
     """All rows: the intended questions, then columns, means by groups, and cells of pairs. Empty where nothing can be told.
 
     Parameters
     ----------
     intended : questions as `estimate` takes them.
+    before : as 1.0.0 wrote them.
     """
     tables, times = NoisyTables(release), measured_times(release, None)
     if times is None:
         return []
     level = 1 - tables.kept.spare(confidence) / times
-    made = [line for question in intended for line in _asked(release, tables, question, confidence)]
+    made = [line for question in intended for line in _asked(release, tables, question, confidence, before)]
     alone = [column for column in release.schema if tables.number([column.name])]
     for column in alone:
-        made += _of_column(tables, column, level)
+        made += _of_column(tables, column, level, before)
     for name in release.linked.names if release.linked else ():
         if name not in release.by_name:
-            made += _of_members(tables, name, level)
+            made += _of_members(tables, name, level, before)
     for first, second in pairs(release.schema, [table.columns for table in tables.tables]):
-        made += _means(tables, second, first.name, level)
-        made += _cells(tables, first, second, level)
-    return made
+        made += _means(tables, second, first.name, level, before)
+        made += _cells(tables, first, second, level, before)
+    return [replace(line, told=_BEFORE) if line.told == NOT_ESTIMABLE else line for line in made] if before else made
 
 
 def pairs(
@@ -154,10 +159,13 @@ def _six(number: float | None) -> str:
     return "" if number is None else f"{number:.0f}" if number == round(number) else f"{number:.6g}"
 
 
-def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confidence: float) -> Iterator[EstimateLine]:
+def _asked(
+    release: PublishedRelease, tables: NoisyTables, question: str, confidence: float, before: bool
+) -> Iterator[EstimateLine]:
     """An intended question; nothing where no noisy table answers it."""
     try:
-        found, asked = estimate(release, question, confidence=confidence), parse_question(question, release)
+        found = answered(release, question, confidence=confidence, before=before)
+        asked = (parse_question if before else asked_of)(question, release)
     except InputError:
         return
     for term in (*found.terms, *found.contrasts):
@@ -165,21 +173,22 @@ def _asked(release: PublishedRelease, tables: NoisyTables, question: str, confid
         statistic = term.name if contrast else asked.kind
         column = asked.column if contrast or asked.kind != "slope" else term.name
         said = {"question": question, "by": asked.by, "group": term.group, "source": _source(tables, asked.columns)}
-        yield from _lines(statistic, column, term, tables, asked, **said)
+        yield from _lines(statistic, column, term, tables, asked, before, **said)
         if asked.kind == "share" and not contrast:
             yield _count(term, tables, None, column="", **said)
 
 
-def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> Iterator[EstimateLine]:
+def _of_column(tables: NoisyTables, column: PublishedColumn, level: float, before: bool) -> Iterator[EstimateLine]:
     """Its mean and median where it has some, and the share and number of rows of each bin; of very many bins, such as areas,
     the number alone."""
     source = _source(tables, {column.name})
-    yield from _means(tables, column, "", level)
+    yield from _means(tables, column, "", level, before)
     tables = tables.over({column.name})
     if column.ordered:
         asked = _question("median", column=column.name)
         for label, found in groups(tables, asked):
-            yield from _lines("median", column.name, term_in(tables, asked, label, found, level), tables, asked, source=source)
+            term = term_in(tables, asked, label, found, level)
+            yield from _lines("median", column.name, term, tables, asked, before, source=source)
     if len(column.labels) > MOST_CELLS:
         for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
             term = rows_of(tables, share, level)
@@ -188,11 +197,11 @@ def _of_column(tables: NoisyTables, column: PublishedColumn, level: float) -> It
     asked = _question("share")
     for value, share in zip(column.labels, shares_of_bins(tables, column.name), strict=True):
         term = term_in(tables, asked, "", [share], level)
-        yield from _lines("share", column.name, term, tables, asked, value=value, source=source)
+        yield from _lines("share", column.name, term, tables, asked, before, value=value, source=source)
         yield _count(term, tables, count_error(tables, share), column=column.name, value=value, source=source)
 
 
-def _of_members(tables: NoisyTables, name: str, level: float) -> Iterator[EstimateLine]:
+def _of_members(tables: NoisyTables, name: str, level: float, before: bool) -> Iterator[EstimateLine]:
     """A column over all members: mean, median, and the share of each bin. None where no table tells."""
     linked = tables.release.linked
     columns = [tables.release.by_name[slot[linked.names.index(name)]] for slot in linked.slots] if linked else []
@@ -219,10 +228,10 @@ def _of_members(tables: NoisyTables, name: str, level: float) -> Iterator[Estima
             return
         for label, averages in found:
             term = term_in(tables, question, label, averages, level)
-            yield from _lines(question.kind, name, term, tables, question, value=value, source="sum over members")
+            yield from _lines(question.kind, name, term, tables, question, before, value=value, source="sum over members")
 
 
-def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) -> Iterator[EstimateLine]:
+def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float, before: bool) -> Iterator[EstimateLine]:
     """Nothing for a column with a bin without a number."""
     if None in column.numbers[: column.present]:
         return
@@ -231,10 +240,12 @@ def _means(tables: NoisyTables, column: PublishedColumn, by: str, level: float) 
     tables = tables.over(names)
     for label, found in groups(tables, asked):
         term = term_in(tables, asked, label, found, level)
-        yield from _lines("mean", column.name, term, tables, asked, by=by, group=label, source=source)
+        yield from _lines("mean", column.name, term, tables, asked, before, by=by, group=label, source=source)
 
 
-def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float) -> Iterator[EstimateLine]:
+def _cells(
+    tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, level: float, before: bool
+) -> Iterator[EstimateLine]:
     """Each cell of two columns: the share of a value within a group, and how many rows have both. The file's alone."""
     said = {"column": column.name, "by": by.name, "source": _source(tables, {column.name, by.name})}
     tables = tables.over({column.name, by.name})
@@ -250,7 +261,7 @@ def _cells(tables: NoisyTables, by: PublishedColumn, column: PublishedColumn, le
                 low=low,
                 high=high,
             )
-            yield from _lines("share", term=term, tables=tables, asked=asked, value=value, group=group, **said)
+            yield from _lines("share", term=term, tables=tables, asked=asked, before=before, value=value, group=group, **said)
             yield _count(term, tables, count_error(tables, found), value=value, group=group, **said)
 
 
@@ -260,14 +271,18 @@ def _question(kind: str, *, column: str = "", met: Condition | None = None, by: 
 
 
 def _lines(
-    statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, **said: str
+    statistic: str, column: str, term: Term, tables: NoisyTables, asked: Question, before: bool, **said: str
 ) -> Iterator[EstimateLine]:
     """A term, and beside a mean or slope of bins the one of the numbers that stand for them."""
-    possible, own = _possible(statistic, tables, asked), (term.low, term.high, term.population_low, term.population_high)
+    term = term if before else judged(statistic, term, tables, asked)
+    possible, own = possible_width(statistic, tables, asked), (term.low, term.high, term.population_low, term.population_high)
     if term.bins:
         said = {**said, "value": term.bins[1]}
-    common = {**said, "column": column, "unit": term.unit}
-    if statistic != "slope" or term.low is not None:
+    common: dict[str, Any] = {**said, "column": column, "unit": term.unit}
+    if term.bins and term.estimate is None and not before:  # of an order without numbers the bin is the answer
+        yield EstimateLine(statistic=statistic, **common)
+        return
+    if statistic != "slope" or term.low is not None or not term.estimable:
         yield _line(
             statistic, term.estimate, None if term.binned_low is not None else term.standard_error, own, possible, common
         )
@@ -291,10 +306,8 @@ def _line(
     said: dict[str, Any],
 ) -> EstimateLine:
     low, high = ends[:2]
-    if low is None or high is None or not high - low < WIDEST * possible:
-        return EstimateLine(statistic=statistic, told=CANNOT_BE_TOLD, **said)
-    if estimated is None and statistic != "count":
-        return EstimateLine(statistic=statistic, told=CANNOT_BE_TOLD, **said)
+    if not told(low, high, possible) or (estimated is None and statistic != "count"):
+        return EstimateLine(statistic=statistic, told=NOT_ESTIMABLE, **said)
     return EstimateLine(
         statistic=statistic,
         estimate=estimated,
@@ -305,18 +318,6 @@ def _line(
         population_upper=ends[3],
         **said,
     )
-
-
-def _possible(statistic: str, tables: NoisyTables, asked: Question) -> float:
-    """How wide the interval of everything that is possible is: of numbers of bins, between the lowest and the highest."""
-    if statistic in ("share", "risk difference"):
-        return 1.0 if statistic == "share" else 2.0
-    if statistic in ("risk ratio", "odds ratio", "slope"):
-        return float("inf")
-    numbers = [number for number in tables.release.by_name[asked.parts[0].column].numbers if number is not None]
-    if not numbers or statistic in ("median", "difference of medians"):
-        return float("inf")
-    return (max(numbers) - min(numbers)) * (2.0 if statistic.startswith("difference") else 1.0)
 
 
 def _source(tables: NoisyTables, names: set[str]) -> str:

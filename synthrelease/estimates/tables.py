@@ -25,7 +25,7 @@ from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 
-_MAX_CELLS = 1_000_000
+MAX_CELLS = 1_000_000
 """Of the table of a question's columns."""
 
 
@@ -113,8 +113,8 @@ class NoisyTables:
         wanted = set(names)
         found = tuple(column for column in self.release.schema if column.name in wanted)
         cells = math.prod(len(column.labels) for column in found)
-        if cells > _MAX_CELLS:
-            raise InputError(f"expected columns with at most {_MAX_CELLS:,} combinations of bins, found {cells:,}.")
+        if cells > MAX_CELLS:
+            raise InputError(f"expected columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
         return found
 
     def number(self, names: Iterable[str]) -> int:

@@ -5,23 +5,29 @@ from __future__ import annotations
 import csv
 import io
 import math
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Callable, Iterable
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from textwrap import fill
+from typing import Any
 
 from synthrelease.domain.questions import Kind
+from synthrelease.published.estimates import NOT_ESTIMABLE, NotSample
 
 _MOST_DECIMALS = 8
 _WIDTH = 100
 """Of the sentences under the numbers, in characters."""
 
 _BINNED = "of bin numbers"
-CANNOT_BE_TOLD = "cannot be told"
+_HIDDEN = (
+    "Not estimable: the interval would leave half of all that is possible or more, the group may have no row, or an open bin "
+    "leaves a mean that much room."
+)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Term:
-    """One estimated number. What the noise leaves open is None, and what does not belong to its kind.
+    """One estimated number. What is not estimable is None, and what does not belong to its kind.
 
     Attributes
     ----------
@@ -29,12 +35,14 @@ class Term:
         difference", "risk ratio", "odds ratio", "difference of means" or "difference of medians".
     group : the bin of the column after "by", or the condition of one of two groups; "" without one.
     unit : "" for shares, the column's unit for means and medians, that of the target per unit of the column for slopes.
-    estimate : from the noisy tables, with the numbers that stand for bins; None for a group that may have no row, as far as the
-        noise tells.
+    estimable : whether there is a number: not where its interval leaves half of all that is possible or more, where the group
+        may have no row, and of a mean where an open bin leaves that much room (docs/estimates.md).
+    estimate : from the noisy tables, with the numbers that stand for bins.
     standard_error : of the noise and of the drawing of rows (delta method).
     low, high : the interval for the rows of the file that the rules keep: for shares, means and medians with their own values.
     population_standard_error : of noise and sampling.
-    population_low, population_high : the same for a population of which these rows are a simple random sample.
+    population_low, population_high : the same for a population of which these rows are a simple random sample. None, as all of
+        a population, where the release declares that they are no such sample.
     binned_low, binned_high : where the numbers that stand for bins are not the values of their rows: the interval for the mean
         of these numbers, over the same rows of the file. None otherwise. Slopes have no other interval than this one then: low,
         high and those of the population are None.
@@ -47,6 +55,7 @@ class Term:
     name: str
     group: str
     unit: str
+    estimable: bool = True
     estimate: float | None = None
     standard_error: float | None = None
     low: float | None = None
@@ -63,6 +72,11 @@ class Term:
     rows_high: int | None = None
     bins: tuple[str, str, str] | None = None
 
+    def without(self, names: Iterable[str]) -> Term:
+        """The same with None in these fields."""
+        none: dict[str, Any] = dict.fromkeys(names)
+        return replace(self, **none)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Estimate:
@@ -76,7 +90,11 @@ class Estimate:
     terms : the estimated numbers: one share, mean or median, one of each bin of `by` that can have rows, or one slope of each
         column.
     contrasts : of two groups, whose numbers are the terms, against each other; empty without two groups.
-    confidence : of each interval by itself.
+    confidence : of each interval by itself, or of all intervals for the file together, and all for a population.
+    together : whether they hold together.
+    n_intervals : for the file. By themselves, (1 - confidence) times as many miss on average at most.
+    not_a_sample : why there is no interval for a population: the release declares design weights, calibration to totals or
+        several rows of a person. Empty where there is one.
     n_rows : of the release.
     about : which rows of the file are meant, in words.
     binned : what the numbers that stand for bins mean for these, in words; empty where they are the values of the rows.
@@ -95,6 +113,9 @@ class Estimate:
     binned: str
     approximate: tuple[str, ...]
     contrasts: tuple[Term, ...] = ()
+    together: bool = False
+    n_intervals: int = 1
+    not_a_sample: tuple[NotSample, ...] = ()
     of: str = "rows"
     releases: tuple[str, ...] = ()
 
@@ -114,16 +135,16 @@ class Estimate:
 
     @property
     def csv(self) -> str:
-        """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is open is an empty field."""
+        """The terms as a table, numbers in full, for R, Stata or a spreadsheet; what is not estimable is an empty field."""
         out = io.StringIO()
         names = [field.name for field in fields(Term) if field.name != "bins"]
         of_bins = ["bin_low", "bin", "bin_high"] if self.kind == "median" else []
-        table = csv.DictWriter(out, [*names, *of_bins, "confidence"], lineterminator="\n")
+        table = csv.DictWriter(out, [*names, *of_bins, "confidence", "intervals"], lineterminator="\n")
         table.writeheader()
         for term in (*self.terms, *self.contrasts):
             line = (
                 asdict(term)
-                | {"confidence": self.confidence}
+                | {"confidence": self.confidence, "intervals": "together" if self.together else "individual"}
                 | dict(zip(of_bins, term.bins or ("",) * len(of_bins), strict=True))
             )
             table.writerow({name: value for name, value in line.items() if name != "bins"})
@@ -132,15 +153,13 @@ class Estimate:
 
 def explained(found: Estimate) -> str:
     """The text that `synthrelease estimate` prints."""
-    known = all(term.estimate is not None or term.bins for term in found.terms)
+    known = all(term.estimable for term in (*found.terms, *found.contrasts))
     notes = [
-        f"Over all noise of the run and the drawing of rows, a table is released and such an interval does not hold its number "
-        f"with a probability of {1 - found.confidence:.4g} at most: each interval by itself. They are from published noisy "
-        "tables alone; the released rows were not used.",
+        f"{_promise(found)} The intervals follow from published noisy tables alone; the released rows were not used.",
         f"The file: {found.about}.",
         *([found.binned] if found.binned else []),
-        "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning.",
-        *([] if known else ["No estimate (?): as far as the noise tells there may be no row in the group."]),
+        _population(found),
+        *([] if known else [_HIDDEN]),
     ]
     return "\n".join(
         [
@@ -152,6 +171,30 @@ def explained(found: Estimate) -> str:
             *(_wrapped(text, "  - ") for text in found.approximate),
         ]
     )
+
+
+def _promise(found: Estimate) -> str:
+    """How often intervals miss, over all noise of the run and the drawing of rows."""
+    missed = 1 - found.confidence
+    of_runs = f"in at most {100 * missed:.4g}% of runs, those without a release included."
+    if found.together:
+        return f"One or more of {found.n_intervals} intervals for the file miss their number {of_runs}"
+    each = f"Each interval misses its number {of_runs}"
+    if found.n_intervals == 1:
+        return each
+    return (
+        f"{each} Of these {found.n_intervals} intervals for the file, {missed * found.n_intervals:.2g} miss on average at "
+        "most; --together gives intervals that all hold at once."
+    )
+
+
+def _population(found: Estimate) -> str:
+    if found.not_a_sample:
+        return (
+            f"Population: no interval. The release declares {' and '.join(found.not_a_sample)}, so the rows of the file are no "
+            "simple random sample of a population."
+        )
+    return "Population: what these rows would be a simple random sample of. If they are no such sample, it has no meaning."
 
 
 def _numbers(found: Estimate) -> list[str]:
@@ -170,74 +213,94 @@ def _header_of_two(found: Estimate) -> list[str]:
     own = ["the file's own values", "population's own values"]
     heading = "change" if found.releases else "against each other"
     if found.kind != "mean" or not found.binned:
-        return [heading, "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""]
-    return [heading, f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""]
+        return _shown(found, [heading, "estimate", *(own if found.kind == "median" else ["the file", "population"]), ""])
+    return _shown(found, [heading, f"estimate {_BINNED}", f"the file, {_BINNED}", *own, ""])
 
 
 def _line_of_two(found: Estimate, term: Term) -> list[str]:
     """A contrast; a difference of shares in percentage points, a ratio as a plain number with three digits."""
-    if term.low is None and term.binned_low is None:
-        return [term.name, CANNOT_BE_TOLD, *[""] * (len(_header_of_two(found)) - 2)]
+    if not term.estimable:
+        return [term.name, NOT_ESTIMABLE, *[""] * (len(_header_of_two(found)) - 2)]
     of_shares = term.name == "risk difference" or (found.kind == "share" and bool(found.releases))
+    is_ratio = found.kind == "share" and not of_shares
     points = 2 if of_shares else 0
-    if found.kind == "share" and not of_shares:
+    if is_ratio:
         width = (term.high or 0.0) - (term.low or 0.0)
         decimals = min(_MOST_DECIMALS, max(2, 1 - math.floor(math.log10(width)))) if width > 0 else 2
     else:
         decimals = max(0, _decimals(found))
 
-    def value(number: float | None) -> str:
-        return "?" if number is None else f"{number * 10**points:,.{decimals}f}"
+    def value(number: float) -> str:
+        return f"{number * 10**points:,.{decimals}f}"
 
-    def between(low: float | None, high: float | None) -> str:
-        return CANNOT_BE_TOLD if low is None and high is None else f"{value(low)} to {value(high)}"
-
+    between = partial(_between, value, least=0.0 if is_ratio else None)
     binned = [between(term.binned_low, term.binned_high)] if found.kind == "mean" and found.binned else []
     own = [between(term.low, term.high), between(term.population_low, term.population_high)]
     unit = "percentage points" if of_shares else term.unit
     if found.releases and found.within_noise(term):
         unit = f"{unit} (within noise)".strip()
-    return [term.name, value(term.estimate), *binned, *own, unit]
+    return _shown(found, [term.name, NOT_ESTIMABLE if term.estimate is None else value(term.estimate), *binned, *own, unit])
 
 
 def _header(found: Estimate) -> list[str]:
     if found.kind == "share":
-        return ["", "estimate", "the file", f"{found.of} of the file", "population", ""]
+        return _shown(found, ["", "estimate", "the file", f"{found.of} of the file", "population", ""])
     if found.kind == "median":
-        return ["", "in the bin", "or between", "the file's own values", "population's own values", ""]
+        return _shown(found, ["", "in the bin", "or between", "the file's own values", "population's own values", ""])
     if not found.binned:
-        return ["", "estimate", "the file", "population", ""]
+        return _shown(found, ["", "estimate", "the file", "population", ""])
     if found.kind == "slope":
-        return ["", f"estimate {_BINNED}", f"the file, {_BINNED}", f"population, {_BINNED}", ""]
-    return ["", f"estimate {_BINNED}", f"the file, {_BINNED}", "the file's own values", "population's own values", ""]
+        return _shown(found, ["", "estimate", "the file", "population", ""])
+    return _shown(
+        found, ["", f"estimate {_BINNED}", f"the file, {_BINNED}", "the file's own values", "population's own values", ""]
+    )
 
 
 def _line(found: Estimate, term: Term) -> list[str]:
     value = partial(_value, found.kind, _decimals(found))
-
-    def between(low: float | None, high: float | None) -> str:
-        return f"{value(low)} to {value(high)}"
-
-    name = f"slope of {term.name}" if found.kind == "slope" else term.group or term.name
+    ends = (0.0, 1.0) if found.kind == "share" else (None, None)
+    between = partial(_between, value, least=ends[0], most=ends[1])
+    slope = f"slope {_BINNED} on" if found.binned else "slope of"
+    name = f"{slope} {term.name}" if found.kind == "slope" else term.group or term.name
+    rows = [_rows_of(term)] if found.kind == "share" else []
+    if not term.estimable:
+        hidden = [name, NOT_ESTIMABLE, *([""] if rows else []), *rows]
+        return [*hidden, *[""] * (len(_header(found)) - len(hidden))]
     of_file, of_population = between(term.low, term.high), between(term.population_low, term.population_high)
     binned = between(term.binned_low, term.binned_high)
-    if found.kind == "share":
-        rows = f"{_rows(term.rows_low)} to {_rows(term.rows_high)}"
-        rows = rows if term.rows is None else f"{_rows(term.rows)} ({rows})"
-        return [name, value(term.estimate), of_file, rows, of_population, term.unit]
+    estimate = NOT_ESTIMABLE if term.estimate is None else value(term.estimate)
     if found.kind == "median":
-        first, middle, last = term.bins or ("?", "?", "?")
-        return [name, middle or "?", first if first == last else f"{first} and {last}", of_file, of_population, term.unit]
-    if not found.binned:
-        return [name, value(term.estimate), of_file, of_population, term.unit]
-    if found.kind == "slope":
-        population = between(term.population_binned_low, term.population_binned_high)
-        return [name, value(term.estimate), binned, population, term.unit]
-    return [name, value(term.estimate), binned, of_file, of_population, term.unit]
+        first, middle, last = term.bins or ("", "", "")
+        bins = first if first == last else f"{first} and {last}"
+        return _shown(found, [name, middle, bins, of_file, of_population, term.unit])
+    if found.kind == "slope" and term.binned_low is not None:
+        of_file, of_population = binned, between(term.population_binned_low, term.population_binned_high)
+    by_bins = [binned] if found.kind == "mean" and found.binned else []
+    return _shown(found, [name, estimate, *by_bins, of_file, *rows, of_population, term.unit])
 
 
-def _rows(number: int | None) -> str:
-    return "?" if number is None else f"{number:,}"
+def _shown(found: Estimate, cells: list[str]) -> list[str]:
+    """The cells of a line without the last but one, that of a population, where there is no interval for one."""
+    return [*cells[:-2], cells[-1]] if found.not_a_sample else cells
+
+
+def _between(
+    value: Callable[[float], str],
+    low: float | None,
+    high: float | None,
+    *,
+    least: float | None = None,
+    most: float | None = None,
+) -> str:
+    """An interval, of which an end at what is least or most possible says nothing."""
+    if low is None or low == least:
+        return NOT_ESTIMABLE if high is None else f"at most {value(high)}"
+    return f"at least {value(low)}" if high is None or high == most else f"{value(low)} to {value(high)}"
+
+
+def _rows_of(term: Term) -> str:
+    between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, least=0)
+    return between if term.rows is None else f"{term.rows:,} ({between})"
 
 
 def _wrapped(text: str, before: str) -> str:
@@ -254,7 +317,5 @@ def _decimals(found: Estimate) -> int:
     return min(_MOST_DECIMALS, max(0, 1 - math.floor(math.log10(min(errors))))) if errors else _MOST_DECIMALS // 2
 
 
-def _value(kind: Kind, decimals: int, number: float | None) -> str:
-    if number is None:
-        return "?"
+def _value(kind: Kind, decimals: int, number: float) -> str:
     return f"{number:.{decimals}%}" if kind == "share" else f"{number:,.{decimals}f}"

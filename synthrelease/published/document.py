@@ -38,7 +38,7 @@ from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.criterion import CriterionPart
-from synthrelease.published.estimates import EstimatesPart
+from synthrelease.published.estimates import EstimatesPart, NotSample
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.formats import check_format
 from synthrelease.published.lines import TableShape
@@ -225,6 +225,22 @@ class ReleaseDocument(_DocumentWithOptions):
     def weights_column(self) -> WeightColumn | None:
         """The weights of the rows, where an option gives them some."""
         return next((found for part in self.parts.values() if (found := part.weights_column) is not None), None)
+
+    @property
+    def not_a_sample(self) -> tuple[NotSample, ...]:
+        """Why the rows are no simple random sample of a population: what is stated, or what the other fields tell."""
+        if self.estimates is not None and self.estimates.not_a_sample is not None:
+            return tuple(self.estimates.not_a_sample)
+        return self.declared(design_weights=any("weight" in part.parameters for part in self.criteria))
+
+    def declared(self, *, design_weights: bool) -> tuple[NotSample, ...]:
+        """The same from what is declared, with whether a column of the specification has design weights."""
+        found: dict[NotSample, bool] = {
+            "design weights": design_weights,
+            "calibration to totals": self.weighted,
+            "several rows of a person": self.guarantee.person.records > 1,
+        }
+        return tuple(reason for reason, holds in found.items() if holds)
 
     @property
     def raw_rules(self) -> list[str]:

@@ -89,6 +89,7 @@ def release_of(
         divided_rows=document.divided_rows,
         figures_about=document.figures_about,
         estimates=document.estimates,
+        not_a_sample=document.not_a_sample,
         linked=document.linked,
     )
 

@@ -18,7 +18,7 @@ from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
-from synthrelease.published.estimates import EstimatesPart
+from synthrelease.published.estimates import EstimatesPart, NotSample
 from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
 from synthrelease.toml.questions import QuestionTable
 
@@ -116,6 +116,9 @@ class PublishedRelease:
     """What the figures are about, a part of a sentence, where that is a piece of the rows; empty where it is all of them."""
     estimates: EstimatesPart | None = None
     """What the noisy tables answer, with an interval for each intended query; None where none are published."""
+
+    not_a_sample: tuple[NotSample, ...] = ()
+    """Why its rows are no simple random sample of a population, as far as release.json tells."""
 
     linked: Linked | None = None
     """How the columns are those of roots and of their members, where each row is a root with all of them."""

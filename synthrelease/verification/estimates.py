@@ -7,11 +7,12 @@ from collections.abc import Iterator, Mapping
 
 from synthrelease.bundle import measurements
 from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
-from synthrelease.bundle.estimating import estimates_part
+from synthrelease.bundle.estimating import declared, estimates_part
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
+from synthrelease.specification import canonical
 from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-4
@@ -71,7 +72,9 @@ def _numbers(line: EstimateLine) -> str:
 
 def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:
     try:
-        made = estimates_part(document, files.get(measurements.NAME, b""))
+        before = stated is not None and stated.not_a_sample is None  # as 1.0.0 wrote it
+        expected = None if before else declared(document, files.get(canonical.NAME, b""))
+        made = estimates_part(document, files.get(measurements.NAME, b""), expected)
     except Exception as error:
         if stated is not None:  # a release whose estimates cannot be computed is written without them
             yield f"they cannot be computed ({error if isinstance(error, Unexpected) else type(error).__name__})"
@@ -81,6 +84,8 @@ def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Ma
     if made is None or stated is None or made.level != stated.level or made.together != stated.together:
         yield "expected those of the published noisy tables, found others"
         return
+    if made.not_a_sample != stated.not_a_sample:
+        yield f"not_a_sample: expected {made.not_a_sample}, as {canonical.NAME} declares, found {stated.not_a_sample}"
     if len(made.intended) != len(stated.intended):
         yield f"expected one for each of {len(made.intended)} intended queries, found {len(stated.intended)}"
         return

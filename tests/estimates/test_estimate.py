@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -253,15 +254,15 @@ def test_a_confidence_that_is_none_is_refused() -> None:
         estimate(release(TABLE, MEASURED), "mean b", confidence=1.0)
 
 
-def test_a_group_within_the_noise_has_no_estimate_and_an_interval_of_all_that_is_possible() -> None:
+def test_a_group_within_the_noise_has_no_estimate() -> None:
     """All rows have a = 0 or 1; the noise in the cells of a = 2 is below 0 together."""
     table = TABLE[a < 2]
     for seed in range(20):
         made = release(table, ("ab",), random=np.random.default_rng(seed))
         found = estimate(made, "mean b where a == 2").terms[0]
         if found.estimate is None:
-            assert ends(found) == (0.0, 2.0)
-            assert "No estimate" in str(estimate(made, "mean b by a"))
+            assert not found.estimable
+            assert re.search("2 +not estimable *\n", str(estimate(made, "mean b by a")))
             return
         assert ends(found)[1] - ends(found)[0] > 0.5
     raise AssertionError("no noise was below 0")
@@ -290,7 +291,7 @@ def test_a_regression_within_the_noise_is_refused() -> None:
 def test_the_text_says_what_each_interval_is_about() -> None:
     found: Estimate = estimate(release(TABLE, MEASURED), "slope b on a")
     text = str(found)
-    assert "slope of a" in text
+    assert "slope of bin numbers on a" in text
     assert "grams per unit of a" in text
     assert "first order" in text
     assert "robust" in text

@@ -59,7 +59,7 @@ def test_what_the_noise_hides_has_no_number() -> None:
     small = [line for line in lines if line.statistic == "share" and line.by == "outcome" and line.group == "1"]
     assert small
     for line in small:
-        assert line.told == "cannot be told"
+        assert line.told == "not estimable"
         assert {getattr(line, name) for name in module.NUMBERS} == {None}
     large = [line for line in lines if line.statistic == "share" and line.by == "outcome" and line.group == "0"]
     assert {line.told for line in large} == {"yes"}

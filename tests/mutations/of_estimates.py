@@ -10,6 +10,7 @@ HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_pa
 OF_BOUNDS = "tests/bounds/test_file.py"
 ESTIMATE = "tests/estimates/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
+ESTIMABLE = "tests/estimates/test_estimable.py"
 CONTRASTS = ("tests/estimates/test_contrasts.py",)
 QUESTIONS = ("tests/bundle/test_questions.py",)
 LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
@@ -122,12 +123,44 @@ OF_ESTIMATES = (
         tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
     ),
     Mutation(
-        name="estimates.csv: what cannot be told gets a number",
+        name="estimates: what is not estimable gets a number",
         breaks="numbers that mean nothing among those that do",
-        place="estimates.listed:_line",
-        old="not high - low < WIDEST * possible",
-        new="False",
+        place="estimates.estimable:told",
+        old="high - low < WIDEST * possible",
+        new="True",
         tests=("tests/estimates/test_listed.py",),
+    ),
+    Mutation(
+        name="estimates: a population where design weights are declared",
+        breaks="an interval as if rows that were drawn with weights were a simple random sample",
+        place="estimates.estimable:judged",
+        old="if tables.release.not_a_sample:",
+        new="if False:",
+        tests=(ESTIMABLE,),
+    ),
+    Mutation(
+        name="estimates: a mean rests on the number of an open bin",
+        breaks="a mean that nothing limits looks exact",
+        place="estimates.estimable:judged",
+        old="shown = shown and not open_bins(tables.release.by_name[asked.parts[0].column])",
+        new="shown = shown",
+        tests=(ESTIMABLE,),
+    ),
+    Mutation(
+        name="estimates: intervals together are those of each by itself",
+        breaks="of many intervals that are said to hold at once one in twenty misses",
+        place="estimates.answer:answered",
+        old="(number if together else among)",
+        new="among",
+        tests=(ESTIMABLE,),
+    ),
+    Mutation(
+        name="estimates: a column that decides is left out of a condition",
+        breaks="an answer about other rows than those that were asked for",
+        place="bounds.conditions:Condition.narrowed",
+        old="strict=True) if same]",
+        new="strict=True)]",
+        tests=(ESTIMABLE,),
     ),
     Mutation(
         name="estimates.csv: verify compares no number",

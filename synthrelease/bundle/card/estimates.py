@@ -15,10 +15,10 @@ def sentences(document: ReleaseDocument) -> list[str]:
     together = "; ".join(" × ".join(table) for table in part.together)
     return [
         "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
-        f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals, "
-        "one for the rows of the file that the rules keep and one for a population of which they are a simple random sample: "
-        f"“synthrelease estimate” does so, from this folder alone (pip install synthrelease; written by version "
-        f"{document.written_by}). {_without(document)}Means and slopes are of the numbers that stand for bins; "
+        f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals"
+        f"{_about(document)}: “synthrelease estimate” does so, from this folder alone (pip install synthrelease; written by "
+        f"version {document.written_by}). {_without(document)}Each interval holds by itself: of many, "
+        f"{share(1 - float(part.level), 0)} may miss their numbers. Means and slopes are of the numbers that stand for bins; "
         "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
         f"leave out the noise and are too small. {_weights(document)}".strip(),
         f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
@@ -70,6 +70,18 @@ def _without(document: ReleaseDocument) -> str:
     return (
         "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
         "QUESTIONS.md has code for R, Python and, where names allow it, Stata. "
+    )
+
+
+def _about(document: ReleaseDocument) -> str:
+    """What the intervals hold."""
+    if reasons := document.not_a_sample:
+        return (
+            f" for the rows of the file that the rules keep, and none for a population (the release declares "
+            f"{' and '.join(reasons)}, so they are no simple random sample)"
+        )
+    return (
+        ", one for the rows of the file that the rules keep and one for a population of which they are a simple random sample"
     )
 
 
