@@ -12,6 +12,9 @@ _LEARNS = "test_contracts.py::test_a_generator_learns_from_the_table_at_a_large_
 LONG = {
     **{f"{_WORKS}[{sizes}-{name}-0]": _OF_LIBRARIES for sizes in ("(5,)", "(1, 1)", "(3, 1, 2)") for name in ("mst", "aim")},
     **{f"{_LEARNS}[{name}]": _OF_LIBRARIES for name in ("mst-0", "aim-0", "aim-1", "patectgan-1")},
+    "candidates/generators/test_adaptive.py::test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share": (
+        "the same in the same file, of answers that are the worst for it"
+    ),
     "candidates/generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
         "tests/test_randomness.py, of all that draws"
     ),

@@ -78,6 +78,22 @@ OF_ADAPTIVE = (
         tests=(f"{FOUND}::test_larger_tables_get_larger_parts_where_more_rounds_are_to_come",),
     ),
     Mutation(
+        name="adaptive: the part of a round follows what is left",
+        breaks="answers without end, or noise too large to be drawn, after the charge",
+        place="candidates.generators.adaptive.rounds:_Rounds.run",
+        old="max(part, min(2 * part, private.left - self._last))",
+        new="min(2 * part, private.left - self._last)",
+        tests=(f"{FOUND}::test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget",),
+    ),
+    Mutation(
+        name="adaptive: a rest is divided again",
+        breaks="answers without end, or noise too large to be drawn, after the charge",
+        place="candidates.generators.adaptive.rounds:_Rounds.run",
+        old="rest or 2 * left < 3 * chosen.part",
+        new="False",
+        tests=(f"{FOUND}::test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget",),
+    ),
+    Mutation(
         name="adaptive: cells that cannot be are a handicap",
         breaks="tables with rules are measured too late",
         place="candidates.generators.adaptive.rounds:_Rounds._tables",

@@ -195,17 +195,23 @@ class _Rounds:
         self._usual: float | None = None
 
     def run(self) -> ProportionalFit:
+        """Choose and measure until all but the last look is spent.
+
+        The part of a round never shrinks, and a rest below it is paid at once to the table that is chosen: every answer costs
+        at least a fixed share of the budget, so that there are finitely many, and their noise is bounded (theory 12.11).
+        """
         private, plan = self._private, self._plan
         part = (private.left - self._last) / plan.rounds
         fit = self._fit(_SWEEPS)
         while (left := private.left - self._last) > 0:
-            competing = self._competing(fit, part)
+            rest = left < part
+            competing = self._competing(fit, left if rest else part)
             if not competing:
                 break
             choice = plan.choice * (left if 2 * left < 3 * part else part)
             chosen = competing[private.choice([each.asked for each in competing], choice)]
             left = private.left - self._last
-            paid = left if 2 * left < 3 * chosen.part else chosen.part
+            paid = left if rest or 2 * left < 3 * chosen.part else chosen.part
             columns = chosen.asked.columns
             noisy, variance = private.table(columns, paid), private.variance(paid)
             self._targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
@@ -214,7 +220,7 @@ class _Rounds:
                 fit = self._fit(_SWEEPS)
                 taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.asked.expected).sum()
                 if taught <= chosen.asked.handicap:
-                    part = min(2 * part, private.left - self._last)
+                    part = max(part, min(2 * part, private.left - self._last))
         return self._fit(_SWEEPS if private.left else _LAST_SWEEPS)
 
     def with_columns(self, targets: Sequence[Target]) -> ProportionalFit:
