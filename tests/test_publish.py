@@ -333,7 +333,7 @@ def test_other_ledgers_nearby_are_told_of_where_none_is_named(tmp_path: Path, mo
 def test_a_file_that_does_not_fit_is_said_to_have_cost_the_budget(tmp_path: Path) -> None:
     config, data = write_config(tmp_path, {"[input]": '[input]\nmissing = "error"'}), write_data(tmp_path)
     open_ledger(tmp_path / "coins.ledger", "coins", 100)
-    for text in ("face,year\nhead,1\n", "face,year\n" + "head,old\n" * 500, "face\nhead\n"):
+    for text in ("face,year\nhead,1\n", "face,year\n" + "head,old\n" * 500, "face,year\nhead\n"):
         data.write_text(text)
         with pytest.raises(InputError, match="The whole planned budget counts as spent") as caught:
             synthrelease.release(config, data, tmp_path / "out", ledger=tmp_path / "coins.ledger")

@@ -46,9 +46,9 @@ def csv_batches(
             lines = _Lines(blocks, policy.encoding, size)
             first = next(filter(str.strip, lines), "")
             lines.check_header()
-            _check_delimiter(first, needed, policy.delimiter)
-            reader = _reader(chain([first], lines), policy.delimiter, strict=True)
-            with _longest_field():
+            check_delimiter(first, needed, policy.delimiter)
+            reader = csv_reader(chain([first], lines), policy.delimiter, strict=True)
+            with longest_field():
                 names = next(filter(None, reader), [])
             header = [name if name in needed else name.strip() for name in names]
             # in a file of one column an empty line is a row with an empty cell: how many rows there are must not depend on it
@@ -75,7 +75,7 @@ def csv_batches(
                         blocks.put_back(b"".join(ahead.forget()))
                         lines.put_back(block)
                         collected = list[list[str]]()
-                        with _longest_field():
+                        with longest_field():
                             for record in records:
                                 if len(record) != len(header):
                                     raise unreadable.ragged(len(header), len(record))
@@ -91,7 +91,7 @@ def csv_batches(
     except UnicodeError:
         problem = unreadable.other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
-        problem = "expected a whole file, found one that is cut off, damaged or unreadable."
+        problem = unreadable.CUT
     except csv.Error as error:
         problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, row)
     except unreadable.Unreadable as reason:
@@ -100,12 +100,12 @@ def csv_batches(
         raise InputError(problem)
 
 
-def _reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
+def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
     return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " ")
 
 
 @contextmanager
-def _longest_field() -> Iterator[None]:
+def longest_field() -> Iterator[None]:
     """`csv` refuses a longer field by a number of the whole process, which other libraries set as well."""
     before = csv.field_size_limit(LONGEST_TEXT)
     try:
@@ -160,15 +160,15 @@ class _Lines:
 
     def check_header(self) -> None:
         if self.length > MAX_HEADER:
-            raise unreadable.endless(f"a header of at most {MAX_HEADER} characters")
+            raise unreadable.endless_header(MAX_HEADER)
 
 
-def _check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
+def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
     if not first:
         raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
     for other in (delimiter, *unreadable.DELIMITERS):
-        if set(needed) <= {field.strip() for field in next(_reader([first], other, strict=False), [])}:
+        if set(needed) <= {field.strip() for field in next(csv_reader([first], other, strict=False), [])}:
             if other == delimiter:
                 return
             raise InputError(unreadable.other_delimiter(delimiter, other))

@@ -9,6 +9,7 @@ from synthrelease.errors import listing
 from synthrelease.toml.columns import ENCODINGS
 
 EXPECTED = "expected a file with a header and rows"
+CUT = "expected a whole file, found one that is cut off, damaged or unreadable."
 TOO_LONG = "expected rows that fit into the memory of this machine, found longer ones."
 FORMATS = "CSV (also gzip), Parquet, Feather, Stata, SAS, SPSS, a DuckDB or an SQLite database"
 OTHER_FORMATS = {
@@ -33,6 +34,10 @@ class Unreadable(Exception):
 
 def endless(expected: str, found: str = "more") -> Unreadable:
     return Unreadable(expected, found, "Is it a text file?")
+
+
+def endless_header(longest: int) -> Unreadable:
+    return endless(f"a header of at most {longest} characters")
 
 
 def zero_byte(encoding: str) -> Unreadable:

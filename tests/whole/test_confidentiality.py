@@ -134,13 +134,16 @@ BAD = {
 }
 
 
+KNOWN_BEFOREHAND = {"a gzip file that is cut off", "Parquet with a nested column"}
+
+
 @pytest.mark.parametrize("kind", BAD)
 def test_a_file_that_does_not_fit_is_refused_without_a_word_of_it(accounts: Enclave, talker: Talker, kind: str) -> None:
     BAD[kind](accounts)  # type: ignore[operator]
     outcome = talker.release(accounts)
     assert outcome.code == 2, outcome.err
     assert "expected" in outcome.err
-    assert_tight(accounts, CHARGED)
+    assert_tight(accounts, Fraction(0) if kind in KNOWN_BEFOREHAND else CHARGED)
 
 
 # --- Failures
