@@ -267,7 +267,7 @@ def _arrow(**columns: list[object]) -> bytes:
     return held.getvalue().to_pybytes()
 
 
-GZIP, PARQUET = gzip.compress(f"face,year\n{ROWS}".encode()), _parquet(face=["head"] * 40, year=[1] * 40)
+GZIP, PARQUET = gzip.compress(f"face,year\n{ROWS * 50}".encode(), 1), _parquet(face=["head"] * 40, year=[1] * 40)
 ARROW = _arrow(face=["head"] * 40, year=[1] * 40)
 UNUSABLE: dict[str, tuple[bytes, str]] = {
     "an Excel file (.xlsx)": (_excel(), "found a zip or Excel file"),
