@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 import typer
@@ -19,6 +19,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from synthrelease import errors
 from synthrelease.accounting.rows import SHORTFALL, RowsRule
 from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
+from synthrelease.candidates.associations import Carried, How
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
 from synthrelease.candidates.generators.privbayes import MOST_PAIRS
@@ -31,6 +32,7 @@ from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.drafting.columns import MAX_CODES
 from synthrelease.estimates.listed import MOST_CELLS, NAMES
 from synthrelease.noise_grids import MOST_ROWS
+from synthrelease.published.associations import HEADER
 from synthrelease.rehearsal.racing import STAGES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
@@ -256,6 +258,14 @@ def test_the_files_of_a_bundle_are_those_that_the_program_writes() -> None:
     named = {code for line in table.splitlines() for code in _INLINE.findall(line.split(" | ")[0])}
     assert named >= set(rich_bundle())
     assert {name for name in named - set(rich_bundle()) if f'"{name}"' not in source()} == set()
+
+
+def test_the_columns_and_words_of_associations_csv_are_those_that_the_program_writes() -> None:
+    table = text(DOCS / "bundle.md").partition("| in the file | says |")[2].partition("\n\n")[0]
+    rows = dict(line.strip("| ").split(" | ", 1) for line in table.splitlines() if line.startswith("| `"))
+    assert [code for name in rows for code in _INLINE.findall(name)] == list(HEADER)
+    assert re.findall(r'"([^"]+)"', rows["`carried`"]) == list(get_args(Carried))
+    assert set(rows["`how`"].split(", ")) == set(get_args(How)) - {"in pairs"}  # of a triple that is not listed
 
 
 def test_the_columns_of_estimates_csv_are_those_that_the_program_writes() -> None:

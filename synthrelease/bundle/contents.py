@@ -23,6 +23,7 @@ from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.sign_sheet import sign_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.published.associations import associations_files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.table import ReleasedTable
@@ -99,6 +100,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
         "deployment.yaml": deployment_bytes(document),
         "CITATION.cff": citation_bytes(document),
         **pages,
+        **associations_files(document),
         **questions_files(document),
         **sign_files(document),
         "README.md": markdown_bytes(document, table),

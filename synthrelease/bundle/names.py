@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.bundle import measurements
 from synthrelease.bundle.options import file_words, further_names
-from synthrelease.published import checksums, signatures
+from synthrelease.published import associations, checksums, signatures
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.specification import canonical
 
@@ -15,6 +15,7 @@ FILES = {
     "members.parquet": "the same members for programs, as the rows",
     measurements.NAME: "the noisy marginals that the rows were made from, with their noise, where they are published",
     "estimates.csv": "shares, means, counts and intended questions with intervals, from the published noisy marginals",
+    associations.NAME: "which pairs of columns, and which three columns at once, the rows carry the association of, and why",
     "release.json": "the guarantee, the charges, every released figure, the schema, the rules and the publisher's texts",
     canonical.NAME: "what was fixed before the private file was read: the text whose digest is that of the specification",
     "datapackage.json": "the same schema as a Frictionless data package",
@@ -46,7 +47,8 @@ def documents(document: ReleaseDocument) -> list[str]:
     sheets = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
     sheets += [] if document.format == BEFORE else ["SIGN.md"]
     further = further_names(document.bundle)
-    return ["datapackage.json", *further, "deployment.yaml", "CITATION.cff", *pages, *sheets, "README.md"]
+    cited = ["deployment.yaml", "CITATION.cff", associations.NAME]
+    return ["datapackage.json", *further, *cited, *pages, *sheets, "README.md"]
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from synthrelease.accounting.guarantee import loss_text
+from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
@@ -69,6 +70,7 @@ def init(
     """
     from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
+    from synthrelease.specification.spec import load_spec
 
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
@@ -93,6 +95,8 @@ def init(
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
     terminal.print(found.plan, style="bold", markup=False, highlight=False)
+    for line in carried_lines(load_spec(configuration)):
+        terminal.print(line, markup=False, highlight=False, soft_wrap=True)
     for because, times in together.items():
         if times > ONE_BY_ONE:
             names = list(dict.fromkeys(left.source for left in gone if left.because == because))

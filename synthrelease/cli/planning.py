@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import nullcontext
+from itertools import combinations
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,6 +13,8 @@ import typer
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.accounting.stopping_laws import nothing_where
+from synthrelease.candidates.associations import weakest_of
+from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.chances import cheaper_text
 from synthrelease.cli.terminal import (
@@ -83,6 +86,7 @@ def plan(
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
         _print_unmeasured(specs[0])
+        print_associations(specs[0])
         _print_warnings(specs[0], rows)
         if not _published(configs[0]):  # which has no card
             warn_of_gaps(specs[0])
@@ -171,6 +175,12 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
             out.print(text)
 
 
+def print_associations(spec: ReleaseSpec) -> None:
+    """Which pairs of columns the rows will carry, line by line."""
+    for line in carried_lines(spec):
+        out.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
 def _print_unmeasured(spec: ReleaseSpec) -> None:
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     tied = [*(set(mask.columns) for mask in rules.masks), *(set(rule.places.values()) for rule in rules.records)]
@@ -240,9 +250,21 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
                 for each in attempt_costs(spec, rows)
             ],
         },
+        "associations": _associations(spec),
         "warnings": [{"criterion": name, "text": text} for name, text in warnings_without_data(spec, rows)],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
+
+
+def _associations(spec: ReleaseSpec) -> list[dict[str, object]]:
+    """Every pair, as the generator that carries least of it has it."""
+    from synthrelease.specification.associations import planned_associations
+
+    planned = planned_associations(spec)
+    weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
+    return [
+        {"columns": list(one.columns), "carried": one.carried, "how": one.how, "through": list(one.through)} for one in weakest
+    ]
 
 
 def check(
@@ -276,6 +298,7 @@ def check(
         f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
     _print_unmeasured(spec)
+    print_associations(spec)
     if data is not None:
         from synthrelease.connections.source import Source
         from synthrelease.enclave.cluster import counting_cluster

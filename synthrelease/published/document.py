@@ -191,6 +191,11 @@ class ReleaseDocument(_DocumentWithOptions):
         return next((found for part in self.parts.values() if (found := part.linked) is not None), None)
 
     @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns that are functions of others in every row, each with these."""
+        return tuple(one for part in self.parts.values() for one in part.functions)
+
+    @property
     def table_files(self) -> tuple[TableFile, ...]:
         """The table; or that of roots and that of their members."""
         return files_of(self.columns, self.linked, self.bundle)

@@ -91,6 +91,7 @@ def release_of(
         estimates=document.estimates,
         not_a_sample=document.not_a_sample,
         linked=document.linked,
+        functions=document.functions,
     )
 
 

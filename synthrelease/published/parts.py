@@ -92,6 +92,11 @@ class Part(BaseModel):
         return None
 
     @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns of the table that it makes functions of others in the same row, each with these."""
+        return ()
+
+    @property
     def beyond(self) -> str:
         """What nobody can check about it without the private file, a part of a sentence; empty for nothing."""
         return ""

@@ -15,6 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.errors import InputError, closest, listing
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
@@ -25,6 +26,7 @@ from synthrelease.toml.questions import QuestionTable
 if TYPE_CHECKING:
     import pandas as pd
 
+    from synthrelease.candidates.associations import Association, Associations
     from synthrelease.criteria import Score
 
 
@@ -123,6 +125,9 @@ class PublishedRelease:
     linked: Linked | None = None
     """How the columns are those of roots and of their members, where each row is a root with all of them."""
 
+    functions: tuple[tuple[str, tuple[str, ...]], ...] = ()
+    """Columns that are functions of others in every row, each with these: a region is one of the municipality."""
+
     def __repr__(self) -> str:
         return (
             f"PublishedRelease({self.title!r}, {self.n_rows} rows, {len(self.schema)} columns, "
@@ -142,6 +147,59 @@ class PublishedRelease:
     def counts(self) -> Counts:
         """The table as its distinct rows and how often each occurs."""
         return Counts.of(self.layout, list(self.codes.T))
+
+    def carries(self, *columns: str) -> Association:
+        """Say whether the rows carry the association of two or three columns.
+
+        They carry it ("yes") where a table of these columns was measured, or follows from one that was: what is computed of
+        them from the rows is then off by the noise and by the drawing of rows. "in part" means that no table had both: the rows
+        have what the columns in `through` explain of the association, and nothing else of it, so a mean of one by the other can
+        have another order, or a slope another sign, than in the file. "no" means independent in the rows, whatever the file
+        says. "not known" means that the generator chose its tables with noise, and the choice is not published.
+
+        Parameters
+        ----------
+        columns : names of two or three different columns. A column of members is meant in the same member; `stays_2` names
+            that of the second one.
+
+        Returns
+        -------
+        Association
+            True as a truth value where the rows carry it; `carried`, `how` and `through` say why.
+
+        Raises
+        ------
+        InputError : for other names, or another number of them.
+
+        Examples
+        --------
+        >>> import synthrelease
+        >>> found = synthrelease.load("release").carries("face", "year")
+        >>> found.carried, found.how
+        ('not known', 'chosen privately')
+        >>> bool(found)
+        False
+        """
+        found = self._associations
+        known = [*found.names, *(name for name in found.layout.columns if name not in found.names)]
+        for name in columns:
+            if name not in known:
+                guess = closest(name, known)
+                hint = f" Did you mean {guess!r}?" if guess else ""
+                raise InputError(f"{self.folder}: expected columns of the release ({listing(known)}), found {name!r}.{hint}")
+        if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
+            raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
+        return found.of(*columns)
+
+    @cached_property
+    def _associations(self) -> Associations:
+        from synthrelease.published.associations import associations_of
+
+        try:
+            return associations_of(self)
+        except ValueError:
+            problem = f"{self.folder}: expected the settings of a generator in release.json, found others"
+        raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
 
     @property
     def table(self) -> pd.DataFrame:

@@ -5,19 +5,25 @@ from __future__ import annotations
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces
+from synthrelease.published import associations
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60
+_WITHOUT_ASSOCIATIONS = (1, 0, 0)
+"""The last version that wrote none."""
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
     """Every document is what release.json and the table give, byte for byte."""
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
-    problems = [f"{name}: expected in the bundle, not there" for name in expected if name not in files]
+    missing = [name for name in expected if name not in files]
+    if _before(document.written_by):
+        missing = [name for name in missing if name != associations.NAME]
+    problems = [f"{name}: expected in the bundle, not there" for name in missing]
     (csv, members), _ = document.tables
     for name, pieces in ((csv, csv_pieces(table)), *(((members, members_csv_pieces(table)),) if members else ())):
         if not files.holds(name, pieces):
@@ -29,6 +35,12 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
     if problems and own != theirs:
         problems.append(f"the documents were written by synthrelease {theirs}, this is {own}: check them with that version")
     return Check(name="documents", found=f"{len(expected)} documents say what release.json says", problems=tuple(problems))
+
+
+def _before(version: str) -> bool:
+    """Whether a version wrote no list of associations. What is no version wrote all."""
+    numbers = version.split(".")[:3]
+    return all(number.isdecimal() for number in numbers) and tuple(map(int, numbers)) <= _WITHOUT_ASSOCIATIONS
 
 
 def first_difference(expected: bytes, found: bytes) -> str:

@@ -145,7 +145,7 @@ def test_a_release_ends_with_0_writes_the_files_and_loads_neither_torch_nor_jax(
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {
         "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
-        "README.md", "SIGN.md", "SHA256SUMS", "specification.json",
+        "README.md", "SIGN.md", "SHA256SUMS", "specification.json", "associations.csv",
     }  # fmt: skip
 
 

@@ -146,7 +146,7 @@ def test_figures_that_were_released_after_a_joint_test_are_not_said_to_be_all_me
 
 
 FILES = ("data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
-         "README.he.html", "README.md", "SIGN.md", "SHA256SUMS")  # fmt: skip
+         "README.he.html", "README.md", "SIGN.md", "SHA256SUMS", "associations.csv")  # fmt: skip
 
 
 @pytest.mark.parametrize("name", FILES)

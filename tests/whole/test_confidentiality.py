@@ -28,7 +28,7 @@ pytestmark = pytest.mark.slow  # whole releases in processes of their own
 
 RELEASED = {
     "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
-    "README.md", "SIGN.md", "SHA256SUMS", "specification.json",
+    "README.md", "SIGN.md", "SHA256SUMS", "specification.json", "associations.csv",
 }  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.bundle.card import (
+    associations,
     duplicates,
     estimates,
     explanations,
@@ -48,6 +49,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
         "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
+        "associations": associations.association_lines(document),
         "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from markupsafe import Markup
 
+from synthrelease.bundle.card.associations import carried_pairs, counts_of
 from synthrelease.bundle.card.environment import link
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, without_exponent, words, worst_factor
 from synthrelease.bundle.card.pictures import band_columns, error_band
@@ -57,6 +58,7 @@ class Wording:
             "right": right_guess(document),
             "minimum": str(document.minimum_count),
             **_of_a_person(document),
+            **counts_of(carried_pairs(document)),
             "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
             "band": "" if band is None else rounded_up(100 * band),
             "left_out_least": left_out.ends[0] if left_out else "",

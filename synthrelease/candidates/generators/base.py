@@ -11,6 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.associations import Ties
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
@@ -156,6 +157,10 @@ class Generator(SpecTable):
         ValueError : for columns that the layout does not have.
         """
         return ()
+
+    def ties(self, layout: Layout) -> Ties:
+        """What ties columns in the rows of its models; where its class says nothing, a fit chooses its tables privately."""
+        return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
         """Columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule ties."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
@@ -40,6 +41,11 @@ class GeographyPart(Part):
         if len({level.column for level in self.levels}) < len(self.levels):
             raise ValueError("expected a column of its own for each level")
         return self
+
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """An area lies in one area of the level above."""
+        return tuple((above.column, (level.column,)) for above, level in pairwise(self.levels))
 
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Which area lies in which stands in the specification."""

@@ -41,6 +41,11 @@ class MarksPart(Part):
             raise ValueError("expected a column of its own for each group")
         return self
 
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """A number of marks follows from the columns that it counts."""
+        return tuple((group.column, tuple(group.marks)) for group in self.groups)
+
     def exact_facts(self, way: Way) -> tuple[Fact, ...]:
         """Which categories are a mark stands in the specification."""
         return (("specification", "marks"),)

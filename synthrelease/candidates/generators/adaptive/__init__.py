@@ -15,6 +15,7 @@ from pydantic import Field
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.accounting.plan import pure_epsilon
+from synthrelease.candidates.associations import Ties
 from synthrelease.candidates.generators.adaptive.rounds import Learned, RoundsPlan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
@@ -131,6 +132,11 @@ class AdaptiveGenerator(Generator):
             if cells > DENSE_LIMIT:
                 expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
                 yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
+
+    def ties(self, layout: Layout) -> Ties:
+        """Tables that may be measured: of any columns, or of those that are named. A public table may tie any two."""
+        every = self.prior is not None or any(term.ways > 1 for term in self.terms)
+        return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
 
     def plan(self, layout: Layout) -> RoundsPlan:
         """How a budget is spent. Public."""

@@ -18,6 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
+from synthrelease.candidates.associations import Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.counters import Counters, Counting
@@ -154,6 +155,15 @@ class MarginalsGenerator(MeasuringGenerator):
                 expected=f"tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
                 found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
             )
+
+    def ties(self, layout: Layout) -> Ties:
+        """Its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
+        measured, structure = self.measured_tables(layout, Fraction(1)), self.structure(layout)
+        return Ties(
+            measured=tuple(columns for columns in structure if columns in measured),
+            sums=tuple(one.columns(layout) for one in self.scored_sums),
+            public=() if self.prior is None else tuple(structure),
+        )
 
     def same_measurements(self, other: Generator) -> bool:
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -19,6 +20,7 @@ from pydantic import Field, field_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.charges import mechanism as pure_charge
+from synthrelease.candidates.associations import Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
@@ -182,6 +184,16 @@ class NestedGenerator(MarginalsGenerator):
                 evenly=self.draw is not None,
             )
         return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
+
+    def ties(self, layout: Layout) -> Ties:
+        """Rows of the whole come first; the area of a row depends on the area above, and on the columns of the tables of this
+        level and of those below."""
+        found, others, drawn, below = super().ties(layout), set(self._apart(layout)), list[tuple[int, Columns]](), set[int]()
+        places = [layout.index(name) for name in self.chain]
+        for above, place in reversed(list(zip([None, *places], places, strict=False))):
+            below |= {one for columns in found.measured if place in columns for one in columns} & others
+            drawn.append((place, (*sorted(below), *(() if above is None else (above,)))))
+        return replace(found, drawn_after=tuple(reversed(drawn)))
 
     def same_measurements(self, other: Generator) -> bool:
         alike = isinstance(other, NestedGenerator) and (self.chain, self.wanted) == (other.chain, other.wanted)

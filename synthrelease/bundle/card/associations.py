@@ -1,0 +1,87 @@
+"""Which associations the rows carry, on the first screen of the card: the pairs that they do not carry are named."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from synthrelease.bundle.card.numbers import figure
+from synthrelease.candidates.associations import CarriedPairs, PartnersOfColumn
+from synthrelease.linked import NAME_OR_TEXT
+from synthrelease.published.associations import of_document
+from synthrelease.published.document import ReleaseDocument
+
+FIRST_LINES = 6
+"""Columns on the first screen; the others stand behind them, to be opened."""
+MOST_TRIPLES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationLines:
+    """What the templates show.
+
+    Attributes
+    ----------
+    counts : figures for the sentences of the card.
+    first, others : columns that lack a pair, those that matter most first.
+    triples : some of the triples that are carried.
+    """
+
+    pairs: CarriedPairs
+    counts: dict[str, str]
+    first: Sequence[PartnersOfColumn]
+    others: Sequence[PartnersOfColumn]
+    triples: Sequence[tuple[str, ...]]
+
+    @property
+    def sentence(self) -> str:
+        """The key of the sentence that says how many are carried."""
+        found = self.pairs
+        if found.unknown == found.pairs:
+            return "carried_unknown"
+        return "carried_all" if found.carried == found.pairs else "carried_some"
+
+
+def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
+    """How many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
+    found = of_document(document)
+    return None if found is None or len(found.names) < 2 else CarriedPairs.of([found])
+
+
+def counts_of(found: CarriedPairs | None) -> dict[str, str]:
+    """The figures in the sentences of the card."""
+    if found is None:
+        return dict.fromkeys(("pairs", "carried", "unknown_pairs", "triples", "carried_triples"), "")
+    return {
+        "pairs": figure(found.pairs),
+        "carried": figure(found.carried),
+        "unknown_pairs": figure(found.unknown),
+        "triples": figure(found.triples),
+        "carried_triples": figure(len(found.carried_triples)),
+    }
+
+
+def association_lines(document: ReleaseDocument) -> AssociationLines | None:
+    """The list, columns of intended questions first, then those of which a mean can be computed; None where there is none."""
+    if (found := carried_pairs(document)) is None:
+        return None
+    asked = {
+        match[0].partition(".")[0]
+        for question in document.questions
+        for text in (question.query, question.given, question.mean or "", question.minus or "")
+        for match in NAME_OR_TEXT.finditer(text)
+    }
+    bins = {column.name: column.bins for file in document.table_files for column in file.columns}
+    order: Callable[[PartnersOfColumn], tuple[bool, bool, bool]] = lambda line: (  # noqa: E731
+        line.column not in asked,
+        not any(one.number is not None for one in bins[line.column]),
+        not (line.only and not line.others),
+    )
+    lines = sorted(found.columns, key=order)
+    return AssociationLines(
+        pairs=found,
+        counts=counts_of(found),
+        first=lines[:FIRST_LINES],
+        others=lines[FIRST_LINES:],
+        triples=found.carried_triples[:MOST_TRIPLES],
+    )

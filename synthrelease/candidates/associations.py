@@ -1,0 +1,388 @@
+"""Which associations of columns the rows of a model carry: what was measured together, and what only hangs together through it.
+
+Three facts decide, and all are public (theory 12.15, which associations rows carry):
+
+- A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns.
+- The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:
+  among rows that agree in them, the two are independent. So the rows have such a pair **in part**: what the separating columns
+  explain of its association, and nothing of the rest.
+- Columns without any path are independent in the rows, whatever they are in the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal
+
+from synthrelease.candidates.generators.junction_tree import JunctionTree
+from synthrelease.domain.layout import Columns, Layout
+from synthrelease.linked import Linked
+
+Carried = Literal["yes", "in part", "no", "not known"]
+How = Literal[
+    "measured together",
+    "follows from a measured table",
+    "one sum measured",
+    "public table",
+    "plausibility rules",
+    "through other columns",
+    "in pairs",
+    "some members",
+    "independent",
+    "chosen privately",
+]
+Function = tuple[int, Columns]
+"""A column, and others that it is a function of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ties:
+    """What ties columns in the rows of a generator's model.
+
+    Attributes
+    ----------
+    measured : the columns of each table that every fit measures, and that its model matches.
+    sums : the columns of each sum of scores that it matches: one number of their table.
+    chosen : the columns of each table that a fit may measure, by a private choice that is not published.
+    public : sets of columns that a model with a public table holds: it ties all columns of a clique of these and of the rules.
+    drawn_after : columns that rows get after all others, in this order, each with all columns that it then depends on.
+    """
+
+    measured: tuple[Columns, ...] = ()
+    sums: tuple[Columns, ...] = ()
+    chosen: tuple[Columns, ...] = ()
+    public: tuple[Columns, ...] = ()
+    drawn_after: tuple[tuple[int, Columns], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """How far the rows carry the association of two or three columns. As a truth value: whether they carry it.
+
+    Attributes
+    ----------
+    columns : their names.
+    carried : "yes" where their table was measured, or follows from one that was: the rows have it within noise and drawing;
+        "in part"; "no" where the columns are independent in the rows, or one of three is; "not known" where the generator chose
+        its tables privately.
+    how : the reason, in the words of `How`.
+    through : columns that separate the two: among rows that agree in these, the two are independent. Empty for other reasons.
+    """
+
+    columns: tuple[str, ...]
+    carried: Carried
+    how: How
+    through: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.carried == "yes"
+
+    def __str__(self) -> str:
+        through = f" ({', '.join(self.through)})" if self.through else ""
+        return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{through}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Associations:
+    """The associations of all columns of a table.
+
+    Attributes
+    ----------
+    ties : of the generator, over `layout`.
+    ruled : columns of each plausibility rule for released rows.
+    functions : columns that are functions of others in every row, as the region is one of the municipality.
+    linked : how the columns are those of roots and their members; None where rows have no members.
+    """
+
+    layout: Layout
+    ties: Ties
+    ruled: tuple[Columns, ...] = ()
+    functions: tuple[Function, ...] = ()
+    linked: Linked | None = None
+
+    def of(self, *names: str) -> Association:
+        """The association of two or three columns. The name of a column of members stands for it in the same member.
+
+        Raises
+        ------
+        KeyError : for a name that no column has.
+        """
+        return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
+
+    def measured(self, *names: str) -> Carried | None:
+        """The first part of the same answer, in little time: None where no table tells it."""
+        found = [self._measured(columns) for columns in self._in_slots(names)]
+        said = {None if one is None else one.carried for one in found}
+        return "yes" if said == {"yes"} else "not known" if "not known" in said else None
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Columns as the files have them: those of members once."""
+        return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
+
+    @cached_property
+    def pairs(self) -> tuple[Association, ...]:
+        """Of every two columns, in the order of the columns."""
+        return tuple(self.of(*pair) for pair in combinations(self.names, 2))
+
+    @cached_property
+    def triples(self) -> tuple[Association, ...]:
+        """Of every three columns whose association the rows carry."""
+        shown = {name: self._plain(name) for name in self.layout.columns}
+        among = {
+            tuple(sorted({shown[self.layout.columns[place]] for place in triple}, key=self.names.index))
+            for columns in self._known
+            for triple in combinations(columns, 3)
+        }
+        found = (self.of(*triple) for triple in sorted(among, key=self._order) if len(triple) == 3)
+        return tuple(one for one in found if one)
+
+    def _order(self, names: Sequence[str]) -> list[int]:
+        return [self.names.index(name) for name in names]
+
+    def _plain(self, name: str) -> str:
+        place = None if self.linked is None else self.linked.place_of(name)
+        return name if self.linked is None or place is None else self.linked.names[self.linked.slots[place].index(name)]
+
+    def _in_slots(self, names: Sequence[str]) -> list[Columns]:
+        """The columns by their places; where they are of members, once for each that a root can have."""
+        places = [self._places(name) for name in names]
+        return [tuple(each[slot % len(each)] for each in places) for slot in range(max(map(len, places)))]
+
+    def _places(self, name: str) -> tuple[int, ...]:
+        """Of a column of members in every slot."""
+        if self.linked is not None and name in self.linked.names:
+            at = self.linked.names.index(name)
+            return tuple(self.layout.index(slot[at]) for slot in self.linked.slots)
+        if name not in self.layout.columns:
+            raise KeyError(name)
+        return (self.layout.index(name),)
+
+    def _of(self, columns: Columns) -> Association:
+        if (found := self._measured(columns)) is not None:
+            return found
+        names = tuple(self.layout.columns[place] for place in columns)
+        return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
+
+    def _measured(self, columns: Columns) -> Association | None:
+        names, wanted = tuple(self.layout.columns[place] for place in columns), frozenset(columns)
+        if wanted in self._together(self.ties.measured):
+            return Association(columns=names, carried="yes", how="measured together")
+        if wanted in self._together(self._known):
+            return Association(columns=names, carried="yes", how="follows from a measured table")
+        if any(wanted.issubset(table) for table in self.ties.chosen):
+            return Association(columns=names, carried="not known", how="chosen privately")
+        return None
+
+    def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
+        """Without a table of both: what ties them otherwise."""
+        tied, through = self._separator(*columns)
+        if not tied and not through:
+            return Association(columns=names, carried="no", how="independent")
+        reasons: tuple[tuple[How, Iterable[Columns]], ...] = (
+            ("one sum measured", self.ties.sums),
+            ("public table", self._public),
+            ("plausibility rules", self.ruled),
+        )
+        said = (reason for reason, sets in reasons if any(set(columns).issubset(each) for each in sets))
+        named = tuple(self.layout.columns[place] for place in through)
+        return Association(columns=names, carried="in part", how=next(said, "through other columns"), through=named)
+
+    def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
+        """Without a table of all three: what their pairs say."""
+        pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
+        if any(all(said == "no" for pair, said in pairs.items() if column in pair) for column in columns):
+            return Association(columns=names, carried="no", how="independent")
+        if "not known" in pairs.values():
+            return Association(columns=names, carried="not known", how="chosen privately")
+        return Association(columns=names, carried="in part", how="in pairs")
+
+    @cached_property
+    def _known(self) -> tuple[Columns, ...]:
+        """The columns of every measured table, with all that are functions of them."""
+        found = []
+        for table in self.ties.measured:
+            known, before = set(table), set[int]()
+            while known != before:
+                before = set(known)
+                known |= {column for column, others in self.functions if known.issuperset(others)}
+            found.append(tuple(sorted(known)))
+        return tuple(dict.fromkeys(found))
+
+    def _together(self, tables: tuple[Columns, ...]) -> frozenset[frozenset[int]]:
+        """Every two and every three columns of one of these tables."""
+        if tables not in self._found:
+            sets = (frozenset(some) for table in tables for many in (2, 3) for some in combinations(table, many))
+            self._found[tables] = frozenset(sets)
+        return self._found[tables]
+
+    @cached_property
+    def _found(self) -> dict[tuple[Columns, ...], frozenset[frozenset[int]]]:
+        return {}
+
+    def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
+        """Whether a factor of the model ties the two, and the columns that separate them otherwise.
+
+        The neighbours of a column through which another one is reached separate the two. Of the sets on both sides the smaller
+        one is named.
+        """
+        graph = self._graph(first, second)
+        if second in graph.near[first]:
+            graph, tied = graph.without(first, second), True
+        else:
+            tied = False
+        sides = [graph.borders(first)[second], graph.borders(second)[first]]
+        return tied, min(sides, key=lambda side: (len(side), side))
+
+    def _graph(self, first: int, second: int) -> TiedColumns:
+        """What ties columns when the two are looked at alone: of the columns that are drawn after all others, those on which
+        one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
+        after = dict(self.ties.drawn_after)
+        if not after and frozenset() in self._graphs:
+            return self._graphs[frozenset()]
+        ruled = [each for each in self.ruled if not self._within_a_draw(each)]
+        needed = {first, second}.union(*(each for each in ruled if not after.keys().isdisjoint(each)))
+        for column, others in reversed(self.ties.drawn_after):
+            needed |= set(others) if column in needed else set()
+        drawn = frozenset(needed & after.keys())
+        if drawn not in self._graphs:
+            sets = [*self.ties.measured, *self.ties.sums, *self.ties.chosen, *self._public]
+            kept = [tuple(column for column in each if column not in after) for each in sets] + ruled
+            kept += [(column, *others) for column, others in self.ties.drawn_after if column in drawn]
+            self._graphs[drawn] = TiedColumns.of(len(self.layout.sizes), kept)
+        return self._graphs[drawn]
+
+    @cached_property
+    def _public(self) -> tuple[Columns, ...]:
+        if not self.ties.public:
+            return ()
+        return JunctionTree.of(self.layout.sizes, [*self.ties.public, *self.ruled]).cliques
+
+    @cached_property
+    def _graphs(self) -> dict[frozenset[int], TiedColumns]:
+        return {}
+
+    def _within_a_draw(self, columns: Columns) -> bool:
+        """Whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
+        return any(column in columns and {column, *others}.issuperset(columns) for column, others in self.ties.drawn_after)
+
+
+class TiedColumns:
+    """A graph of columns: those of one factor of a model are neighbours."""
+
+    def __init__(self, near: dict[int, frozenset[int]]):
+        self.near = near
+        self._borders: dict[int, dict[int, Columns]] = {}
+
+    @classmethod
+    def of(cls, n_columns: int, sets: Iterable[Columns]) -> TiedColumns:
+        """Neighbours are columns of one of these sets."""
+        near: dict[int, set[int]] = {column: set() for column in range(n_columns)}
+        for columns in sets:
+            for column in columns:
+                near[column].update(columns)
+        return cls({column: frozenset(others - {column}) for column, others in near.items()})
+
+    def without(self, first: int, second: int) -> TiedColumns:
+        """The graph in which these two are no neighbours."""
+        return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
+
+    def borders(self, first: int) -> dict[int, Columns]:
+        """For each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
+        if first not in self._borders:
+            border, found = self.near[first], dict[int, Columns]()
+            for start in self.near:
+                if start in found or start in border or start == first:
+                    continue
+                reached, met, left = {start}, set[int](), [start]
+                while left:
+                    others = self.near[left.pop()]
+                    met |= others & border
+                    left += (new := others - border - reached)
+                    reached |= new
+                found |= dict.fromkeys(reached, tuple(sorted(met)))
+            self._borders[first] = found
+        return self._borders[first]
+
+
+def _of_members(names: Sequence[str], found: Sequence[Association]) -> Association:
+    """One answer of those for every slot that a member can have."""
+    said = {one.carried for one in found}
+    first = found[0]
+    if len(said) == 1:
+        through = first.through if len(found) == 1 else ()
+        return Association(columns=tuple(names), carried=first.carried, how=first.how, through=through)
+    carried: Carried = "not known" if "not known" in said else "in part"
+    how: How = "chosen privately" if carried == "not known" else "some members"
+    return Association(columns=tuple(names), carried=carried, how=how)
+
+
+def weakest_of(found: Sequence[Association]) -> Association:
+    """Of several models, any of which may be drawn: the answer that carries least."""
+    order: tuple[Carried, ...] = ("no", "in part", "not known", "yes")
+    return min(found, key=lambda one: order.index(one.carried))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnersOfColumn:
+    """With which other columns a column's association is carried, in the shorter of two ways to say it.
+
+    Attributes
+    ----------
+    only : whether `others` are those with which it is carried; otherwise those with which it is not.
+    """
+
+    column: str
+    only: bool
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarriedPairs:
+    """What a reader should know at first: how many pairs are carried, and which are not.
+
+    Attributes
+    ----------
+    pairs, triples : how many there are.
+    carried, unknown : how many of the pairs are, and of how many nobody can tell.
+    carried_triples : those that are carried.
+    columns : those that lack a pair.
+    """
+
+    pairs: int
+    triples: int
+    carried: int
+    unknown: int
+    carried_triples: tuple[tuple[str, ...], ...]
+    columns: tuple[PartnersOfColumn, ...]
+
+    @classmethod
+    def of(cls, found: Sequence[Associations]) -> CarriedPairs:
+        """Of one model; of several, any of which may be drawn, what all of them carry."""
+        names = found[0].names
+        said = {pair: {one.measured(*pair) for one in found} for pair in combinations(names, 2)}
+        carried = {pair for pair, words in said.items() if words == {"yes"}}
+        triples = [one.columns for one in found[0].triples if all(other.of(*one.columns) for other in found[1:])]
+        return cls(
+            pairs=len(said),
+            triples=math.comb(len(names), 3),
+            carried=len(carried),
+            unknown=sum("not known" in words and None not in words for words in said.values()),
+            carried_triples=tuple(triples),
+            columns=tuple(_partners(names, carried)),
+        )
+
+
+def _partners(names: Sequence[str], carried: Container[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
+    """Of each column that lacks one."""
+    for place, name in enumerate(names):
+        others = [other for other in names if other != name]
+        kept = [other for at, other in enumerate(names) if ((other, name) if at < place else (name, other)) in carried]
+        lost = [other for other in others if other not in kept]
+        if lost:
+            only = len(kept) <= len(lost)
+            yield PartnersOfColumn(column=name, only=only, others=tuple(kept if only else lost))

@@ -1,0 +1,44 @@
+"""Which associations the released rows will carry, for `plan`, `check` and `init`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from synthrelease.candidates.associations import CarriedPairs
+
+if TYPE_CHECKING:
+    from synthrelease.specification.release_spec import ReleaseSpec
+
+MOST_LINES = 30
+MOST_TRIPLES = 10
+
+
+def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
+    """The list in sentences, the first of them a heading."""
+    from synthrelease.specification.associations import planned_associations
+
+    found = CarriedPairs.of(planned_associations(spec))
+    if not found.pairs:
+        return
+    if found.unknown == found.pairs:
+        yield (
+            "Associations: the generator chooses with noise which columns it measures together, and the choice is not "
+            "published. So no list says which pairs of columns the rows carry."
+        )
+        return
+    unknown = (
+        f" Of {found.unknown} pairs nobody can tell: the generator chooses its tables with noise." if found.unknown else ""
+    )
+    yield f"Associations: the rows will carry {found.carried:,} of {found.pairs:,} pairs of columns.{unknown}"
+    if not found.columns:
+        return
+    yield "Do not compute a table, a mean by group or a slope of another pair from the rows. It may be off by any amount:"
+    for line in found.columns[:MOST_LINES]:
+        others = ", ".join(line.others) or "no other column"
+        yield f"  {line.column}: {'only with' if line.only and line.others else 'with' if line.only else 'not with'} {others}"
+    if (more := len(found.columns) - MOST_LINES) > 0:
+        yield f"  and {more} more columns; `synthrelease plan --json` lists every pair."
+    named = "; ".join(" × ".join(triple) for triple in found.carried_triples[:MOST_TRIPLES])
+    dots = "; ..." if len(found.carried_triples) > MOST_TRIPLES else ""
+    yield f"Three columns at once: {len(found.carried_triples):,} of {found.triples:,}{f': {named}{dots}' if named else ''}."

@@ -1,0 +1,155 @@
+"""associations.csv, `carries` and the card say of one release the same, and `verify` makes the list again."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+
+import pytest
+
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card.wording import sentences
+from synthrelease.errors import InputError
+from synthrelease.published import load
+from synthrelease.published.associations import NAME
+from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.table import read_csv
+from synthrelease.releasing.release import release
+from synthrelease.specification.associations import planned_associations
+from synthrelease.specification.spec import load_spec
+from synthrelease.toml.card import LANGUAGES
+from synthrelease.verification import verify_bundle
+from synthrelease.verification.documents import documents
+from synthrelease.verification.reading import read_files
+from tests.helpers.tiny import MEASURED, write_config
+from tests.verification.test_verify import resealed
+
+TABLES = {old: new.replace("face:year", "face:year:worn + year:mint + weight") for old, new in MEASURED.items()}
+COLUMNS = """[columns.mint]
+kind = "category"
+categories = ["A", "B"]
+
+[columns.worn]
+kind = "category"
+categories = ["no", "yes"]
+
+[columns.weight]
+kind = "integer"
+bounds = [1, 4]
+alternatives.halves = ["1-2", "3-4"]
+numbers = { "1-2" = 1.5, "3-4" = 3.5 }
+
+[[rules]]
+never = "face == 'head' and weight > 3"
+
+"""
+LISTED = """first,second,third,carried,how,through
+face,mint,,in part,through other columns,year
+face,worn,,yes,measured together,
+face,weight,,in part,plausibility rules,
+face,year,,yes,measured together,
+mint,worn,,in part,through other columns,year
+mint,weight,,in part,through other columns,face
+mint,year,,yes,measured together,
+worn,weight,,in part,through other columns,face
+worn,year,,yes,measured together,
+weight,year,,in part,through other columns,face
+face,worn,year,yes,measured together,
+"""
+"""Made by hand: worn, face and year stand in one table, mint in one with year, and a rule ties weight to face."""
+
+
+@pytest.fixture(scope="module")
+def config(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_config(tmp_path_factory.mktemp("coins"), {"[columns.year]": f"{COLUMNS}[columns.year]", **TABLES})
+
+
+@pytest.fixture(scope="module")
+def folder(config: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = config.parent / "coins.csv"
+    lines = [
+        f"{'head' if row % 2 else 'tail'},{'AB'[row % 3 == 0]},{'yes' if row % 5 < 2 else 'no'},{1 + row % 2},{1 + row % 6}"
+        for row in range(400)
+    ]
+    data.write_text("\n".join(["face,mint,worn,weight,year", *lines, ""]))
+    found = release(load_spec(config), data)
+    assert found is not None
+    return write_bundle(found, tmp_path_factory.mktemp("bundle") / "release")
+
+
+def document_of(folder: Path) -> ReleaseDocument:
+    return read_strictly((folder / "release.json").read_bytes())
+
+
+def test_the_list_is_the_one_made_by_hand_and_the_loaded_release_and_the_plan_say_the_same(folder: Path, config: Path) -> None:
+    assert (folder / NAME).read_text() == LISTED
+    assert NAME in (folder / "SHA256SUMS").read_text()
+    assert NAME in (folder / "README.md").read_text()
+    loaded, (planned,) = load(folder), planned_associations(load_spec(config))
+    for line in csv.DictReader(io.StringIO(LISTED)):
+        names = [line[place] for place in ("first", "second", "third") if line[place]]
+        for found in (loaded.carries(*names), loaded.carries(*reversed(names)), planned.of(*names)):
+            assert (found.carried, found.how, ";".join(found.through)) == (line["carried"], line["how"], line["through"])
+            assert bool(found) == (line["carried"] == "yes")
+
+
+@pytest.mark.parametrize("names", [("face",), ("face", "face"), ("face", "yeer"), ("face", "mint", "year", "worn"), ()])
+def test_other_than_two_or_three_columns_are_a_mistake(folder: Path, names: tuple[str, ...]) -> None:
+    with pytest.raises(InputError, match="expected"):
+        load(folder).carries(*names)
+
+
+def test_an_edited_list_is_found(folder: Path) -> None:
+    assert verify_bundle(folder).passed
+    files = dict(read_files(folder))
+    edited = files | {NAME: files[NAME].replace(b"face,mint,,in part", b"face,mint,,yes")}
+    found = documents_of(folder, edited)
+    assert any(problem.startswith(f"{NAME}: line 2") for problem in found)
+
+
+@pytest.mark.parametrize(("version", "refused"), [("1.0.0", False), ("0.9.3", False), ("1.0.1", True), ("?", True)])
+def test_a_release_of_a_version_before_needs_no_list_and_a_later_one_does(folder: Path, version: str, refused: bool) -> None:
+    files = {name: content for name, content in read_files(folder).items() if name != NAME}
+    found = documents_of(folder, files, version)
+    assert (f"{NAME}: expected in the bundle, not there" in found) is refused
+
+
+def documents_of(folder: Path, files: dict[str, bytes], version: str = "1.0.0") -> tuple[str, ...]:
+    """The problems of the documents, when somebody has made the checksums anew."""
+    from synthrelease.published.files import Files
+
+    document = document_of(folder).model_copy(update={"written_by": version})
+    table = read_csv(files["data.csv"], document.shape)
+    return documents(document, table, Files(resealed(files))).problems
+
+
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_the_card_begins_with_what_the_rows_carry_and_names_what_they_do_not(folder: Path, language: str) -> None:
+    document, words = document_of(folder), sentences(language)
+    table = read_csv((folder / "data.csv").read_bytes(), document.shape)
+
+    stated = document.configuration["generator"]
+
+    def page(generator: dict[str, object]) -> str:
+        settings = document.configuration | {"generator": generator}
+        text = page_bytes(document.model_copy(update={"configuration": settings}), table, language).decode()
+        return text.partition("<nav")[0]  # what comes before the contents
+
+    some = page(stated)
+    assert words["carried_some"].format(carried="4", pairs="10") in some
+    assert f"<li>weight: {words['carried_none']}</li>" in some
+    assert f"<li>mint: {words['carried_only']} year</li>" in some
+    assert f"<li>year: {words['carried_not']} weight</li>" in some
+    assert words["carried_triples"].format(carried_triples="1", triples="10") in some
+    assert some.index("weight:") < some.index("mint:")  # a mean of weight can be computed, and none of its pairs is carried
+    every = page(stated | {"tables": "all 3-way"})
+    assert words["carried_all"] in every
+    assert "<li>" not in every.partition('id="carried"')[2]
+    private = page({"family": "privbayes", "flavour": "degree", "degree": 1, "epsilon_split": "1/2"})
+    assert words["carried_unknown"] in private
+    assert NAME not in private
+    half = page({"family": "adaptive", "tables": "face:year + mint:worn"})
+    assert words["carried_unknown_some"].format(unknown_pairs="2") in half
+    assert 'id="carried"' not in page({"family": "magic"})  # a document that somebody changed
