@@ -56,8 +56,8 @@ if TYPE_CHECKING:
 
 
 SPENT = (
-    "Nothing was published. The whole planned budget counts as spent, because the file was opened; `synthrelease check --data` "
-    "finds this beforehand."
+    "Nothing was published. The whole planned budget counts as spent, because the file was opened. Run `synthrelease check "
+    "--data` before a release: it finds files, columns and values that do not fit."
 )
 
 

@@ -68,7 +68,7 @@ def test_the_tests_of_a_criterion_have_its_file_among_them() -> None:
 
 def test_one_version_is_said_everywhere() -> None:
     (packaged,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    (first, *_) = re.findall(r"^## (\S+?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
+    (first, *_) = re.findall(r"^## (\d\S*?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
     assert packaged == first == synthrelease.__version__
 
 

@@ -145,7 +145,13 @@ def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
 
 def about(release: AskedOf, asked: Question, rows: str) -> str:
     """What is counted, of which rows of the file."""
-    if not asked.slots or release.linked is None:
+    if release.linked is None:
         return rows
+    if not asked.slots:
+        of_members = {name for slot in release.linked.slots for name in slot}
+        named = asked.met.columns & of_members
+        if not named or asked.where.columns & of_members:
+            return rows
+        return f"{rows}; a row is a root, and the share of {min(named)} is among all roots, with and without that member"
     first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
     return f"the members{first} of {rows}; a row is a root with its members"

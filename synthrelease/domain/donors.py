@@ -229,9 +229,10 @@ def _forbidden(
 
 
 def combined(estimates: Sequence[float], variances: Sequence[float]) -> tuple[float, float]:
-    """Rubin's rule: the mean of the estimates of M copies, and its variance v + (1 + 1/M) b (Rubin 1987).
+    """Combine the estimates of M copies: their mean, and the variance v + (1 + 1/M) b (Rubin 1987).
 
-    v is the mean of the variances within the copies, b the variance of the estimates between them.
+    v is the mean of the variances within the copies, b the variance of the estimates between them. Of released copies this
+    variance is too small: v leaves out the error of the synthesis, and the donors are taken as if they were all there are.
     """
     copies = len(estimates)
     within, between = float(np.mean(variances)), float(np.var(estimates, ddof=1))

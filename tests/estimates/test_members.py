@@ -342,3 +342,13 @@ def test_drawing_roots_of_two_is_drawing_one_or_two_members(alike: bool, effect:
     share = Ratio(numerator=60.0, denominator=200.0, weights=np.zeros((2, 0)), noises=None)  # type: ignore[arg-type]
     assert averages._design_effect(share, met.T @ met, 2) == pytest.approx(effect)
     assert averages._design_effect(share, met.T @ met, 1) == 1.0
+
+
+def test_a_share_of_the_second_members_is_said_to_be_among_all_roots() -> None:
+    """The estimate counts roots without a second member in the denominator, and its text says so."""
+    made = release(TABLE, [("persons", "age_2")])
+    found = estimate(made, "share age_2 >= 1")
+    assert found.terms[0].estimate == pytest.approx(np.isin(TABLE[:, 4], [1, 2]).mean())
+    assert "the share of age_2 is among all roots, with and without that member" in found.about
+    assert "among all roots" not in estimate(made, "share age_2 >= 1 where persons >= 2 and age_2 >= 0").about
+    assert "among all roots" not in estimate(made, "mean age_2").about

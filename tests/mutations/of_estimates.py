@@ -158,8 +158,8 @@ OF_ESTIMATES = (
         name="estimates: a column that decides is left out of a condition",
         breaks="an answer about other rows than those that were asked for",
         place="bounds.conditions:Condition.narrowed",
-        old="strict=True) if same]",
-        new="strict=True)]",
+        old="replace(self, idle=(*self.idle, *idle))",
+        new="replace(self, idle=tuple((column, 0) for column in columns))",
         tests=(ESTIMABLE,),
     ),
     Mutation(

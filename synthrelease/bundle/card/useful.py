@@ -11,7 +11,7 @@ from synthrelease.bundle.card.numbers import figure
 from synthrelease.published.document import ReleaseDocument
 
 POINTS = 0.05
-"""A share within a group tells something where it is off by at most so much, to both sides."""
+"""A share within a group tells something where its interval reaches at most so far, to both sides."""
 PART = 0.5
 """The share of a bin tells something where it is off by less than this part of itself."""
 
@@ -22,7 +22,8 @@ class Useful:
 
     Attributes
     ----------
-    errors : by column, and by pair of columns ("a:b"), as release.json has it.
+    errors : by column, and by pair of columns ("a:b"), as release.json has it: half of the widest interval, which one in twenty
+        goes beyond. No limit.
     together : the columns of each noisy table.
     of_any_pair : what a criterion says of every cell of every pair of columns; infinite where none does.
     """
@@ -62,8 +63,9 @@ class Useful:
         every = "" if worst <= usual else f"; for the pair of columns with the most noise, below {figure(worst)}"
         return (
             f"In groups of fewer than {figure(usual)} rows use estimates, not the rows{every}. There a share that is computed "
-            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. That is "
-            "of columns that were measured together: how others go together, no size of a group tells."
+            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. In larger "
+            "groups one in twenty may be, too: the rule follows from 95% intervals and is no limit. It is about columns that "
+            "were measured together: how others go together, no size of a group tells."
         )
 
 

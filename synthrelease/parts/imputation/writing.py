@@ -118,9 +118,10 @@ def _sentences(part: ImputationPart, name: str, table: str) -> list[str]:
         f"row of a copy occurs at least {times} in it, because equal incomplete rows were filled in blocks.",
         "This assumes that, among rows that agree in these columns, whether a value is missing has nothing to do with the "
         "value (missing at random). Nothing here can tell whether that is so.",
-        "Compute an estimate in each copy and combine them by Rubin's rule: the mean of the estimates, with the variance "
-        "v + (1 + 1/M) b, v the mean of the M variances and b the variance between the M estimates. One copy alone looks more "
-        "certain than it is. As everywhere here, v leaves out the error of the synthesis.",
+        "Compute an estimate in each copy and take the mean of the estimates. Their variance b between the M copies shows what "
+        "filling the gaps adds; one copy alone looks more certain than it is. Rubin's variance v + (1 + 1/M) b, v the mean of "
+        "the M variances, is too small for an interval here: v leaves out the error of the synthesis, and the donors are taken "
+        "as if they were all there are.",
     ]
 
 
