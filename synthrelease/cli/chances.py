@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.stopping_laws import PASSING, nothing_where
 from synthrelease.errors import percent
+from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -52,9 +53,9 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
         f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
-        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. `synthrelease rehearse {config} --data PUBLIC_FILE "
-        f"--out {shortlist.parent} --adopt` writes it into the configuration. This command goes on with the configuration as "
-        "it is."
+        f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. "
+        f"`synthrelease rehearse {quoted_path(config)} --data PUBLIC_FILE --out {quoted_path(shortlist.parent)} --adopt` "
+        "writes it into the configuration. This command goes on with the configuration as it is."
     )
 
 

@@ -25,7 +25,6 @@ def desk(
 
     Each control writes one line; comments stay. Only this machine can reach the page, and only by the printed address.
     """
-    import os
     import socket
     import sys
     from contextlib import ExitStack
@@ -51,7 +50,7 @@ def desk(
     guesses = Guesses.of(*(each for each in (public, of_members) if each is not None))
     listener = socket.socket()
     # on Windows SO_REUSEADDR would let another user's program take the port of a desk that runs
-    own = socket.SO_EXCLUSIVEADDRUSE if os.name == "nt" else socket.SO_REUSEADDR
+    own = getattr(socket, "SO_EXCLUSIVEADDRUSE", socket.SO_REUSEADDR)
     listener.setsockopt(socket.SOL_SOCKET, own, 1)
     try:
         listener.bind(("127.0.0.1", port))

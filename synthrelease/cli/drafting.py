@@ -15,6 +15,7 @@ from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
+from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
     from rich.table import Table
@@ -116,7 +117,7 @@ def init(
         terminal.print(f"Doubtful: {column.name!r}: {column.doubt}.", style="yellow", markup=False, highlight=False)
     terminal.print(
         f"Wrote {str(configuration)} and {str(acceptance)}. Go through every line of both, then try "
-        f"`synthrelease plan {str(configuration)}`. An editor that knows the line `#:schema` explains their settings."
+        f"`synthrelease plan {quoted_path(configuration)}`. An editor that knows the line `#:schema` explains their settings."
     )
 
 

@@ -26,6 +26,7 @@ from synthrelease.cli.terminal import (
     progress_line,
 )
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
     from synthrelease.accounting.rows_left_out import RowsLeftOut
@@ -195,7 +196,7 @@ def _report(published: Published) -> None:
     print_outcomes(out)
     terminal.print(
         f"The data are in {str(out / f'{result.spec.bundle.stem}.csv')}; what they are and are not good for is in "
-        f"{str(out / 'README.html')}. Check the files with synthrelease verify {str(out)}."
+        f"{str(out / 'README.html')}. Check the files with synthrelease verify {quoted_path(out)}."
     )
     if published.archive is not None:
         terminal.print(f"The same files as one archive: {str(published.archive)}.")

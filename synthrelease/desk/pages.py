@@ -98,7 +98,7 @@ class Desk:
             "questions": lambda: questions.gathered(spec, texts.file, rehearsals.found(spec)),
             "budget": lambda: budget.gathered(spec, self._strips, _statement(opened.ledger), rehearsals.found(spec), asked),
             "rehearsal": lambda: rehearsal.gathered(spec, rehearsals),
-            "signoff": lambda: signoff.gathered(spec, self.files.path, rehearsals),
+            "signoff": lambda: signoff.gathered(spec, self.files.path, rehearsals, opened.ledger),
             "folder": lambda: folder_screen.gathered(opened.folder, asked),
         }
         return HTMLResponse(self._pages.get_template(f"{name}.html").render(shown | gathered[name]()), status)

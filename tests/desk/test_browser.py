@@ -133,7 +133,8 @@ def test_from_a_public_file_to_the_command_without_touching_a_file(chromium: Bro
         column = {"births": "mother_age", "labour": "age"}[name]
         command = _answer_and_sign(chromium, config, column)
         chromium.without_scripts(on=False)
-    assert command.startswith(f"synthrelease release {name}.toml --data PRIVATE --out FOLDER --ledger LEDGER")
+    program = f"{sys.executable} -m synthrelease"
+    assert command.startswith(f"{program} release {config} --data PRIVATE --out FOLDER --ledger LEDGER")
     assert _comments(config) == before
 
 

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import html
 import random
+import shutil
+import subprocess
 import time
 from pathlib import Path
 
@@ -19,6 +21,7 @@ from synthrelease.desk.files import DeskFiles
 from synthrelease.desk.guard import MOST_BYTES
 from synthrelease.desk.pages import SCREENS, Desk
 from synthrelease.desk.pages import Opened as Started
+from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.desk.server import application
 from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.spec import load_spec
@@ -143,7 +146,7 @@ def test_the_sheet_has_the_digest_of_the_commitment_and_every_gap_of_the_card(op
     for each in spec.unstated:
         assert f"<code>{each}</code>" in gaps or f'value="{each.replace("card.", "card:")}"' in gaps, each
     assert 'value="card:organisation"' in stated
-    assert "synthrelease release births.toml --data PRIVATE" in page
+    assert f"synthrelease release {opened.config} --data PRIVATE" in page
     assert opened.write("budget", "limit", value="1").status_code == 303
     page = opened.browser.get("/signoff").text
     assert "The commitment" not in page
@@ -270,3 +273,30 @@ def test_areas_within_areas_are_shown_and_their_column_cannot_be_left_out(tmp_pa
     assert refused.status_code == 422
     assert "geography.column names it" in html.unescape(refused.text)
     assert desk.config.read_bytes() == before
+
+
+@pytest.mark.skipif(shutil.which("sh") is None, reason="needs a POSIX shell")
+def test_the_printed_commands_work_where_the_desk_was_started(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a folder above the configuration, whose name a shell would take apart."""
+    folder = tmp_path / "the office's $HOME"
+    folder.mkdir()
+    desk = Opened(folder)
+    monkeypatch.chdir(tmp_path)
+    here = desk.config.relative_to(tmp_path)
+    ledger = Path(here.parts[0]) / "births.ledger"
+    (tmp_path / ledger).touch()
+    started = Started(files=DeskFiles(here), rehearsals=Rehearsals(here, None), ledger=ledger)
+    guard = application(Desk(started), ORIGIN)
+    desk.browser = TestClient(guard, base_url=ORIGIN)
+    desk.browser.get(f"/?token={guard.token}")
+    page = html.unescape(desk.browser.get("/signoff").text)
+    release = page.partition('<pre class="command">')[2].partition("</pre>")[0]
+    commit = page.partition("<p><code>synthrelease commit")[2].partition("</code>")[0]
+    for command in (release, f"synthrelease commit{commit}"):
+        script = "synthrelease() { printf '%s\\n' \"$@\"; }; " + command
+        name, config, *more = subprocess.run(
+            ["sh", "-c", script], capture_output=True, text=True, check=True
+        ).stdout.splitlines()
+        assert (name, Path(config).samefile(desk.config)) in (("release", True), ("commit", True))
+        if name == "release":
+            assert more == ["--data", "PRIVATE", "--out", "FOLDER", "--ledger", str(ledger)]

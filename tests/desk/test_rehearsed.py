@@ -106,11 +106,11 @@ def test_a_threshold_that_independent_columns_meet_is_red_and_one_that_they_do_n
 
 def test_words_leave_a_rehearsal_as_it_is_and_the_command_names_its_shortlist(window: Window) -> None:
     name = window.rehearsals.folder(load_spec(window.config)).name
-    assert f"--shortlist {name}/shortlist.toml" in window.page("signoff")
+    assert f"--shortlist {window.config.parent}/{name}/shortlist.toml" in window.page("signoff")
     assert window.post("questions", "agreed:0", by="The council", on="2026-11-22").status_code == 303
     page = window.page("rehearsal")
     assert "the same columns, models and criteria" in page
-    assert f"--shortlist {name}/shortlist.toml" in window.page("signoff")
+    assert f"--shortlist {window.config.parent}/{name}/shortlist.toml" in window.page("signoff")
     assert window.post("questions", "threshold:0", value="0.5").status_code == 303
     assert "--shortlist" not in window.page("signoff")
 

@@ -13,6 +13,7 @@ from synthrelease.errors import SpecError, SynthreleaseError
 from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed
+from synthrelease.typed import program, quoted_path
 
 LABELS = {
     "description": "What one row is, and where the data come from",
@@ -38,8 +39,11 @@ LABELS = {
 }
 
 
-def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals) -> dict[str, Any]:
-    """What two people sign: the claim, what is missing, the digest that can be published before, and the command."""
+def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path | None) -> dict[str, Any]:
+    """What two people sign: the claim, what is missing, the digest that can be published before, and the command.
+
+    The commands work in the folder in which the desk was started: `path` and `ledger` are as they were typed there.
+    """
     found: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
     unstated = spec.unstated
     for check in (spec.check_unit_answered, spec.check_can_fail, lambda: spec.plan.check_limit(spec.limit)):
@@ -51,7 +55,9 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals) -> dict[str,
         found["digest"] = commitment(spec).digest
     rehearsed = rehearsals.found(spec)
     listed, refused = _shortlist(spec, rehearsed)
-    card, members = spec.card, "" if spec.schema.linked is None else " --members PRIVATE_MEMBERS"
+    card, config = spec.card, quoted_path(path)
+    charged = f"--ledger {'LEDGER' if ledger is None else quoted_path(ledger)}"
+    private = "--data PRIVATE" if spec.schema.linked is None else "--data PRIVATE --members PRIVATE_MEMBERS"
     own = {name: getattr(card, name) for name in CARD_TEXTS} | {
         name: "\n".join(getattr(card, name)) for name in CARD_LISTS if name != "signed_by"
     }
@@ -60,7 +66,8 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals) -> dict[str,
     return found | {
         "epsilon": decimal_text(spec.plan.total.epsilon),
         "delta": f"{float(spec.plan.total.delta):g}",
-        "command": f"synthrelease release {path.name} --data PRIVATE{members} --out FOLDER --ledger LEDGER{listed}",
+        "commit": f"{program()} commit {config} --out commitment.json",
+        "command": f"{program()} release {config} {private} --out FOLDER {charged}{listed}",
         "refused": refused,
         "warnings": rehearsed.document["words"]["warnings"] if rehearsed is not None and rehearsed.stands else [],
         "rehearsed": rehearsed,
@@ -82,4 +89,4 @@ def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str
         narrowed(spec, path)
     except SpecError as error:
         return "", "\n".join(f"Expected {each.expected}; found {each.found}." for each in error.problems)
-    return f" --shortlist {path.parent.name}/{path.name}", ""
+    return f" --shortlist {quoted_path(path)}", ""
