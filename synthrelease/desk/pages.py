@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from jinja2 import TemplateError
 from starlette.responses import HTMLResponse, PlainTextResponse, RedirectResponse, Response
 
 from synthrelease.desk import actions
@@ -89,7 +90,7 @@ class Desk:
             why = error.strerror if isinstance(error, OSError) else str(error)
             return HTMLResponse(self._pages.get_template("unreadable.html").render(shown | {"why": why}), max(status, 409))
         if not spec.unit.answered and name not in BEFORE_THE_ANSWER:
-            return RedirectResponse("/people", 303)
+            return self.page("people", {}, status, told, "", diff) if told else RedirectResponse("/people", 303)
         shown |= self._around(texts, spec) | {"last": self.files.last_change(texts), "typed": asked}
         opened, rehearsals = self.opened, self.rehearsals
         gathered: dict[str, Callable[[], dict[str, Any]]] = {
@@ -101,7 +102,13 @@ class Desk:
             "signoff": lambda: signoff.gathered(spec, self.files.path, rehearsals, opened.ledger),
             "folder": lambda: folder_screen.gathered(opened.folder, asked),
         }
-        return HTMLResponse(self._pages.get_template(f"{name}.html").render(shown | gathered[name]()), status)
+        template = self._pages.get_template(f"{name}.html")
+        try:
+            return HTMLResponse(template.render(shown | gathered[name]()), status)
+        except (LookupError, TypeError, ValueError, AttributeError, TemplateError):
+            if not rehearsals.put_aside(spec):  # results of another version, or damaged ones, can have any shape
+                raise
+            return self.page(name, asked, status, told, place, diff)
 
     def change(self, name: str, form: dict[str, str]) -> Response:
         """One edit or action: done, or told at its place."""
@@ -132,6 +139,8 @@ class Desk:
         if name == "columns" and what in ("kind", "back", "leave", "key"):
             return partial(self._column, what, which, form)
         if (name, place) == ("people", "key"):
+            if not form.get("value"):
+                raise ValueError("Expected the column that says whose row it is, found none chosen.")
             return partial(self._column, "key", form.get("value", ""), form)
         if (name, place) == ("questions", "own"):
             texts = self.files.texts()
@@ -189,7 +198,7 @@ class Desk:
             "seen": texts.seen,
             "title": spec.title,
             "file": self.files.path.name,
-            "announced": self.opened.announced,
+            "announced": [each for each in (self.opened.announced, *self.rehearsals.aside) if each],
             "refresh": 0,
             "closed": () if answered else tuple(each for each in SCREENS if each not in BEFORE_THE_ANSWER),
         }
@@ -201,22 +210,26 @@ class Desk:
         except (SynthreleaseError, OSError):
             return PlainTextResponse("")
 
-    def card(self, name: str = "README.html") -> Response:
+    def card(self) -> Response:
         """The card of the published folder, under a policy of its own."""
-        if self.opened.folder is None or not (self.opened.folder / name).is_file():
-            return PlainTextResponse("No card was opened.", 404)
-        return _framed(self.opened.folder / name)
+        return _framed(self.opened.folder, "README.html", "No card was opened.")
 
     def report(self) -> Response:
         """The report of the last rehearsal, under the same policy."""
-        found = self.rehearsals.found(self.files.spec(self.files.texts()))
-        if found is None or not (found.folder / "report.html").is_file():
-            return PlainTextResponse("There is no report.", 404)
-        return _framed(found.folder / "report.html")
+        try:
+            found = self.rehearsals.found(self.files.spec(self.files.texts()))
+        except (SynthreleaseError, OSError):
+            found = None
+        return _framed(found.folder if found is not None else None, "report.html", "There is no report.")
 
 
-def _framed(path: Path) -> Response:
-    return HTMLResponse(path.read_bytes(), headers={"content-security-policy": CARD})
+def _framed(folder: Path | None, name: str, missing: str) -> Response:
+    try:
+        if folder is not None:
+            return HTMLResponse((folder / name).read_bytes(), headers={"content-security-policy": CARD})
+    except OSError:
+        pass
+    return PlainTextResponse(missing, 404)
 
 
 def _statement(ledger: Path | None) -> budget.Account:

@@ -70,6 +70,7 @@ class Rehearsals:
         self._lock = threading.Lock()
         self._child: subprocess.Popen[bytes] | None = None
         self._read: tuple[tuple[Path, int], dict[str, Any]] | None = None
+        self._aside: dict[tuple[Path, int], str] = {}
 
     def folder(self, spec: ReleaseSpec) -> Path:
         """Where a rehearsal of the files as they are lies."""
@@ -136,8 +137,8 @@ class Rehearsals:
         """The results for the files as they are; or of the newest rehearsal of earlier ones."""
         own = self.folder(spec) / "rehearsal.json"
         others = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
-        known = [(path.stat().st_mtime_ns, path) for path in others if path.is_file() and path.stat().st_size <= MOST_BYTES]
-        for path in [own] if own.is_file() else [path for _, path in sorted(known, reverse=True)]:
+        known = sorted([(_changed(path), path) for path in others if path.is_file()], reverse=True)
+        for path in [own] if own.is_file() else [path for _, path in known]:
             document = self._document(path)
             if document is not None:
                 same = document.get("specification") == spec.digest
@@ -145,9 +146,28 @@ class Rehearsals:
                 return Rehearsed(folder=path.parent, document=document, same=same, stands=stands)
         return None
 
+    def put_aside(self, spec: ReleaseSpec) -> bool:
+        """Leave out the results that `found` finds, since no page can be made from them; False where it finds none."""
+        found = self.found(spec)
+        if found is None:
+            return False
+        path = found.folder / "rehearsal.json"
+        self._aside[path, _changed(path)] = (
+            f"The results in {found.folder.name} cannot be shown: another version of the program wrote them, or they were "
+            "changed. Rehearse again."
+        )
+        return True
+
+    @property
+    def aside(self) -> list[str]:
+        """What is said of results that were left out and are still there."""
+        return [said for (path, time), said in self._aside.items() if _changed(path) == time]
+
     def _document(self, path: Path) -> dict[str, Any] | None:
         try:
-            key = (path, path.stat().st_mtime_ns)
+            key = (path, _changed(path))
+            if key in self._aside or path.stat().st_size > MOST_BYTES:
+                return None
             if self._read is None or self._read[0] != key:
                 self._read = key, json.loads(path.read_bytes())
             document = self._read[1]
@@ -164,3 +184,11 @@ class Rehearsals:
         inside = folder.startswith(f"{self.config.stem}-rehearsal-") and "/" not in folder
         known = standing(self.config.with_name(folder) / STORE) if inside else None
         return Running(process=number, folder=folder if inside else "", standing=known)
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed last; 0 of one that is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0

@@ -15,23 +15,33 @@ from starlette.routing import Route
 from synthrelease.desk.guard import Guard
 from synthrelease.desk.pages import FOLDER, READ_ONLY, SCREENS, Desk
 
+UNREADABLE = PlainTextResponse("The form cannot be read, or has a field twice.", 400)
+
+
+def fields(content: bytes) -> dict[str, str] | None:
+    """The values of a form or of an address by their names; None where it cannot be read, or has one name twice."""
+    try:
+        found = parse_qsl(content.decode(), keep_blank_values=True, max_num_fields=20, errors="strict")
+    except ValueError:
+        return None
+    values = dict(found)
+    return values if len(values) == len(found) else None
+
 
 def application(desk: Desk, origin: str) -> Guard:
     """The whole desk behind its guard."""
 
     def shows(name: str) -> Callable[[Request], Any]:
         async def show(request: Request) -> Response:
-            return await run_in_threadpool(desk.page, name, dict(request.query_params))
+            asked = fields(request.scope["query_string"])
+            return UNREADABLE if asked is None else await run_in_threadpool(desk.page, name, asked)
 
         return show
 
     def takes(name: str) -> Callable[[Request], Any]:
         async def take(request: Request) -> Response:
-            try:
-                form = dict(parse_qsl((await request.body()).decode(), keep_blank_values=True, max_num_fields=20))
-            except ValueError:
-                return PlainTextResponse("The form cannot be read.", 400)
-            return await run_in_threadpool(desk.change, name, form)
+            form = fields(await request.body())
+            return UNREADABLE if form is None else await run_in_threadpool(desk.change, name, form)
 
         return take
 
@@ -57,4 +67,6 @@ def application(desk: Desk, origin: str) -> Guard:
     routes += [Route("/", first), Route("/card", card), Route("/report", report)]
     routes += [Route(f"/{name}", shows(name), methods=["GET"]) for name in SCREENS]
     routes += [Route(f"/{name}", takes(name), methods=["POST"]) for name in SCREENS if name not in READ_ONLY]
-    return Guard(Starlette(routes=routes), origin=origin)
+    screens = Starlette(routes=routes)
+    screens.router.redirect_slashes = False  # it would decode the address before `fields` does
+    return Guard(screens, origin=origin)

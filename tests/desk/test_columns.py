@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -22,7 +23,7 @@ from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.ledger.account import open_ledger
 from synthrelease.specification.spec import load_spec
-from tests.desk.opened import ORIGIN
+from tests.desk.opened import ORIGIN, Opened
 from tests.helpers.tiny import MEASURED, write_config
 
 YEARS = """
@@ -37,7 +38,7 @@ CHANGES = {**MEASURED, "\n[[rules]]\nnever = \"face == 'tail' and year > 6\"\n":
 class Coins:
     """A desk over three columns of coins, each coin in several rows."""
 
-    def __init__(self, folder: Path, name: str = "coins.toml", **opened: object):
+    def __init__(self, folder: Path, /, name: str = "coins.toml", **opened: object):
         self.config = write_config(folder, {key: value for key, value in CHANGES.items() if key != value}).with_name(name)
         if not self.config.exists():
             self.config.write_text('extends = "coins.toml"\ntitle = "Child"\n', encoding="utf-8")
@@ -207,3 +208,33 @@ def test_a_second_desk_on_the_same_files_is_told_and_a_third_after_the_first_is_
     assert sorted(each.name for each in tmp_path.iterdir()) == ["acceptance.toml", "coins.toml"]
     coins = Coins(tmp_path, announced=ANOTHER)
     assert ANOTHER in html.unescape(coins.browser.get("/people").text)
+
+
+@pytest.mark.slow
+def test_the_largest_cost_has_the_longest_bar_also_where_charges_are_curves(tmp_path: Path) -> None:
+    """Beside the total: no part costs more alone than all together, at the same delta."""
+    desk = Opened(tmp_path, "births-all-generators.toml")
+    total = load_spec(desk.config).plan.total
+    page = desk.browser.get("/budget").text
+    rows = re.findall(
+        r'<th scope="row" class="d\d">([^<]*)</th><td>([\d.]+)[^<]*</td>\n<td><svg.*?<rect width="([\d.]+)"', page
+    )
+    costs = {name: (float(cost), float(width)) for name, cost, width in rows}
+    assert costs["selection"][1] == 200
+    assert float(total.epsilon) / 2 < costs["selection"][0] <= float(total.epsilon) * 1.001
+    assert all(width >= 1 for _, width in costs.values())
+    for cost, width in costs.values():
+        assert width == pytest.approx(max(200 * cost / costs["selection"][0], 1), abs=0.2)
+
+
+def test_no_column_becomes_the_key_before_somebody_chose_it(coins: Coins) -> None:
+    before = coins.texts()
+    page = coins.browser.get("/people").text
+    assert '<select name="value" required><option value="">choose a column</option>' in page
+    assert " selected" not in page
+    assert coins.post("people", "key", value="").status_code == 422
+    assert coins.post("people", "key").status_code == 422
+    criterion = coins.browser.get("/questions").text.partition('id="more"')[2]
+    assert criterion.count(" selected") == 0
+    assert criterion.count("required") == 2
+    assert coins.texts() == before

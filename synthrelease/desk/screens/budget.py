@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synthrelease.accounting.charges import Charge, decimal_text
+from synthrelease.accounting.charges import Charge, decimal_text, epsilon_at
 from synthrelease.accounting.stopping_laws import nothing_where
 from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.desk.screens.rehearsal import cheaper
@@ -34,8 +34,9 @@ def gathered(
 ) -> dict[str, Any]:
     """The plan as bars beside what the ledger has left, noise in persons, and how likely it buys nothing."""
     total, law = spec.plan.total, spec.selection_rule.law
-    leaves = list(_leaves(total, 0))
-    most = max((float(each.epsilon) for each, _ in leaves), default=0.0) or 1.0
+    parts = list(_parts(total, 0))
+    costs = [float(each.epsilon if each.renyi is None else epsilon_at(each, total.delta)) for each, _ in parts]
+    most = max(costs, default=0.0) or 1.0
     off = off_by_column(measured_tables(spec))
     return {
         "epsilon": decimal_text(total.epsilon),
@@ -46,12 +47,12 @@ def gathered(
         "bars": [
             {
                 "name": each.name,
-                "epsilon": decimal_text(each.epsilon) if each.renyi is None else "a curve",
+                "epsilon": decimal_text(each.epsilon) if each.renyi is None else f"{cost:.4g} alone, at this delta",
                 "because": each.because,
                 "depth": depth,
-                "width": f"{200 * float(each.epsilon) / most:.1f}",
+                "width": f"{max(200 * cost / most, 1.0 if cost else 0.0):.1f}",
             }
-            for each, depth in leaves
+            for (each, depth), cost in zip(parts, costs, strict=True)
         ],
         "nothing": None if law is None else nothing_where(law, PASSING),
         "noise": [_noise(spec, column, off[column.name], strips) for column in spec.schema.columns if column.name in off],
@@ -116,5 +117,6 @@ def _accuracy(spec: ReleaseSpec, asked: Mapping[str, str]) -> dict[str, Any] | N
     return found | {"needed": {"generation": decimal_text(needed.generation_budget), "epsilon": epsilon, "beyond": beyond}}
 
 
-def _leaves(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
-    return [pair for part in charge.parts for pair in ((part, depth), *_leaves(part, depth + 1))]
+def _parts(charge: Charge, depth: int) -> list[tuple[Charge, int]]:
+    """All that a charge is made of, each part before its own, with how deep it stands."""
+    return [pair for part in charge.parts for pair in ((part, depth), *_parts(part, depth + 1))]

@@ -22,13 +22,13 @@ def gathered(folder: Path | None, asked: Mapping[str, str]) -> dict[str, Any]:
         "wrong": "",
         "narrow": asked.get("width") == "phone",
     }
-    if asked.get("verify"):
-        found["report"] = verify_bundle(folder)
-    if found["query"]:
-        try:
+    try:
+        if asked.get("verify"):
+            found["report"] = verify_bundle(folder)
+        if found["query"]:
             found |= _answers(folder, found["query"])
-        except InputError as error:
-            found["wrong"] = str(error)
+    except InputError as error:
+        found["wrong"] = str(error)
     return found
 
 
