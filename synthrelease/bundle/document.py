@@ -10,6 +10,7 @@ from importlib.metadata import PackageNotFoundError, version
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval, one_noise_interval
 from synthrelease.bundle.options import packages, with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
@@ -52,7 +53,8 @@ def release_document(
         flavour=FlavourPart.of(release.guarantee, planned["domain"]),
         bundle=spec.bundle,
     )
-    return with_flavour(with_parts(document, spec.parts, made_of_rows))
+    document = with_file_ends(with_parts(document, spec.parts, made_of_rows), release.candidate.counts)
+    return with_flavour(document)
 
 
 def with_flavour(document: ReleaseDocument) -> ReleaseDocument:

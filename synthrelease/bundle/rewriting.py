@@ -10,6 +10,7 @@ from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
+from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.options import files_anew, made, with_parts_anew
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
@@ -76,7 +77,8 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={name: list(spec.lists.get(name, ())) for name in each("listed")})
-    document = with_flavour(with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"]))
+    document = with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"])
+    document = with_flavour(with_file_ends(document, rows.table.counts))
     kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}
     kept |= files_anew(old, files, spec.bundle)

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.offenders import Offender, PublicCounts
     from synthrelease.domain.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
+    from synthrelease.measurements.drawing import Drawing
     from synthrelease.noise_grids import NoisyFigure
 
 
@@ -231,6 +232,12 @@ class Criterion(SpecTable):
 
     def public_figure(self, facts: PublicFacts) -> float | None:
         """The figure, where the released table alone decides it; None where it takes private counts."""
+        return None
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
+        """What it adds to the exact figure at most that all kept rows of the file take the place of the drawn ones, rows
+        counting as shares; None where nothing limits it (theory 13.17, drawn shares).
+        """
         return None
 
     def known_error(self, limit: float, facts: PublicFacts) -> KnownError | None:

@@ -33,6 +33,7 @@ from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import Windows
+    from synthrelease.measurements.drawing import Drawing
 
 _FINEST = 10_000
 """Quantiles are whole multiples of one over this."""
@@ -126,6 +127,14 @@ class ConditionalMedian(InGroups):
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         return 1 / facts.n
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """Of a group, the rows on a side of a bin are a share of all rows, and so are the others. The excess on the side is
+        1 - q of the ones less q of the others, or the other way round: it moves by no more than one of them, whatever the bin.
+        """
+        groups = sum(1 for _ in public_groupings(self.by, self.overall, self.column, facts))
+        ways = math.prod(drawing.ways.get(name, 1) for name in {self.column, *self.by})
+        return drawing.of_shares(2 * groups * facts.by_name[self.column].present * ways)
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group, at most so many rows too many below the window, and above it: B - q n_g <= n limit, likewise A."""

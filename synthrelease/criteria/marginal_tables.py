@@ -98,6 +98,11 @@ class MarginalCriterion(Criterion):
         sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
         return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
 
+    def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns of these tables, for columns with so many bins."""
+        layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
+        return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
+
     def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
         """Whether the table of just these columns is compared."""
         terms = (term for term in self._named if term is not None)

@@ -22,6 +22,7 @@ from synthrelease.domain.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import SharesOfGroups
+    from synthrelease.measurements.drawing import Drawing
 
 
 class SharesInGroups(InGroups):
@@ -66,6 +67,17 @@ class SharesInGroups(InGroups):
         found = self.of_candidate(candidate, setting)
         smallest = min(int(each.released[0].min()) for each in found)
         return Query(sensitivity=1 / max(1, smallest), figure=partial(largest_error, found=found), void=smallest == 0)
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float | None:
+        """Of a group, the rows that a share is of are a share of all rows, and so are the others. The error is 1 - p of the
+        ones less p of the others, over the group's part of the release: it moves by no more than one of them, whatever p is.
+        """
+        smallest = min(size for name in self.grouped_by for size in public_sizes(name, self.column, facts))
+        if not smallest:
+            return None
+        groups = sum(1 for _ in public_groupings(self.by, self.overall, self.column, facts))
+        ways = math.prod(drawing.ways.get(name, 1) for name in {self.column, *self.by})
+        return drawing.of_shares(2 * groups * len(self.bins_of_shares(facts)) * ways) * facts.n / smallest
 
     def known_error(self, limit: float, facts: PublicFacts) -> SumErrors:
         """Of every group and share, |a_g - p_g n_g| <= limit m_g, p_g and m_g those of the release."""

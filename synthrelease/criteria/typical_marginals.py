@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from functools import partial
 from itertools import combinations
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
@@ -26,6 +26,9 @@ from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
 from synthrelease.domain.synthetic_table import SyntheticTable
+
+if TYPE_CHECKING:
+    from synthrelease.measurements.drawing import Drawing
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):
@@ -52,6 +55,10 @@ class TypicalMarginalError(MarginalCriterion, OfMembers):
         """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
         alone = self.largest is None and len(self._named) == 1 and bool(self._named[0] and self._named[0].columns)
         return alone and self.compares_table(pair.columns, pair.n_columns) and pair.distance > self.threshold
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """No table is further off than it was by more than the distance of its drawn rows from those of the file."""
+        return drawing.of_distances(self.compared(facts), {column.name: len(column.labels) for column in facts.columns})
 
     def measured_sums(self, facts: PublicFacts) -> list[Sums]:
         """Every cell of every table."""

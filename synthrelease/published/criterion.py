@@ -22,12 +22,20 @@ How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "
 
 
 class IntervalPart(Part):
-    """An interval for the exact figure; `high` is null when nothing bounds it."""
+    """An interval for the exact figure, which compares the released rows with those that the release worked with; `high` is
+    null when nothing bounds it.
+
+    Attributes
+    ----------
+    file_high : where these were drawn at random from the rows of the file that the rules keep: a limit, at 95%, of the same
+        figure with all of them. Absent where no rows were drawn (then `high` is about the file), and where nothing limits it.
+    """
 
     level: Number
     low: Number
     high: Number | None
     how: How
+    file_high: Number | None = None
 
 
 class OneNoisePart(Part):
@@ -91,6 +99,12 @@ class CriterionPart(Part):
     def criterion(self) -> Criterion | None:
         """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
         return self._criterion
+
+    def __copy__(self) -> CriterionPart:
+        """Without the criterion that was read: a copy may have other parameters."""
+        found = super().__copy__()
+        found.__dict__.pop("_criterion", None)
+        return found
 
     @cached_property
     def _criterion(self) -> Criterion | None:

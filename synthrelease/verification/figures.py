@@ -9,6 +9,7 @@ from fractions import Fraction
 
 from synthrelease.accounting.charges import TOGETHER
 from synthrelease.bundle.document import interval_part
+from synthrelease.bundle.file_ends import file_end, rows_were_drawn
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
 from synthrelease.criteria.one_noise import shared_noise
@@ -35,7 +36,8 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
     facts = public_facts(document, table.counts, raw)
     for criterion in document.criteria:
-        problems += [f"criterion {criterion.name!r}: {problem}" for problem in _problems(criterion, facts, document.selection)]
+        found = [*_problems(criterion, facts, document.selection), *_file_problems(criterion, document, facts)]
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in found]
     problems += _sharing_problems(document)
     problems += bound_problems(document, facts, measured)
     beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
@@ -127,6 +129,19 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
     ):  # sums, in which machines do not differ
         return same and (stated.low, stated.high) == (found.low, found.high)
     return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
+
+
+def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
+    """Its limit for the file, where it states one: bundles from before do not."""
+    if criterion.interval is None or criterion.interval.file_high is None:
+        return
+    try:
+        expected = file_end(criterion, document, facts) if rows_were_drawn(document) else None
+    except (LookupError, ValueError, TypeError):
+        expected = None
+    if expected is None or not _near(criterion.interval.file_high, expected):
+        follows = "nothing" if expected is None else f"{expected:g}"
+        yield f"its limit for the file is {criterion.interval.file_high}; from its figure and the drawing follows {follows}"
 
 
 def _near(left: float, right: float) -> bool:

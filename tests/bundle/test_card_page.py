@@ -15,6 +15,7 @@ import pytest
 from synthrelease.bundle.card import context, markdown_bytes, page_bytes
 from synthrelease.bundle.card.estimates import measured_alone
 from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text, value_text
+from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
@@ -180,7 +181,7 @@ def test_every_text_of_the_publisher_is_on_the_page() -> None:
 
 def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
     for one in document()["criteria"]:
-        (row,) = [cells for cells in cells(one["name"]) if len(cells) == 8]
+        (row,) = [cells for cells in cells(one["name"]) if len(cells) == 9]
         assert float(row[2].replace(",", "")) == pytest.approx(one["threshold"], rel=1e-3)
         assert float(row[3].replace(",", "")) == pytest.approx(one["value"], rel=1e-3, abs=1e-12)
         if one["noise_sd"] is None:
@@ -193,8 +194,10 @@ def test_every_criterion_stands_in_the_table_with_its_figures() -> None:
             low, high = row[5].split(" to ")
             assert float(low) == pytest.approx(one["interval"]["low"], rel=1e-3, abs=1e-12)
             assert float(high) == pytest.approx(one["interval"]["high"], rel=1e-3)
-        assert row[7] == "yes"
-    assert [row[6] for row in cells("pairs") if len(row) == 8] == ["0.3333333334"]  # a third, rounded up
+        limit = one["interval"].get("file_high")
+        assert row[6] == ("not known" if limit is None else f"at most {rounded_up(limit, 4)}")
+        assert row[8] == "yes"
+    assert [row[7] for row in cells("pairs") if len(row) == 9] == ["0.3333333334"]  # a third, rounded up
 
 
 def test_every_bin_stands_in_the_table_with_its_rows() -> None:
@@ -317,7 +320,7 @@ def test_a_release_by_a_joint_test_says_that_its_figures_did_not_decide() -> Non
     for found, answers in ((figures, {"yes"}), ([above, *figures[1:]], {"yes", "no"})):
         page_of = release_document(rich_release(), {}).model_copy(update={"criteria": found})
         rows = Page(page_bytes(page_of, ReleasedTable.of(rich_release().candidate), "en")).rows()
-        assert {row[7] for row in rows if len(row) == 8 and row[0] != "criterion"} == answers
+        assert {row[8] for row in rows if len(row) == 9 and row[0] != "criterion"} == answers
     assert "passed one noisy test of all criteria below together" in joint
     assert "passes that test with probability at most 2%" in joint
     assert "The first round that passed this test was released" in joint

@@ -11,6 +11,7 @@ import pytest
 from synthrelease.bundle.card import pictures
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_down, rounded_up, share, worst_factor
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.domain.counts import Counts
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
@@ -108,13 +109,13 @@ def test_too_many_pairs_and_too_many_bins_are_left_out_and_counted() -> None:
     assert len(rects(found.one_way["c1"], BLUE)) == 200
 
 
-def test_the_band_is_the_upper_end_of_the_interval_of_the_absolute_error() -> None:
+def test_the_band_is_the_limit_of_the_absolute_error_for_the_file() -> None:
     document = release_document(rich_release(), {})
     found = document.criteria[0].interval
     assert found is not None
-    assert pictures.error_band(document) == found.high
+    assert error_band(document) == found.file_high
     without = document.model_copy(update={"criteria": document.criteria[1:]})
-    assert pictures.error_band(without) is None
+    assert error_band(without) is None
 
 
 @pytest.mark.parametrize(("largest", "expected"), [(None, None), (1, 1), (2, None)])
@@ -124,7 +125,7 @@ def test_the_band_holds_for_combinations_of_as_many_columns_as_the_criterion_loo
     document = release_document(rich_release(), {})
     first = document.criteria[0].model_copy(update={"parameters": {**document.criteria[0].parameters, "largest": largest}})
     changed = document.model_copy(update={"criteria": [first, *document.criteria[1:]]})
-    assert pictures.band_columns(changed) == expected
+    assert band_columns(changed) == expected
 
 
 def test_lines_break_between_words() -> None:

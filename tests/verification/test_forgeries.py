@@ -19,9 +19,10 @@ import pytest
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.contents import written
+from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.folder import _sealed
 from synthrelease.noise_grids import noise_grid
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
 from synthrelease.specification.canonical import NAME
@@ -174,8 +175,10 @@ def moved_on_its_grid(files: Mapping[str, bytes], tables: Tables) -> Tables:
 
 def ten_times_the_file(files: Mapping[str, bytes], tables: Tables) -> Tables:
     rows = tables["domain"]["file_rows"]
-    return json.loads(json.dumps(tables).replace(f'"file_rows": {rows}', f'"file_rows": {10 * rows}').replace(
-        f"N = {rows}", f"N = {10 * rows}"))  # fmt: skip
+    larger = json.dumps(tables).replace(f'"file_rows": {rows}', f'"file_rows": {10 * rows}')
+    read = read_strictly(larger.replace(f"N = {rows}", f"N = {10 * rows}"))
+    table = read_csv(files[read.csv], read.shape)
+    return json.loads(with_file_ends(read, table.counts).dumped())
 
 
 @pytest.mark.parametrize(

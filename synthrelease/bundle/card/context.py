@@ -8,6 +8,7 @@ import numpy as np
 
 from synthrelease.bundle.card import (
     associations,
+    drawn,
     duplicates,
     estimates,
     explanations,
@@ -15,10 +16,11 @@ from synthrelease.bundle.card import (
     protection,
     questions,
 )
-from synthrelease.bundle.card.pictures import FEW_BARS, MOST_BARS, band_columns, error_band, of_every_cell
+from synthrelease.bundle.card.pictures import FEW_BARS, MOST_BARS
 from synthrelease.bundle.card.rare_groups import rare_groups
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
+from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines, page_name
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
@@ -44,8 +46,10 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
         "title_of": title_of,
         "band": error_band(document),
+        "band_text": drawn.band_text(document),
+        "drawn_text": drawn.drawn_text(document, table.counts),
+        "file_ends": drawn.file_ends(document, table.counts),
         "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
-        "band_criterion": of_every_cell(document),
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
         "alone": "; ".join(map(title_of, estimates.measured_alone(document))),

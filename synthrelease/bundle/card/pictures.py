@@ -11,6 +11,7 @@ import numpy as np
 from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.useful import Useful
+from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
@@ -39,8 +40,9 @@ class Figures:
 
 
 def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
-    band, every = error_band(document), band_columns(document)
-    of_pairs = None if band is None or (every is not None and every < 2) else band * table.counts.total
+    band, of_pairs = error_band(document, 1), None
+    if band is not None and band_columns(document) != 1:
+        of_pairs = (error_band(document, 2) or 0.0) * table.counts.total
     useful = Useful.of(document, of_pairs)
     shown: list[tuple[ReleasedTable, float | None, Useful | None, str]] = [(table.of_roots(), band, useful, "")]
     if (members := table.of_members()) is not None:  # no figure is about these, nor is any noisy table
@@ -61,34 +63,6 @@ def figures(document: ReleaseDocument, table: ReleasedTable) -> Figures:
         criteria=thresholds(document.criteria),
         charges=charge_picture(document.charges),
     )
-
-
-def error_band(document: ReleaseDocument) -> float | None:
-    """By how much any share in the table may differ from the original, at most; None when no criterion says."""
-    found = of_every_cell(document)
-    return None if found is None or found.interval is None or found.interval.high is None else float(found.interval.high)
-
-
-def of_every_cell(document: ReleaseDocument) -> CriterionPart | None:
-    """The first criterion that bounds the error of every share of single columns, at least.
-
-    None where the figures are about a piece of the original rows.
-    """
-    if document.figures_about:
-        return None
-    return next((one for one in document.criteria if _columns_of(one, document)), None)
-
-
-def band_columns(document: ReleaseDocument) -> int | None:
-    """Of how many columns a combination may be for that band to hold; None when it holds for any."""
-    found = of_every_cell(document)
-    largest = len(document.columns) if found is None else _columns_of(found, document)
-    return largest if largest < len(document.columns) else None
-
-
-def _columns_of(part: CriterionPart, document: ReleaseDocument) -> int:
-    criterion = part.criterion()
-    return 0 if criterion is None else criterion.every_cell_up_to(len(document.columns))
 
 
 def distribution(

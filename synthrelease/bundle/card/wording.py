@@ -14,8 +14,8 @@ from markupsafe import Markup
 from synthrelease.bundle.card.associations import carried_pairs, counts_of
 from synthrelease.bundle.card.environment import link
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_up, without_exponent, words, worst_factor
-from synthrelease.bundle.card.pictures import band_columns, error_band
 from synthrelease.bundle.card.protection import right_guess, rows_left_out
+from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.titles import labelled
 from synthrelease.published.document import ReleaseDocument

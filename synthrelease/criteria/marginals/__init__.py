@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from functools import partial
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 import numpy as np
 from pydantic import Field, model_validator
@@ -24,6 +24,9 @@ from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
+
+if TYPE_CHECKING:
+    from synthrelease.measurements.drawing import Drawing
 
 _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
@@ -79,14 +82,18 @@ class AbsoluteMarginalError(MarginalCriterion, OfMembers):
 
     def known_error(self, limit: float, facts: PublicFacts) -> CellError:
         """Counts are whole numbers, so the limit is rounded down to rows."""
-        names = tuple(column.name for column in facts.columns)
-        layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
-        named = tuple(frozenset(names[column] for column in columns) for columns in self.named(layout))
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        named = tuple(map(frozenset, self.named_columns(bins)))
         rows = math.floor(facts.n * limit)
-        return CellError(rows=rows, largest=self.up_to(len(names)), tables=named, criterion=self.name)
+        return CellError(rows=rows, largest=self.up_to(len(bins)), tables=named, criterion=self.name)
 
     def every_cell_up_to(self, n_columns: int) -> int:
         return self.up_to(n_columns)
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """Each cell is one share."""
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        return drawing.of_cells(bins, self.up_to(len(bins)), self.named_columns(bins))
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:

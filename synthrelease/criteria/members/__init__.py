@@ -227,6 +227,15 @@ def _known_error(criterion: OfMembers, plain: Callable[..., object], limit: floa
     """Bounds are about tables of the wide record, and this is a sum over several of them."""
 
 
+def _drawn_error(criterion: OfMembers, plain: Callable[..., object], drawing: object, facts: PublicFacts) -> None:
+    """Roots are drawn, and a figure of members is about shares of those that the candidate has."""
+
+
+def _every_cell_up_to(criterion: OfMembers, plain: Callable[..., int], n_columns: int) -> int:
+    """None of roots: its cells are those of members."""
+    return 0
+
+
 def _guards(criterion: OfMembers, plain: Callable[[LostPair], bool], pair: LostPair) -> bool:
     """Whether the figure is about these two columns of slots, as columns of one of the rows.
 
@@ -288,6 +297,8 @@ _OF_MEMBERS: Mapping[str, Callable[..., Any]] = {
     "sentence": _sentence,
     "figure_unit": _figure_unit,
     "known_error": _known_error,
+    "drawn_error": _drawn_error,
+    "every_cell_up_to": _every_cell_up_to,
     "guards": _guards,
     "offender": _offender,
     "effort": _effort,

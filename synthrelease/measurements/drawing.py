@@ -1,0 +1,153 @@
+"""How far shares of the drawn rows are from those of the file: the law of a drawing without replacement (theory 13.17).
+
+A release works with n rows, a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). K is known
+up to a largest value. Of a share nothing else is known, so limits hold for every number of rows that meet its condition.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+import numpy as np
+from scipy.special import gammaln
+
+MOST_CANDIDATES = 20_000
+"""Of more rows, both drawn and left out, the closed form is taken. It is up to a quarter wider; the exact one takes seconds."""
+_MOST_SHARES = 10**100
+"""Of more shares the closed form is taken: probabilities that are so small are no floats."""
+_MOST_CELLS = 100_000
+"""Of more cells the drawing limits no distance of tables, for so few rows as there are."""
+_ROUNDING = 1e-6
+"""Probabilities that are summed here are off by a smaller part of themselves."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drawing:
+    """A uniform subset of `n` of K rows, n <= K <= `most`.
+
+    Attributes
+    ----------
+    risk : what all limits that are asked for at once may be wrong with, over the drawing.
+    ways : on how many different bins each column could have been released, 1 where it is not named. Which ones were may depend
+        on the drawing: every table has its part of the risk, divided evenly among its ways, and then among its cells.
+
+    Examples
+    --------
+    >>> round(Drawing(n=876, most=1000, risk=0.01).of_shares(5), 3), round(closed_limit(876, 1000, 5, 0.01), 3)
+    (0.021, 0.022)
+    """
+
+    n: int
+    most: int
+    risk: float
+    ways: Mapping[str, int] = field(default_factory=dict)
+
+    def of_shares(self, shares: int) -> float:
+        """By how much any of so many shares may differ between the drawn rows and all K of them; 0 where all were drawn."""
+        if self.most <= self.n:
+            return 0.0
+        closed = closed_limit(self.n, self.most, shares, self.risk)
+        if shares > _MOST_SHARES:
+            return closed
+        return min(closed, one_sided_limit(self.n, self.most, self.risk / 4 / shares) + 1 / self.most)
+
+    def of_cells(self, bins: Mapping[str, int], largest: int, named: Sequence[Sequence[str]] = ()) -> float:
+        """The same for all cells of all tables of at most `largest` columns, and of those that are named.
+
+        Parameters
+        ----------
+        bins : of each column, as it was released.
+        """
+        ways = {name: self.ways.get(name, 1) for name in bins}
+        if max(ways.values()) == 1:
+            cells = sum(size if size > 2 else 1 for size in bins.values()) if largest else 0  # of two bins one tells both
+            cells += sum(_sum_of_products(list(bins.values()), number) for number in range(2, largest + 1))
+            return self.of_shares(cells + sum(math.prod(bins[name] for name in table) for table in named))
+        times = {name: size * ways[name] for name, size in bins.items()}
+        most = [math.prod(sorted(times.values())[-largest:])] if largest else []
+        most += [math.prod(times[name] for name in table) for table in named]
+        tables = sum(math.comb(len(bins), number) for number in range(1, largest + 1)) + len(named)
+        return self.of_shares(tables * max(most))
+
+    def of_distances(self, tables: Sequence[Sequence[str]], bins: Mapping[str, int]) -> float:
+        """The same of half the sum of the absolute differences over the cells of any of these tables.
+
+        That is the largest difference over all sets of its cells, of which each and the rest are one share.
+        """
+        cells = max(math.prod(bins[name] for name in table) for table in tables)
+        if cells > _MOST_CELLS:
+            return 1.0
+        ways = max(math.prod(self.ways.get(name, 1) for name in table) for table in tables)
+        return self.of_shares(len(tables) * ways << cells - 1)
+
+
+def _sum_of_products(sizes: Sequence[int], number: int) -> int:
+    """Over all sets of so many columns, the sum of the products of their sizes."""
+    found = [1] + [0] * number
+    for size in sizes:
+        for place in range(number, 0, -1):
+            found[place] += size * found[place - 1]
+    return found[number]
+
+
+def closed_limit(n: int, rows: int, shares: int, risk: float) -> float:
+    """A limit for K = `rows` and every smaller K: Hoeffding's for the rows left out, or Serfling's for those drawn."""
+    logarithm = math.log(2 * shares) - math.log(risk)
+    left_out = rows - n
+    return min(math.sqrt(left_out * logarithm / 2) / n, math.sqrt((1 - (n - 1) / rows) * logarithm / (2 * n)), 1.0)
+
+
+@lru_cache(maxsize=256)
+def one_sided_limit(n: int, rows: int, risk: float) -> float:
+    """The least t with Pr[X/n - G/K > t] <= risk for every G = 0, ..., K = `rows`, X hypergeometric. So for the other side.
+
+    X K - n G = -(Y K - (K - n) G) for the Y = G - X rows left out, so the smaller of both subsets is looked at. Of more than
+    `MOST_CANDIDATES` rows the closed form.
+    """
+    smaller, closed = min(n, rows - n), closed_limit(n, rows, 1, 2 * risk)
+    if smaller > MOST_CANDIDATES:
+        return closed
+    low, high = -1, math.ceil(closed * n * rows)
+    while high - low > 1:
+        middle = (low + high) // 2
+        if worst_tail(smaller, rows, middle) <= risk:
+            high = middle
+        else:
+            low = middle
+    return high / (n * rows)
+
+
+def worst_tail(m: int, rows: int, distance: int) -> float:
+    """The largest Pr[X K - m G > distance] over all G, X of a uniform subset of m of K = `rows`.
+
+    That says X >= h for some h. As long as G has the same h the probability grows with G, so the last G of each h is looked at.
+    """
+    h = np.arange(1, m + 1)
+    g = (h * rows - distance - 1) // m
+    possible = g >= 0
+    return float(_upper_tail(h[possible], np.minimum(g[possible], rows), m, rows).max(initial=0.0)) * (1 + _ROUNDING)
+
+
+def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
+    """Pr[X >= x] for each pair of x and G, X hypergeometric: terms until what follows is too small to be seen."""
+    x = np.maximum(x, np.maximum(0, m - (rows - g))).astype(float)
+    possible = x <= np.minimum(g, m)
+    x, ones = x[possible], g[possible].astype(float)
+    term = np.exp(
+        _log_choices(ones, x) + _log_choices(rows - ones, m - x) - _log_choices(np.array(float(rows)), np.array(float(m)))
+    )
+    total = term.copy()
+    while np.any(term > 1e-12 * total):
+        term = term * (ones - x) * (m - x) / ((x + 1) * (rows - ones - m + x + 1))
+        x += 1
+        total += term
+    found = np.zeros(len(g))
+    found[possible] = total
+    return found
+
+
+def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
+    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
