@@ -152,7 +152,10 @@ def test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share(
 
     for number in range(168):
         sizes = [(3, 4, 2, 3), (5, 2, 2, 9, 3), (2, 3, 6, 8), (2, 12, 7)][number % 4]
-        table, budget = table_of(number, sizes, n=[400, 4000][number % 2]), Fraction(number % 50 + 1, [1000, 50, 10][number % 3])
+        table, budget = (
+            table_of(number, sizes, n=[400, 4000][number % 2]),
+            Fraction(number % 50 + 1, [1000, 50, 10][number % 3]),
+        )
         least.append(budget)
         private = Watched(table, budget, SeededEntropy(number))
         learned(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))
