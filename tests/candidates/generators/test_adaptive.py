@@ -93,7 +93,7 @@ FAMILIES = pytest.mark.parametrize(
 
 
 def least_part(family: type[AdaptiveGenerator], kind: type[PrivateTables], table: Counts, budget: Fraction) -> Fraction:
-    """Of a choice or a table in the rounds, by theorem 12.11: c (1 - c) / 8 of a round's first part, c the share of a choice."""
+    """Of a choice or a table in the rounds, by theorem 12.11: c (1 - c) / 8 of a first round, c the share of a choice."""
     plan = family(tables="all 2-way").plan(table.layout)
     fresh = kind(table, budget, SeededEntropy(0))
     plan, _ = _rounds_within_noise(fresh, table.total, plan, len(table.layout.sizes))
