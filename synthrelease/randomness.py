@@ -6,10 +6,10 @@ randomness (drawing configurations, sampling from an already private model, the 
 generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
 no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
-Floating point: noise is drawn as exact integers, single Laplace ones by OpenDP's sampler (after Canonne, Kamath & Steinke
-2020), all others from random bits (`inversion`), so the low bits of a released figure carry nothing about the data (theory 9,
-noise; Mironov 2012). Private choices are drawn with exact rational exponents (`exact_choices`): a choice has the very law that
-is claimed.
+Floating point: noise is drawn as exact integers from random bits (`inversion`), in one way for vectors of every length, so the
+low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise that
+numbers share are drawn with exact rational exponents (`exact_choices`, `cube_noise`): each has the very law that is claimed. No
+other library draws anything.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ import math
 import secrets
 from collections.abc import Sequence
 from fractions import Fraction
-from functools import lru_cache
 from operator import index
 
 import numpy as np
@@ -31,19 +30,14 @@ from synthrelease.inversion.rounded import rounded_gaussian as rounded
 from synthrelease.noise_grids import NoisyFigure, figure_sd, gaussian_scale, noise_grid, rounded_up
 
 _MAX_STEPS = 2**62
-_BULK = 200
-"""Draws from which on they are made in bulk: the tables for that take as long as so many draws of OpenDP. Sizes and scales are
-public, so the choice is, too."""
 
 
 class SystemEntropy:
     """The operating system's generator: where every draw of a release comes from."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Laplace noise, from OpenDP or, when there are many, in bulk."""
-        if len(values) >= _BULK:
-            return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
-        return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)
+        """(k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`inversion.noise.laplace`)."""
+        return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
         """(k,) int64 values plus continuous Gaussian noise, rounded to whole numbers, exactly."""
@@ -229,15 +223,3 @@ def _check_room(values: np.ndarray, scale: float) -> None:
     highest, lowest = int(values.max(initial=0)), int(values.min(initial=0))
     if not (scale <= 2.0**55 and lowest >= -_MAX_STEPS and highest <= _MAX_STEPS):
         raise ValueError("the noise scale or the values are too large for exact 64-bit noise")
-
-
-@lru_cache(maxsize=64)
-def _laplace_measurement(scale: float):
-    # opendp.prelude would import scikit-learn; the parts needed are small
-    from opendp.domains import atom_domain, vector_domain
-    from opendp.measurements import make_laplace
-    from opendp.metrics import l1_distance
-    from opendp.mod import enable_features
-
-    enable_features("contrib")
-    return make_laplace(vector_domain(atom_domain(T="i64")), l1_distance(T="i64"), scale)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections import Counter
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
@@ -14,6 +15,7 @@ from scipy import stats
 from scipy.special import gammaln, logsumexp
 
 from synthrelease import noise_grids, randomness
+from synthrelease.audit import biased_sampler
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.hidden_numbers import coin, truncated_negative_binomial
 from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
@@ -43,15 +45,34 @@ def test_discrete_laplace_has_scale_sensitivity_over_epsilon() -> None:
     assert laplace_p_value(noise, 2.0) > LEVEL
 
 
-@pytest.mark.parametrize("size", [1, 199])
-def test_short_vectors_have_the_law_of_long_ones(size: int) -> None:
-    """Single figures and short vectors are drawn by OpenDP, here side by side with what is drawn in bulk."""
-    times = 2_000 if size == 1 else 100
-    vectors = [discrete_laplace(np.zeros(size, dtype=int), sensitivity=4, epsilon=Fraction(2)) for _ in range(times)]
-    assert laplace_p_value(np.concatenate(vectors), 2.0) > LEVEL
+@pytest.mark.parametrize(("size", "times"), [(1, 20_000), (2, 20_000), (199, 400)])
+@pytest.mark.parametrize("scale", [2, 5, 40])
+def test_short_vectors_have_the_law_of_long_ones(size: int, times: int, scale: int) -> None:
+    """Each vector is drawn by a call of its own. Scales at which one library's sampler was biased (`biased_sampler`), and 2."""
+    vectors = [discrete_laplace(np.zeros(size, dtype=int), sensitivity=scale, epsilon=Fraction(1)) for _ in range(times)]
+    assert laplace_p_value(np.concatenate(vectors), scale) > LEVEL
 
 
-@pytest.mark.parametrize("size", [100, 20_000])
+@pytest.mark.parametrize("scale", [3, 5])
+def test_a_biased_sampler_of_a_scale_above_two_is_seen_and_of_two_cannot_be(scale: int) -> None:
+    generator = np.random.default_rng(1)
+    assert laplace_p_value(biased_sampler.drawn(40_000, scale, generator), scale) < LEVEL
+    assert laplace_p_value(biased_sampler.drawn(40_000, 2, generator), 2) > LEVEL
+
+
+def test_noise_is_drawn_without_any_other_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One number, one scale that no other test has: nothing is remembered of an import."""
+    for library in ("opendp", "opendp.measurements", "diffprivlib"):
+        monkeypatch.setitem(sys.modules, library, None)
+    assert discrete_laplace(np.zeros(1, dtype=int), sensitivity=7919, epsilon=Fraction(1)).shape == (1,)
+
+
+@pytest.mark.parametrize("size", [0, 1, 3])
+def test_a_vector_keeps_its_length(size: int) -> None:
+    assert discrete_laplace(np.zeros(size, dtype=int), sensitivity=1, epsilon=Fraction(1)).shape == (size,)
+
+
+@pytest.mark.parametrize("size", [1, 199, 20_000])
 def test_gaussian_noise_of_long_and_short_vectors_has_one_law(size: int) -> None:
     vectors = [
         rounded_gaussian(np.zeros(size, dtype=int), squared_sensitivity=2, rho=Fraction(1, 9)) for _ in range(20_000 // size)
@@ -256,6 +277,7 @@ def test_rounded_gaussian_has_variance_sensitivity_over_two_rho(
 
 def test_opendp_accounts_the_gaussian_scale_as_we_do() -> None:
     """OpenDP's own map from an l2 distance to rho, at the scale that is used."""
+    pytest.importorskip("opendp", reason="needs the extra audit")
     from opendp.domains import atom_domain, vector_domain
     from opendp.measurements import make_gaussian
     from opendp.metrics import l2_distance

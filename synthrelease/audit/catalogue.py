@@ -15,6 +15,7 @@ from synthrelease.audit.piece_cases import piece_cases
 from synthrelease.audit.pipeline_cases import pipeline_cases
 from synthrelease.audit.register_cases import register_cases
 from synthrelease.audit.selection_cases import selection_cases
+from synthrelease.audit.vector_cases import vector_cases
 
 
 def all_cases() -> list[Case]:
@@ -27,6 +28,7 @@ def all_cases() -> list[Case]:
     cases = list(
         chain(
             noise_cases(),
+            vector_cases(),
             choice_cases(),
             model_cases(),
             criterion_cases(),

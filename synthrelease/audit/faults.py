@@ -32,6 +32,7 @@ from synthrelease.audit.pipeline_cases import FAULTY_DRAWS, pipeline_case
 from synthrelease.audit.pipelines import ANSWERED_BY, LEFT_OUT, left_out, pipelines
 from synthrelease.audit.register_cases import faulty_register_cases
 from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
+from synthrelease.audit.vector_cases import biased_case
 from synthrelease.randomness import SYSTEM
 from synthrelease.releasing.selection import select
 
@@ -48,6 +49,7 @@ def faulty_cases() -> Iterator[Case]:
     yield laplace_case("a moved record counted once", (5, 0), (4, 1), epsilon=Fraction(1), sensitivity=1)
     yield _reused_noise()
     yield coarse_noise_case()
+    yield biased_case(10)
     yield low_bits_case(_textbook_laplace, faulty=True)
     yield choice_case("exponential", "factor 2 forgotten", (0, -20), (-10, -10), SENSITIVITY, Fraction(2), spent=Fraction(4))
     yield scoring_case("absolute, 2 x 3, all tables", Fraction(1), spent=Fraction(2))

@@ -14,14 +14,13 @@ from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
 from synthrelease.hidden_numbers import coin
-from synthrelease.randomness import SYSTEM, SystemEntropy, discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.randomness import SYSTEM, discrete_laplace, laplace_figure, rounded_gaussian
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
 ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))
 """Further ones for the first vectors: small, or with scales that no double holds."""
 
 FIGURE_DRAWS = 6_000
-_BLOCK = 1_000
 PLANNING_ERROR = 1e-6
 """About the error of one statement among those of a whole audit: for the planned number of draws only."""
 
@@ -71,7 +70,7 @@ def even_draws(epsilon: Fraction) -> int:
 
 
 def noise_cases() -> Iterator[Case]:
-    """Integer noise on vectors, figures, low bits, coin."""
+    """Integer noise on counts, figures, low bits, coin. Vectors of every length are in `vector_cases`."""
     for epsilon in EPSILONS:
         for name, (left, right) in _VECTORS.items():
             yield laplace_case(name, left, right, epsilon=epsilon)
@@ -163,26 +162,8 @@ def figure_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None, 
     )
 
 
-class _InBlocks(SystemEntropy):
-    """The operating system's noise, drawn in blocks: one by one it takes ten times as long.
-
-    The law is the same, as OpenDP draws the noise of each part of a vector by itself.
-    """
-
-    def __init__(self) -> None:
-        self._noise: dict[float, list[int]] = {}
-
-    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        left = self._noise.setdefault(scale, [])
-        if len(left) < len(values):
-            left += super().add_laplace(np.zeros(_BLOCK, dtype=np.int64), scale).tolist()
-        return np.array([value + left.pop() for value in values.tolist()], dtype=np.int64)
-
-
 def _figures(value: float, sensitivity: float, epsilon: Fraction, draws: int) -> np.ndarray:
-    entropy = _InBlocks()
-    found = [laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon, entropy=entropy).value for _ in range(draws)]
-    return np.array(found)
+    return np.array([laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon).value for _ in range(draws)])
 
 
 def low_bits_case(draw_around: Callable[[float, int], np.ndarray], *, faulty: bool) -> Case:

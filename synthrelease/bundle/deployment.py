@@ -113,6 +113,7 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
     family = str(configuration.get("generator", {}).get("family", ""))
     drawn = "; ".join(f"{name}: {value}" for part in configuration.values() for name, value in parameter_texts(part))
     ending = "passes one noisy test of all criteria together" if document.selection.joint_test else "meets all criteria"
+    short = ", with OpenDP for the noise of fewer than 200 numbers" if "opendp" in document.versions else ""
     mechanisms = dict.fromkeys(leaf.because for leaf in document.charges.leaves())
     return {
         "preprocessing_and_hyperparameter_tuning": "Values were put into public bins; values outside the public bounds, "
@@ -123,10 +124,8 @@ def _implementation(document: ReleaseDocument) -> dict[str, Any]:
                 f"{generator_text(family)} Drawn configuration: {drawn}.".strip(),
                 *mechanisms,
                 f"Private selection ({_theorem(document)}): rounds are run until one {ending}.",
-                "Software: synthrelease, with OpenDP, and exact inversion of random bits, for noise; private choices are drawn "
-                "exactly, from whole numbers; "
-                + ", ".join(f"{name} {version}" for name, version in document.versions.items())
-                + ".",
+                f"Software: synthrelease{short}; noise is drawn by exact inversion of random bits, private choices exactly "
+                "from whole numbers; " + ", ".join(f"{name} {version}" for name, version in document.versions.items()) + ".",
                 "Side channels. Floating point: noise is drawn as whole numbers on public grids, epsilons are exact fractions. "
                 "Timing and number of rounds: neither is published; every criterion is scored in every round. Randomness: the "
                 "operating system's generator, no seed. Errors: one opaque message for everything that sees original records.",

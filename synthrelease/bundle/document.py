@@ -26,7 +26,7 @@ from synthrelease.toml.bundle import BundleTable
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release
 
-_PACKAGES = ("synthrelease", "numpy", "scipy", "networkx", "joblib", "opendp", "pydantic", "pyarrow")
+_PACKAGES = ("synthrelease", "numpy", "scipy", "networkx", "joblib", "pydantic", "pyarrow")
 
 
 def release_document(

@@ -56,7 +56,8 @@ def audit(
     against: Annotated[
         str | None,
         typer.Option(
-            metavar="LIBRARY", help="Instead, hold noise and private choices against diffprivlib (synthrelease[audit])."
+            metavar="LIBRARY",
+            help="Instead, hold noise and private choices against diffprivlib or opendp (synthrelease[audit]).",
         ),
     ] = None,
 ) -> None:

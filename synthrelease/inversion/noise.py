@@ -1,4 +1,4 @@
-"""Discrete Laplace noise in bulk, exact.
+"""Discrete Laplace noise of vectors of any length, exact: one way for all of them.
 
 A geometric variable written in base 256 has independent digits, each of a truncated geometric law (theory 9.12, digits of a
 geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two.
@@ -31,18 +31,33 @@ def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
     Parameters
     ----------
     scale : > 0.
+    size : 0 or more. The law of each number is the same for every size: no step below looks at it.
     read : where uniform bytes come from.
+
+    Notes
+    -----
+    The law. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is the sum over k
+    of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|: the stated law.
+
+    A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
+    factor for each digit. So the digits are independent, the one at place j with a probability proportional to a^(256^j d), d
+    from 0 to 255, and t is geometric with a^(256^m): the laws of `digit_tables` (theory 9.12, digits of a geometric variable).
+
+    A digit. `Table.draw` counts the bounds Pr[X < i] of its law that are at most U, a uniform number of which it reads as many
+    bits as decide that. The count is k with probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No bound is rounded, and none is
+    left out (theory 9.11, inversion of bits). Bits that were read are used for one digit of one variable.
     """
     tables = digit_tables(scale)
     noise = np.empty(size, dtype=np.int64)
     for block in _blocks(size):
         n = block.stop - block.start
-        words = np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16).reshape(2, len(tables), n)
-        noise[block] = _geometric(tables, words[0], read) - _geometric(tables, words[1], read)
+        words = np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16).reshape(len(tables), 2 * n)
+        both = _geometric(tables, words, read)
+        noise[block] = both[:n] - both[n:]
     return noise
 
 
-@lru_cache(maxsize=16)
+@lru_cache(maxsize=64)
 def digit_tables(scale: Fraction) -> tuple[Table, ...]:
     """Tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
 

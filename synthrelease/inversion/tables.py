@@ -43,9 +43,9 @@ class Table:
         floors = np.array(exact_floors(law), dtype=np.uint64)
         if len(floors) >= 2 ** (_FIRST - 1):
             raise ValueError("expected a law with fewer likely values")
-        starts = np.arange(2**_FIRST, dtype=np.uint64) << np.uint64(_WORD - _FIRST)
-        first = np.searchsorted(floors, starts).astype(np.int16)
-        first[floors >> np.uint64(_WORD - _FIRST)] = _OPEN
+        among = np.bincount((floors >> np.uint64(_WORD - _FIRST)).astype(np.int64), minlength=2**_FIRST)
+        first = (np.cumsum(among) - among).astype(np.int16)  # the floors below the first word that begins with these bits
+        first[among > 0] = _OPEN
         return cls(law, floors, first)
 
     def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:

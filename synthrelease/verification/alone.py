@@ -25,6 +25,7 @@ from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.commitment import committed
 from synthrelease.verification.flavour import flavour
+from synthrelease.verification.noise import noise
 from synthrelease.verification.options import options
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.reading import Earlier, Signature, checksums, signature
@@ -68,6 +69,7 @@ def verify_alone(
         return _ended(checks, document, signed)
     checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
     checks.append(made("specification", lambda: specification(document, files)))
+    checks.append(made("noise", lambda: noise(document)))
     rebuilt = _schema(document)
     if isinstance(rebuilt, Check):
         return _ended(checks, rebuilt, signed)

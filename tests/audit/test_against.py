@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import math
 import sys
+from fractions import Fraction
 from itertools import permutations
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from synthrelease.audit import against
+from synthrelease.audit import against, biased_sampler
 from synthrelease.audit.against import DRAWS, LawComparison, compare_laws, p_value, permute_and_flip_law
 from synthrelease.errors import InputError
 from tests.cli.test_cli import run
@@ -63,14 +64,15 @@ def test_a_library_that_is_missing_or_unknown_is_named_with_what_to_install(monk
         InputError, match=r"expected the library diffprivlib for --against, found none. pip install \"synthrelease\[audit\]\""
     ):
         compare_laws("diffprivlib")
-    with pytest.raises(InputError, match="expected diffprivlib, found 'numpy'"):
+    with pytest.raises(InputError, match="expected diffprivlib or opendp, found 'numpy'"):
         compare_laws("numpy")
 
 
 @pytest.mark.slow
-def test_the_command_holds_both_libraries_against_the_laws(tmp_path: Path) -> None:
-    pytest.importorskip("diffprivlib", reason="needs the extra audit")
-    done = run("audit", "--against", "diffprivlib", "--draws", "500", "--out", str(tmp_path / "laws.json"))
+@pytest.mark.parametrize("library", ["diffprivlib", "opendp"])
+def test_the_command_holds_both_libraries_against_the_laws(library: str, tmp_path: Path) -> None:
+    pytest.importorskip(library, reason="needs the extra audit")
+    done = run("audit", "--against", library, "--draws", "500", "--out", str(tmp_path / "laws.json"))
     assert done.returncode == 0, done.stderr
     laws = json.loads((tmp_path / "laws.json").read_text())["laws"]
     assert f"Both follow all {len(laws)} laws." in done.stdout
@@ -79,6 +81,19 @@ def test_the_command_holds_both_libraries_against_the_laws(tmp_path: Path) -> No
         "exponential mechanism",
         "permute and flip",
     }
+
+
+@pytest.mark.parametrize(("scale", "seen"), [(2, False), (3, True), (10, True)])
+def test_noise_of_a_library_with_biased_coins_is_seen_where_the_bias_does_something(scale: int, seen: bool) -> None:
+    """The sampler of OpenDP 0.14.1, with as many draws as the command takes by default."""
+    generator = np.random.default_rng(2)
+    library = against._Library(
+        noise=lambda epsilon, draws: biased_sampler.drawn(draws, round(1 / epsilon), generator),
+        choice=lambda kind, epsilon, scores, draws: np.zeros(draws, dtype=np.int64),
+    )
+    ours, theirs, law = against._noise(library, Fraction(1, scale), against.NOISE_DRAWS * DRAWS)
+    assert p_value(ours, law) > against.LEVEL
+    assert (p_value(theirs, law) < against.LEVEL) is seen
 
 
 @pytest.mark.slow

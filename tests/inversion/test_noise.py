@@ -1,4 +1,4 @@
-"""Noise in bulk has its law, and its parts are independent: a statistical slice of tests/benchmarks/noise.py."""
+"""Laplace noise has its law, and its parts are independent: a statistical slice of tests/benchmarks/noise.py."""
 
 from __future__ import annotations
 

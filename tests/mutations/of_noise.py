@@ -1,4 +1,4 @@
-"""Mutations of the noise that is drawn in bulk."""
+"""Mutations of noise."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ OF_NOISE = (
         name="inversion: the first 16 bits decide every draw",
         breaks="masses off by 2^-16, and values beyond eleven scales impossible",
         place="inversion.tables:Table.of",
-        old="first[floors >> np.uint64(_WORD - _FIRST)] = _OPEN",
+        old="first[among > 0] = _OPEN",
         new="first.flags.writeable = False",
         tests=(f"{TABLES}::test_the_first_bits_decide_only_where_all_words_agree",),
     ),
@@ -114,8 +114,8 @@ OF_NOISE = (
         name="inversion: both geometric variables are made of the same bits",
         breaks="hardly any noise",
         place="inversion.noise:laplace",
-        old="_geometric(tables, words[1], read)",
-        new="_geometric(tables, words[0], read)",
+        old="both[:n] - both[n:]",
+        new="both[:n] - both[:n]",
         tests=(f"{NOISE}::test_discrete_laplace_noise_has_its_law",),
     ),
     Mutation(
@@ -151,7 +151,7 @@ OF_NOISE = (
         tests=(f"{NOISE}::test_no_draw_is_used_twice_across_blocks",),
     ),
     Mutation(
-        name="noise in bulk: half the scale",
+        name="Laplace noise: half the scale",
         breaks="twice the claimed epsilon",
         place="randomness:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
@@ -159,7 +159,15 @@ OF_NOISE = (
         tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
     ),
     Mutation(
-        name="noise in bulk: half the Gaussian scale",
+        name="Laplace noise: short vectors get less of it",
+        breaks="figures lose more than the claim, and long vectors do not show it",
+        place="randomness:SystemEntropy.add_laplace",
+        old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
+        new="laplace(Fraction(scale) * (1 - Fraction(len(values) < 200, 20)), len(values), secrets.token_bytes)",
+        tests=("tests/test_randomness.py::test_short_vectors_have_the_law_of_long_ones",),
+    ),
+    Mutation(
+        name="Gaussian noise: half the scale",
         breaks="four times the claimed rho",
         place="randomness:SystemEntropy.add_gaussian",
         old="Scale.at_least(Fraction(scale))",

@@ -25,7 +25,7 @@ from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data
 from tests.whole.enclave import Enclave
 
-IMPORTED = ("opendp.measurements", "pandas", "scipy.sparse.csgraph") + tuple(
+IMPORTED = ("pandas", "scipy.sparse.csgraph") + tuple(
     f"synthrelease.{name}" for name in ("bundle", "cli", "ledger.account", "releasing.release", "specification.spec")
 )
 
