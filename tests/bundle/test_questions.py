@@ -180,3 +180,38 @@ def test_every_line_for_stata_is_a_command_that_names_what_the_files_have(folder
                 assert all(name not in texts for name in ("estimate", "lower", "upper", "confidence"))
         if found := re.match(r"(?:list|count|keep|replace) .*?if (\w+)", line):
             assert found[1] in known, line
+
+
+NO_SAMPLES = {
+    "several rows of a person": {
+        "[budget]": '[unit]\nname = "toss"\nrecords_per_person = 3\nwhy = "a test"\n\n[budget]',
+        "limit = 25": "limit = 60",
+    },
+    "design weights": {
+        "rows = 400": 'rows = 400\none_row_per = "respondent"',
+        'alternatives.pairs = ["1-2",': 'role = "weight"\nalternatives.pairs = ["1-2",',
+    },
+}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("reason", NO_SAMPLES)
+def test_a_release_of_no_simple_random_sample_gives_no_interval_of_a_population(reason: str, tmp_path: Path) -> None:
+    """In estimates.csv, in its further texts and by `estimate`; and nobody takes the reason out of release.json."""
+    folder = write_measured_release(tmp_path, tmp_path / "bundle", NO_SAMPLES[reason])
+    assert load(folder).not_a_sample == (reason,)
+    lines = list(csv.DictReader(io.StringIO((folder / CSV).read_text(encoding="utf-8"))))
+    assert {line["population_lower"] + line["population_upper"] for line in lines} == {""}
+    assert {line["told"] for line in lines} >= {"yes"}
+    [term] = estimate(folder, "share face == 'head'").terms
+    assert term.low is not None
+    assert term.population_low is None
+    assert f"declares {reason}" in (folder / NAME).read_text(encoding="utf-8")
+    assert f"the release declares {reason}" in " ".join((folder / "README.md").read_text(encoding="utf-8").split())
+    assert verify_bundle(folder).passed
+    files = read_files(folder)
+    document = read_strictly(files["release.json"])
+    assert document.estimates is not None
+    for other in ([], None):
+        forged = document.model_copy(update={"estimates": document.estimates.model_copy(update={"not_a_sample": other})})
+        assert estimates(forged, files).problems
