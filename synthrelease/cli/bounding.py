@@ -107,7 +107,7 @@ def _intended(folder: Path, as_json: bool) -> None:
         )
         return
     for asked, said in found:
-        more = f"; estimated {said.estimated}" if said.estimated else ""
+        more = f"; estimate: {said.estimated}" if said.estimated else ""
         terminal.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
     if not found:
         terminal.print("The release names no intended queries.")
