@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from importlib.metadata import PackageNotFoundError, version
 from typing import Any
@@ -84,6 +84,26 @@ def check_workers(client: Any, address: str) -> None:
         )
     if problem is not None:
         raise InputError(f"--address {address}: expected {problem.expected}, found {problem.found}. Nothing was spent.")
+
+
+def check_workers_see(client: Any, address: str, look: Callable[[], object], where: str) -> None:
+    """Raises InputError for a worker that does not see what is seen here.
+
+    Parameters
+    ----------
+    look : what tells it, called here and by each worker.
+    where : the files that are looked at.
+    """
+    here = look()
+    try:
+        seen = client.run(look, on_error="return")
+    except Exception:
+        seen = {"none that answers": None}
+    if other := next((worker for worker, there in seen.items() if there != here), None):
+        raise InputError(
+            f"--address {address}: expected workers that see {where} as it is here, found one that does not: {other}. Mount "
+            "the folder there under this path. Nothing was spent."
+        )
 
 
 def _version() -> str:

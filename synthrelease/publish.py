@@ -173,11 +173,11 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     proposal = None if request.shortlist is None else cheaper_plan(spec, request.shortlist)
     if proposal is not None:
         listener.cheaper(spec, proposal)
-    checked = check_before_spending(spec, request)
+    checked, data = check_before_spending(spec, request), Source.of(request.data)
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
-        # a cluster that is not there, or is not fit for private rows, is found before the charge
-        run = None if request.address is None else held.enter_context(counting_cluster(request.address))
+        # a cluster that is not there, is not fit for private rows or does not see the files is found before the charge
+        run = None if request.address is None else held.enter_context(counting_cluster(request.address, *data.tables()))
         places = Places(
             folder=held.enter_context(taking(request.out)),
             archive=None if request.archive is None else held.enter_context(taking(request.archive, "an archive")),

@@ -308,7 +308,7 @@ def check(
         with progress_line() as phase:
             phase("reading the private file")
             scheduler = cluster_address(backend, address)
-            with nullcontext() if scheduler is None else counting_cluster(scheduler) as run:
+            with nullcontext() if scheduler is None else counting_cluster(scheduler, *source.tables()) as run:
                 rows = check_fit(source, spec.schema, spec.input, spec.raw, run, spec.unit)
         persons = spec.persons(rows.n_file)
         counted = f"{rows.n_file} rows" if persons is None else f"{persons} persons (different values of {spec.unit.key!r})"

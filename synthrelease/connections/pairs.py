@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from synthrelease.connections.files import File
 from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
@@ -16,7 +14,7 @@ def check_pieces(source: Source) -> list[tuple[File, ...]]:
     ------
     InputError : when roots or members are no files of a folder, or both have not the same names.
     """
-    sources = [source] if source.members is None else [replace(source, members=None), source.members]
+    sources = source.tables()
     if not all(each.holds_files() for each in sources):
         raise InputError(
             "expected a folder, a pattern or an object store for roots and another for members, whose files a cluster counts "

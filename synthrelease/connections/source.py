@@ -125,7 +125,8 @@ class Source:
             return False
 
     def files(self) -> list[File]:
-        """All files that are read, in the order of their names; none for a database behind a URI.
+        """All files that are read, in the order of their names; none for a database behind a URI. Paths are absolute: a worker
+        of a cluster may stand in another folder.
 
         Raises
         ------
@@ -133,9 +134,14 @@ class Source:
         """
         if self.path is None:
             return [] if self.is_database else list(stored_files(self.uri))
+        path = self.path.absolute()
         if not self.holds_files():
-            return [self.path]  # whatever it is: who opens it says so
-        return list(folder_files(self.path) if self.path.is_dir() else pattern_files(self.path))
+            return [path]  # whatever it is: who opens it says so
+        return list(folder_files(path) if path.is_dir() else pattern_files(path))
+
+    def tables(self) -> tuple[Source, ...]:
+        """This table by itself, and that of its members where it is another one."""
+        return (self,) if self.members is None else (replace(self, members=None), self.members)
 
     def size(self) -> int:
         """Bytes of all files that are read; 0 for a database behind a URI."""

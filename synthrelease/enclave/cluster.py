@@ -10,10 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from itertools import count
 from typing import Any
 
-from synthrelease.dask_clients import check_workers, dask_client
+from synthrelease.connections.files import state_of
+from synthrelease.connections.source import Source
+from synthrelease.dask_clients import check_workers, check_workers_see, dask_client
 from synthrelease.enclave.many_files import Run
 from synthrelease.errors import InputError
 
@@ -22,10 +25,14 @@ DIED = "expected a cluster that counts every file, found one that gave up. The c
 
 
 @contextmanager
-def counting_cluster(address: str) -> Iterator[Run]:
-    """Where `ingest` has the files of a table counted. Raises InputError for a cluster that cannot be used for private rows."""
+def counting_cluster(address: str, *tables: Source) -> Iterator[Run]:
+    """Where `ingest` has the files of tables counted. Raises InputError for a cluster that cannot be used for private rows, and
+    for one of which some worker does not see the first file of a table."""
     with dask_client(address) as client:
         check_workers(client, address)
+        for table in tables:
+            where = str(table) if table.path is None else str(table.path.absolute())
+            check_workers_see(client, address, partial(state_of, table.files()[0]), where)
 
         def run(action: Callable[..., Any], arguments: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
             return _each(client, action, arguments)

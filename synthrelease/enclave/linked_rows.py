@@ -14,7 +14,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -56,7 +56,7 @@ def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece:
         raise ValueError("a schema without members has no linked rows")
     reading = _Reading(schema, linked, policy, None if piece is None else piece.secret)
     check_members(source, asked=True)
-    sources = [source] if source.members is None else [replace(source, members=None), source.members]
+    sources = source.tables()
     with unwritten(lambda: [each.files() for each in sources]):
         roots = reading.rows(sources[0], of_roots=True, of_members=source.members is None)
         named = f"in the file of members, {sources[-1]}: "
@@ -114,7 +114,7 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
         raise ValueError("a schema without members has no keys")
     mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
     found = [NO_MARKS]
-    for each in [source] if source.members is None else [replace(source, members=None), source.members]:
+    for each in source.tables():
         for _, columns in batches(each, schema, policy, [key], only=True):
             marks, has_key = mark(_plain_keys(columns[key]))
             found.append(different(marks[has_key]))

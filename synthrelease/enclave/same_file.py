@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 from synthrelease.connections.files import File
@@ -62,10 +62,10 @@ def check_not_public(data: str | Path | Source, public: Iterable[CalledPublic]) 
 def digest_of(source: Source) -> str:
     """SHA-256 of the file; of several files, of those of each; of nothing for a database behind a URI."""
     if source.members is not None:
-        both = digest_of(replace(source, members=None)) + digest_of(source.members)
+        both = "".join(map(digest_of, source.tables()))
         return hashlib.sha256(both.encode()).hexdigest()
     files = source.files()
-    if source.path is not None and files == [source.path]:
+    if source.path is not None and files == [source.path.absolute()]:
         return _digest_of_file(source.path)
     return hashlib.sha256("".join(map(_digest_of_file, files)).encode()).hexdigest()
 

@@ -24,7 +24,9 @@ def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[st
 
     def start(name: str, *more: str) -> DaskProcess:
         command = ["--scheduler-file", str(file), "--no-dashboard", *tls, *more]
-        return DaskProcess(name, command, tmp_path, options.get("environment", NO_SPILL))
+        there = tmp_path / options.get("folder", ".")
+        there.mkdir(exist_ok=True)
+        return DaskProcess(name, command, there, options.get("environment", NO_SPILL))
 
     scheduler = start("scheduler", "--host", "tls://127.0.0.1" if tls else "127.0.0.1", "--port", "0")
     workers = [start("worker", "--nworkers", "1", "--nthreads", "1", "--no-nanny") for _ in range(options.get("workers", 1))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -10,8 +11,11 @@ from typing import Any
 
 import pytest
 
+from synthrelease.connections.files import State, state_of
+from synthrelease.connections.source import Source
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.many_files import Run
+from synthrelease.errors import InputError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.verification import verify_bundle
@@ -37,8 +41,8 @@ class Killing(Listener):
             self.killed.append(name)
 
     @contextmanager
-    def counting(self, address: str) -> Iterator[Run]:
-        with counting_cluster(address) as run:
+    def counting(self, address: str, *tables: Source) -> Iterator[Run]:
+        with counting_cluster(address, *tables) as run:
 
             def told(action: Callable[..., Any], tasks: Sequence[tuple[Any, ...]]) -> Iterator[tuple[int, Any]]:
                 for result in run(action, tasks):
@@ -80,3 +84,41 @@ def test_workers_that_die_while_it_counts_draws_and_writes_leave_one_whole_relea
     statement = load_ledger(ledger).statement()
     assert (len(statement.entries), statement.epsilon) == (1, EPSILON)
     assert {path.name for path in tmp_path.iterdir()} == before | {"out"}
+
+
+@pytest.mark.parametrize("cluster", [{"workers": 2, "folder": "elsewhere"}], indirect=True)
+def test_a_folder_by_a_relative_path_is_counted_by_workers_that_stand_elsewhere(cluster, tmp_path, monkeypatch) -> None:
+    """The path is made absolute here."""
+    data, config = many_files(tmp_path), write_config(tmp_path)
+    monkeypatch.chdir(tmp_path)
+    request = ReleaseRequest(config=config, data=Path(data.name), out=tmp_path / "out", address=cluster[0])
+    published = publish(request)
+    assert published is not None
+    assert published.release.n_file == 401
+
+
+@pytest.mark.parametrize("cluster", [{"workers": 2}], indirect=True)
+def test_a_worker_that_does_not_see_the_folder_costs_nothing_and_is_named(cluster, tmp_path, monkeypatch) -> None:
+    data, config, ledger = many_files(tmp_path), write_config(tmp_path), tmp_path / "coins.ledger"
+    open_ledger(ledger, dataset="coins", limit=30)
+    before = ledger.with_name("coins.ledger.head").read_bytes()
+    monkeypatch.setattr("synthrelease.enclave.cluster.state_of", SeenFromHere(data))
+    request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, address=cluster[0])
+    with pytest.raises(InputError) as caught:
+        publish(request)
+    assert f"expected workers that see {data} as it is here, found one that does not: tcp://127.0.0.1:" in str(caught.value)
+    assert str(caught.value).endswith("Nothing was spent.")
+    assert load_ledger(ledger).statement().entries == ()
+    assert ledger.with_name("coins.ledger.head").read_bytes() == before
+
+
+class SeenFromHere:
+    """What tells that a file was written, for the process that made it alone: a worker is another one."""
+
+    def __init__(self, folder: Path):
+        self.folder, self.process = folder, os.getpid()
+
+    def __call__(self, file: Path) -> State:
+        if os.getpid() != self.process:
+            raise InputError("expected files that stay, found one that is gone.")
+        return state_of(file)
