@@ -7,7 +7,7 @@ from pathlib import Path
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.planned import selection_part
 from synthrelease.ledger.account import load_ledger
-from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, LedgerHeadPart
+from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.years import PlanOfYearsPart
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -40,5 +40,7 @@ def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
             CommittedCriterionPart(name=one.name, kind=one.kind, threshold=one.threshold, epsilon_exact=str(one.epsilon))
             for one in spec.criteria
         ],
-        years=None if spec.year is None else PlanOfYearsPart.of_plan(spec.year),
+        years=None
+        if spec.year is None
+        else CommittedYearsPart(**PlanOfYearsPart.of_plan(spec.year).model_dump(), again=spec.year.again),
     )

@@ -16,7 +16,6 @@ from synthrelease.bundle.estimates_files import estimates_files, with_errors
 from synthrelease.bundle.estimating import with_estimates
 from synthrelease.bundle.further import files_of_rows, further_documents
 from synthrelease.bundle.measurements import measurements_bytes
-from synthrelease.bundle.names import page_name
 from synthrelease.bundle.options import made
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
@@ -26,6 +25,7 @@ from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, memb
 from synthrelease.published.associations import associations_files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
+from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.specification import canonical
 from synthrelease.toml.bundle import BundleTable

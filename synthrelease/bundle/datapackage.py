@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.options import kind_of
 from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import kind_of
 from synthrelease.published.table_file import TableFile
 from synthrelease.toml.bundle import SYNTHETIC
 from synthrelease.toml.card import LICENCES, is_email

@@ -19,8 +19,8 @@ from synthrelease.estimates.listed import NUMBERS, EstimateLine, as_csv, listed
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
+from synthrelease.published.names import STEM
 
-STEM = "estimates"
 CSV = f"{STEM}.csv"
 _COLUMN_LABELS = {
     "statistic": "What is estimated",

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from synthrelease.bundle.options import namings
 from synthrelease.bundle.part import FurtherFiles
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import namings
 from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.bundle import BundleTable
 

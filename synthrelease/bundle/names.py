@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from synthrelease.bundle import measurements
-from synthrelease.bundle.options import file_words, further_names
+from synthrelease.bundle.options import file_words
 from synthrelease.published import associations, checksums, signatures
-from synthrelease.published.document import BEFORE, ReleaseDocument
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import documents
 from synthrelease.specification import canonical
 
 FILES = {
@@ -31,24 +32,9 @@ FILES = {
 }
 
 
-def page_name(document: ReleaseDocument, language: str) -> str:
-    """README.html in the card's own language, README.he.html and so on in others."""
-    return "README.html" if language == document.card.language else f"README.{language}.html"
-
-
 def data_files(document: ReleaseDocument) -> list[str]:
     """The files whose checksums stand in release.json: the table, and whatever else was released."""
     return sorted(document.files)
-
-
-def documents(document: ReleaseDocument) -> list[str]:
-    """The files that follow from release.json and the table."""
-    pages = [page_name(document, language) for language in document.card.languages]
-    sheets = ["QUESTIONS.md"] if "estimates.csv" in document.files else []
-    sheets += [] if document.format == BEFORE else ["SIGN.md"]
-    further = further_names(document.bundle)
-    cited = ["deployment.yaml", "CITATION.cff", associations.NAME]
-    return ["datapackage.json", *further, *cited, *pages, *sheets, "README.md"]
 
 
 def file_lines(document: ReleaseDocument) -> list[tuple[str, str]]:

@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, FileKind, FurtherNames, Outcome, Writing
+from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Outcome, Writing
 from synthrelease.parts import each
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import namings
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.bundle import BundleTable
@@ -20,11 +21,6 @@ Found = TypeVar("Found")
 def writings() -> Mapping[str, Writing]:
     """The hooks of every option, by its name."""
     return each("writing")
-
-
-def namings() -> Mapping[str, FurtherNames]:
-    """The files of each option that is a list in [bundle], by its name."""
-    return each("naming")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -108,28 +104,6 @@ def file_words() -> dict[str, str]:
     """What the files of options are for, in a line, by the plain name."""
     further = {name: text for naming in namings().values() for name, text in naming.words.items()}
     return further | {name: text for hooks in writings().values() for name, text in hooks.files.items()}
-
-
-def kind_of(name: str) -> FileKind | None:
-    """Of a file with rows that a list in [bundle] asks for, its kind; None for another file."""
-    kinds = (kind for naming in namings().values() for kind in naming.with_rows.values())
-    return next((kind for kind in kinds if name.endswith(f".{kind.ending}")), None)
-
-
-def kinds_of_rows(bundle: BundleTable) -> list[FileKind]:
-    """The kinds of files with rows that the lists ask for."""
-    return [kind for name, chosen in bundle.chosen.items() for kind in namings()[name].rows_of(chosen)]
-
-
-def further_names(bundle: BundleTable) -> list[str]:
-    """The documents that the lists ask for."""
-    return [
-        document
-        for name, chosen in bundle.chosen.items()
-        for one, documents in namings()[name].documents.items()
-        if one in chosen
-        for document in documents
-    ]
 
 
 def packages(bundle: BundleTable) -> list[str]:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from synthrelease.bundle.options import kinds_of_rows
 from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
 from synthrelease.estimates.listed import MOST_CELLS
+from synthrelease.published.names import kinds_of_rows
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.specification.options import buildings
 from synthrelease.specification.release_spec import ReleaseSpec

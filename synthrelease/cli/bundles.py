@@ -122,9 +122,8 @@ def print_report(report: Report) -> None:
 
     table = Table("check", "", "found", title="Verification")
     for check in report.checks:
-        mark = "ok" if check.passed else "not made" if not check.made else "PROBLEM"
         found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
-        table.add_row(check.name, mark, found, style=None if check.passed else "red")
+        table.add_row(check.name, check.mark, found, style=None if check.passed else "red")
     out.print(table)
 
 

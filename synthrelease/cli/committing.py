@@ -44,3 +44,8 @@ def commit(
         "the planned charges, selection and criteria"
         + ("." if made.years is None else f"; for all {len(made.years.epsilons_exact)} years the plan and the thresholds.")
     )
+    if made.years is not None and made.years.fallbacks and not made.years.again:
+        terminal.print(
+            "It does not cover a second release of a year. Commit to the configuration of the second release (again = true) as "
+            "well, and publish both digests."
+        )

@@ -11,7 +11,7 @@ under the same name, and holds one object that the floor asks for; a floor that 
 - `building.py`: `BUILDING`, what the specification makes of the table (`specification.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
 - `checking.py`: `CHECKING`, what of such a list does not go with the rest (`specification.part.Checking`);
-- `naming.py`: `NAMING`, the files that it asks for, by their names (`bundle.part.FurtherNames`);
+- `naming.py`: `NAMING`, the files that it asks for, by their names (`published.naming.FurtherNames`);
 - `files`: `FILES`, what writes them (`bundle.part.FurtherFiles`); `verify` writes them again and compares;
 - `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`rehearsal.part.Rehearsing`);
 - `verifying.py`: `VERIFYING`, what is checked of that (`verification.part.Verifying`).

@@ -42,6 +42,18 @@ class CommittedCriterionPart(Part):
     epsilon_exact: ExactText
 
 
+class CommittedYearsPart(PlanOfYearsPart):
+    """The plan over years, and the run of it that the commitment is to.
+
+    Attributes
+    ----------
+    again : whether that is the second release of its year, which has a commitment of its own; absent in commitments of version
+        1.0.0, which are to no second release.
+    """
+
+    again: bool | None = None
+
+
 class CommitmentPart(Part):
     """All of it.
 
@@ -51,8 +63,9 @@ class CommitmentPart(Part):
     program : the version of synthrelease.
     ledger : null where none was named.
     charges, selection, criteria : the planned law.
-    years : the plan over years, for all of them; specification, program, charges and selection are those of its `year`, names,
-        kinds and thresholds of criteria those of every year. Absent without a plan.
+    years : the plan over years, for all of them; specification, program, charges and selection are those of its `year`, of the
+        first release or the second (`again`), names, kinds and thresholds of criteria those of every year. Absent without a
+        plan.
     """
 
     commitment: Literal[1]
@@ -63,7 +76,7 @@ class CommitmentPart(Part):
     charges: ChargePart
     selection: SelectionPart
     criteria: list[CommittedCriterionPart]
-    years: PlanOfYearsPart | None = None
+    years: CommittedYearsPart | None = None
 
     def dumped(self) -> bytes:
         """The file, in the one way that has this digest."""

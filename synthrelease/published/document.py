@@ -124,6 +124,11 @@ class ReleaseDocument(_DocumentWithOptions):
         return {name: value for name, value in ordered.items() if name not in unsaid}
 
     @property
+    def provisional(self) -> bool:
+        """Whether the run was made by a version before 1.0.0, the first that was published, and does what those did."""
+        return self.versions.get("synthrelease", self.written_by).startswith("0.")
+
+    @property
     def questions(self) -> list[QuestionTable]:
         """What the release is meant to answer."""
         tables = (table for name in each("listed") for table in getattr(self, name))

@@ -6,7 +6,7 @@ import math
 import re
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -14,6 +14,9 @@ from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.rows import Way
 from synthrelease.errors import Unexpected
 from synthrelease.linked import Linked
+
+if TYPE_CHECKING:
+    from synthrelease.toml.bundle import BundleTable
 
 
 def _exact(text: str) -> str:
@@ -79,6 +82,10 @@ class Part(BaseModel):
         ----------
         way : where the number of rows comes from.
         """
+        return ()
+
+    def file_names(self, bundle: BundleTable) -> tuple[str, ...]:
+        """The names of the files with rows that it adds."""
         return ()
 
     @property

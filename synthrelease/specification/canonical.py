@@ -17,6 +17,7 @@ from typing import Any
 
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
+from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.released_prior import RELEASED
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
@@ -29,7 +30,8 @@ WORDS = (
     *(name for name, table in each("table").items() if table.only_words),
     *each("listed"),
 )
-"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest."""
+"""Tables that change nothing of what a release computes: they can be changed afterwards, and are no part of its digest but for
+what they call `fixed` (which year of which plan a release is)."""
 PATHS = ("extends", "override")
 """Settings that name another file of the steward, or what is changed in it."""
 PRIOR = "prior"
@@ -47,6 +49,10 @@ def canonical_tables(release: ReleaseFile, acceptance: AcceptanceFile, priors: M
     priors : the digest of each public table, by the name in the configuration.
     """
     settings = release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)
+    for name in WORDS:
+        table = getattr(release, name, None)
+        if isinstance(table, SpecTable) and (fixed := table.fixed):
+            settings[name] = table.model_dump(mode="json", include=set(fixed), exclude_unset=True)
     settings["generators"] = [_sorted(with_digests(table, priors)) for table in release.generators]
     settings["projections"] = [_sorted(table) for table in release.projections]
     settings["acceptance"] = acceptance.model_dump(mode="json", exclude_unset=True, exclude={"criteria"})
@@ -85,7 +91,17 @@ def same_but_for_the_shortlist(content: bytes, tables: Mapping[str, Any]) -> boo
     """Whether a published specification is this one, whatever configurations of it were on a shortlist."""
     published, own = read_tables(content), read_tables(canonical_text(tables))
     published.pop("shortlist", None)
+    for name in set(WORDS) & own.keys() - published.keys():  # version 1.0.0 published no plan over years
+        del own[name]
     return json.dumps(published, default=str) == json.dumps(own, default=str)  # the order of columns and bins counts, too
+
+
+def is_fixed(name: str, table: Any) -> bool:
+    """Whether a table of words, as it stands in a published specification, has just what is fixed before the run."""
+    try:
+        return bool(table) and set(table) <= each("table")[name].model_validate(table).fixed
+    except (LookupError, TypeError, ValueError):
+        return False
 
 
 def with_digests(table: Mapping[str, Any], priors: Mapping[str, str]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 from synthrelease.connections import checked_path
 from synthrelease.errors import Problem, SpecError, Unexpected
 from synthrelease.specification.builder import SpecBuilder
-from synthrelease.specification.canonical import NAME, PATHS, WORDS, read_tables
+from synthrelease.specification.canonical import NAME, PATHS, WORDS, is_fixed, read_tables
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed_to
@@ -70,7 +70,7 @@ def read_specification(content: bytes) -> ReleaseSpec:
         problems = [Problem(file=NAME, path="", expected=error.expected, found=error.found or "")]
     if problems:
         raise SpecError(problems)
-    listed = [name for name in (*WORDS, *PATHS) if name in tables]
+    listed = [name for name in (*WORDS, *PATHS) if name in tables and not is_fixed(name, tables[name])]
     columns = tables.get("columns")
     listed += [
         f"columns.{name}.codes"

@@ -53,6 +53,11 @@ class SpecTable(BaseModel):
         return None
 
     @property
+    def fixed(self) -> frozenset[str]:
+        """Of a table of words, the settings that are fixed before the run all the same, and part of the digest."""
+        return frozenset()
+
+    @property
     def numbers_records(self) -> bool:
         """Whether it says that every row of the file has a record number of its own."""
         return False

@@ -18,12 +18,14 @@ from synthrelease.errors import Unexpected, so_many
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
+from synthrelease.published.names import possible_names
 from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, table_of
+from synthrelease.specification.canonical import NAME as SPECIFICATION
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
-from synthrelease.verification.commitment import committed
+from synthrelease.verification.commitment import Commitment, committed
 from synthrelease.verification.flavour import flavour
 from synthrelease.verification.noise import noise
 from synthrelease.verification.options import options
@@ -32,7 +34,7 @@ from synthrelease.verification.reading import Earlier, Signature, checksums, sig
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.stated import specification
 
-LATER = ("specification", "schema", "table", "plausibility", "privacy charges")
+LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
 """Checks that are not made after one that they build on has failed."""
 
 
@@ -47,20 +49,21 @@ class Alone:
 
     checks: tuple[Check, ...]
     signature: Signature
+    commitment: Commitment | None = None
     read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
 
 
 def verify_alone(
     files: Files,
     public_key: Path | None = None,
-    commitment: Path | None = None,
+    commitment: Commitment | None = None,
     earlier: Sequence[Earlier] = (),
 ) -> Alone:
     """Check the files of a bundle against each other, as far as that takes no other part of the program.
 
     Raises
     ------
-    SigningError, InputError : when the key or the commitment cannot be read.
+    SigningError : when the key cannot be read.
     """
     signed = signature(files, public_key)
     checks = [checksums(files), signed.check]
@@ -68,6 +71,7 @@ def verify_alone(
     if isinstance(document, Check):
         return _ended(checks, document, signed)
     checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
+    checks.append(_names(document, files))
     checks.append(made("specification", lambda: specification(document, files)))
     checks.append(made("noise", lambda: noise(document)))
     rebuilt = _schema(document)
@@ -86,7 +90,7 @@ def verify_alone(
     checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))
-    return Alone(checks=tuple(checks), signature=signed, read=(document, rebuilt, table))
+    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=(document, rebuilt, table))
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
@@ -105,9 +109,14 @@ def _document(files: Files) -> ReleaseDocument | Check:
     except Unexpected as error:
         reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
         return Check(name=name, problems=(f"{name}: {error}{reads}",))
-    if document.format == BEFORE and not document.written_by.startswith("0."):  # it has no sheet that could be compared
-        found = f"{BEFORE}, which no published version writes"
-        return Check(name=name, problems=(f"{name}: format: expected {FORMAT}, found {found}",))
+    if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no sheet that could be compared
+        writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
+        other = FORMAT if document.format == BEFORE else BEFORE
+        return Check(name=name, problems=(f"{name}: format: expected {other}, found {document.format}, which {writer}",))
+    if document.format == BEFORE and not document.provisional:
+        run, own = document.versions["synthrelease"], document.written_by
+        problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {own}"
+        return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
         return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
     hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
@@ -115,6 +124,13 @@ def _document(files: Files) -> ReleaseDocument | Check:
         expected = "text without control characters, which could hide what it says"
         return Check(name=name, problems=(f"{name}: expected {expected}, found {shown(hidden)}",))
     return document
+
+
+def _names(document: ReleaseDocument, files: Files) -> Check:
+    """No file is there that a release such as this does not have: whoever opens one takes it for a part of what was checked."""
+    strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
+    problems = (f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers)
+    return Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
 
 
 def _texts(value: Any) -> Iterator[str]:

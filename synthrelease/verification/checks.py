@@ -16,16 +16,23 @@ class Check:
     found : what was found when all is well, in a line.
     problems : what is wrong, one sentence each; empty when all is well.
     made : False when it could not be made, because something before it failed.
+    absent : whether there is nothing that could be checked, such as a signature; this is no problem, and vouches for nothing.
     """
 
     name: str
     found: str = ""
     problems: tuple[str, ...] = ()
     made: bool = True
+    absent: bool = False
 
     @property
     def passed(self) -> bool:
         return self.made and not self.problems
+
+    @property
+    def mark(self) -> str:
+        """What it came to, in a word."""
+        return "not made" if not self.made else "PROBLEM" if self.problems else "none" if self.absent else "ok"
 
 
 def made(name: str, check: Callable[[], Check]) -> Check:
@@ -44,7 +51,8 @@ class Report:
     ----------
     signed_by : the fingerprint of the key that signed it, None when nobody did.
     key_given : whether that key came from elsewhere than the bundle.
-    committed : whether it was compared with a commitment from before the run.
+    commitment : what it was compared with from before the run, a sentence or two; empty where no commitment was given.
+    committed : whether the specification was among that.
     beyond : what nobody can check without the private file.
     left_out : parts of the verification that were not asked for.
     """
@@ -52,6 +60,7 @@ class Report:
     checks: tuple[Check, ...]
     signed_by: str | None
     key_given: bool = False
+    commitment: str = ""
     committed: bool = False
     beyond: tuple[str, ...] = ()
     left_out: tuple[str, ...] = ()
@@ -68,22 +77,31 @@ class Report:
     @property
     def closing(self) -> str:
         """What a verification without problems shows, and what it does not."""
-        if self.signed_by is not None and self.key_given:
-            origin = "The key that you gave signed these files: its owner stands for them as they are."
-        elif self.signed_by is not None:
-            origin = (
-                "They were signed by the key in the bundle. It shows who made them only if its fingerprint is the one that the "
-                f"publisher made known: {self.signed_by}"
-            )
-        elif self.committed:
-            origin = (
-                "Nobody signed them. The specification is the one that was committed to; rows and figures are not covered by "
-                "it, so anybody who has the specification could have written these files."
-            )
-        else:
-            origin = (
-                "Nobody signed them and no commitment was given: anybody who has this program could have written the whole of "
-                "them anew, consistent as they are. So this does not show who made them, nor that there was a private file."
-            )
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
-        return f"The files fit together{how_far}. {origin}"
+        return " ".join(filter(None, (f"The files fit together{how_far}.", self._signature, self.commitment, self._unknown)))
+
+    @property
+    def _signature(self) -> str:
+        if self.signed_by is None:
+            return "Nobody signed them."
+        if self.key_given:
+            return f"The key that you gave signed these files: its owner stands for them. Its fingerprint: {self.signed_by}."
+        return (
+            "They were signed by the key in the folder. It shows who made them only if its fingerprint is the one that the "
+            f"publisher made known: {self.signed_by}."
+        )
+
+    @property
+    def _unknown(self) -> str:
+        """What follows where nobody vouches for the files."""
+        if self.signed_by is not None:
+            return ""
+        if self.commitment:
+            return (
+                "Rows and figures are not covered by a commitment: anybody who has the specification could have written these "
+                "files."
+            )
+        return (
+            "No commitment was given: anybody who has this program could have written the whole of them anew, consistent as "
+            "they are. So this does not show who made them, nor that there was a private file."
+        )

@@ -67,13 +67,14 @@ def _problems(criterion: CriterionPart, facts: PublicFacts, selection: Selection
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
     """Which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
 
-    Bundles from before say of no figure that it does.
+    In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
     """
     stated = {one.name: one.noise for one in document.criteria if one.noise is not None}
-    if not stated:
-        return
     if document.selection.joint_test is None:
-        yield "criteria: figures share one noise, which they do after a joint test alone"
+        if stated:
+            yield "criteria: figures share one noise, which they do after a joint test alone"
+        return
+    if not stated and (document.provisional or document.selection.shape is not None):
         return
     if any(leaf.renyi is not None for leaf in document.charges.leaves()):
         paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}

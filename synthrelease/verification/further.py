@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from synthrelease.bundle.document import package_version
-from synthrelease.bundle.estimates_files import STEM
 from synthrelease.bundle.further import asked
-from synthrelease.bundle.options import namings
-from synthrelease.bundle.part import FurtherFiles, FurtherNames
+from synthrelease.bundle.part import FurtherFiles
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
+from synthrelease.published.names import STEM, namings
+from synthrelease.published.naming import FurtherNames
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.checks import Check, made
 

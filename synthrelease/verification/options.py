@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
+from synthrelease.toml.tables import ReleaseFile
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.part import KnownFiles, Verifying
 
@@ -29,15 +30,23 @@ def options(document: ReleaseDocument, known: KnownFiles) -> Iterator[Check]:
 def asked(document: ReleaseDocument, values: Mapping[str, object]) -> Iterator[str]:
     """What release.json says of options otherwise than the published specification, whose `values` are by their names.
 
-    Options of words alone are no part of a specification.
+    Options of words alone are no part of a specification, but for what they call `fixed`.
     """
     hooks, tables = verifyings(), each("table")
     for name, hook in hooks.items():
         value, part = values.get(name), document.parts.get(name)
         if value is not None and part is not None:
             yield from hook.asked(value, part, document)
-        elif not tables[name].only_words and value is not part:
+        elif value is not part and not (value is None and tables[name].only_words):
             yield f"{name}: expected just where the specification has it, found otherwise"
+
+
+def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
+    """The same of what words alone say and a specification fixes all the same, from its tables."""
+    for name, table in release.parts.items():
+        part = document.parts.get(name)
+        if table.fixed and part is not None:
+            yield from verifyings()[name].fixed(table, part, release)
 
 
 def _check(name: str, hooks: Verifying, document: ReleaseDocument, part: Part, known: KnownFiles) -> Check:

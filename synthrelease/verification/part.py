@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
+from synthrelease.toml.tables import ReleaseFile
 from synthrelease.verification.reading import Earlier
 
 Value = TypeVar("Value")
@@ -42,6 +43,10 @@ class Verifying(Generic[Value, Said]):
 
     def asked(self, value: Value, part: Said, document: ReleaseDocument) -> Iterator[str]:
         """What is not as the published specification asks for it, one sentence each; `value` is what that holds."""
+        yield from ()
+
+    def fixed(self, table: Any, part: Said, release: ReleaseFile) -> Iterator[str]:
+        """What is not as the table of the published specification fixes it, of a table of words, one sentence each."""
         yield from ()
 
     def found(self, part: Said, known: KnownFiles) -> str:

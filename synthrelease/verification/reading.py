@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -70,6 +70,20 @@ def checksums(files: Files) -> Check:
     return Check(name=name, found=f"{len(present)} files as listed", problems=tuple(problems))
 
 
+def check_from_elsewhere(path: Path, folders: Sequence[Path], what: str) -> None:
+    """Raise InputError for a key or a commitment in a folder that it should vouch for: whoever made the folder chose it.
+
+    A link into the folder is refused, too; a copy cannot be told from the publisher's own.
+    """
+    for folder in folders:
+        inside = folder.resolve() in path.resolve().parents
+        if inside or any(path.samefile(file) for file in folder.iterdir() if path.exists() and file.exists()):
+            raise InputError(
+                f"{path}: expected {what} from a source other than the folder that is checked, found a file in {folder}. "
+                "Whoever made the folder put it there. Fetch it from the publisher's own page or gazette."
+            )
+
+
 @dataclass(frozen=True, kw_only=True)
 class Signature:
     """The check of the signature, and whose key it was."""
@@ -87,7 +101,8 @@ def signature(files: Files, public_key: Path | None) -> Signature:
     """
     trusted = None if public_key is None else signatures.load_public_key(public_key)
     if trusted is None and signatures.SIGNATURE not in files and signatures.PUBLIC_KEY not in files:
-        return Signature(check=Check(name="signature", found="not signed: it does not show who made the files"), signed_by=None)
+        found = "nobody signed: nothing shows who made the files"
+        return Signature(check=Check(name="signature", found=found, absent=True), signed_by=None)
     problems = tuple(_signature_problems(files, trusted))
     if problems:
         return Signature(check=Check(name="signature", problems=problems), signed_by=None)

@@ -25,10 +25,12 @@ from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.specification.canonical import NAME, read_tables
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.verification.checks import Check
+from synthrelease.verification.options import fixed
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -69,6 +71,7 @@ def _problems(
     yield from _drawn_problems("projection", document, release.projections)
     yield from _selection_problems(document, release, tables)
     yield from _charge_problems(document, release, acceptance)
+    yield from fixed(document, release)
 
 
 def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance: AcceptanceFile) -> Iterator[str]:
@@ -135,6 +138,8 @@ def _selection_problems(document: ReleaseDocument, release: ReleaseFile, tables:
     shape = str(stated.shape) if stated.mode == "truncated_negative_binomial" else None
     if (found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape):
         yield "selection: expected the law of the number of rounds that the specification states, found another"
+    if (MEASUREMENTS in document.files) != stated.publish_measurements:
+        yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
     if found.shared_measurements != (stated.measurements == "shared"):
         yield "selection: expected measurements as in the specification, found otherwise"
     joint = None if found.joint_test is None else (found.joint_test.epsilon_exact, found.joint_test.false_acceptance)

@@ -17,7 +17,8 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.specification.canonical import WORDS
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.checks import Check, Report, made
-from synthrelease.verification.reading import check_unchanged, read_files
+from synthrelease.verification.commitment import Commitment, compared
+from synthrelease.verification.reading import check_from_elsewhere, check_unchanged, read_files
 from synthrelease.verification.schema import Rebuilt
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
@@ -39,7 +40,8 @@ def verify_bundle(
     Parameters
     ----------
     folder : the bundle.
-    public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key.
+    public_key : the publisher's key, from a source other than the bundle. With it the bundle must be signed by this key. A key
+        or a commitment that lies in one of the folders is refused.
     earlier : folders of other releases of the same register; what this one says of them is checked.
     commitment : a file that `synthrelease commit` wrote before the run.
     plan : whether plan and figures are computed again from the specification, by the classes of the program.
@@ -48,7 +50,7 @@ def verify_bundle(
 
     Raises
     ------
-    InputError, SigningError : when the folder or the key cannot be read.
+    InputError, SigningError : when the folder, the key or the commitment cannot be read, or one of the two lies in a folder.
 
     Notes
     -----
@@ -56,6 +58,9 @@ def verify_bundle(
     What follows from nothing is in `Report.beyond`. Against a forger who writes the whole bundle anew, the specification
     included, only a signature or a commitment helps (docs/bundle.md).
     """
+    for path, what in ((public_key, "the publisher's key"), (commitment, "a commitment")):
+        if path is not None:
+            check_from_elsewhere(Path(path), [each for each in map(Path, (folder, *earlier)) if each.is_dir()], what)
     others = [(Path(each), read_files(Path(each))) for each in earlier]
     files = read_files(Path(folder))
     try:
@@ -76,8 +81,12 @@ def verify_files(
 ) -> Report:
     """The same for files by name."""
     files, others = Files(files), [(path, Files(each)) for path, each in earlier]
-    key, committed = (None if path is None else Path(path) for path in (public_key, commitment))
-    alone = verify_alone(files, key, committed, others)
+    alone = verify_alone(
+        files,
+        None if public_key is None else Path(public_key),
+        None if commitment is None else Commitment.read(Path(commitment)),
+        others,
+    )
     checks = list(alone.checks)
     if alone.read is None:
         names = (*(PLANNED if plan else ()), *(WRITTEN if documents else ()))
@@ -85,11 +94,13 @@ def verify_files(
     else:
         checks += _planned(files, *alone.read) if plan else ()
         checks += _written(files, *alone.read) if documents else ()
+    told, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
     return Report(
         checks=tuple(checks),
         signed_by=alone.signature.signed_by,
         key_given=public_key is not None,
-        committed=commitment is not None,
+        commitment=told,
+        committed=whole,
         beyond=() if alone.read is None else tuple(beyond(alone.read[0], WORDS)),
         left_out=tuple(name for name, wanted in (("plan", plan), ("documents", documents)) if not wanted),
     )

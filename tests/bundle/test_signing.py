@@ -13,7 +13,7 @@ pytest.importorskip("cryptography", reason="needs the extra: pip install synthre
 
 from synthrelease.bundle import write_folder
 from synthrelease.bundle.signing import load_private_key, make_key
-from synthrelease.errors import OutputError
+from synthrelease.errors import InputError, OutputError
 from synthrelease.published.signatures import SigningError, fingerprint, load_public_key
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.verify import verify_files
@@ -46,6 +46,25 @@ def test_a_signed_bundle_shows_whose_it_is(signed: Path, keys: Path) -> None:
         assert report.passed, problems(report)
         assert report.signed_by == expected
     assert len(expected.replace(" ", "")) == 64
+
+
+def test_the_key_that_lies_in_the_folder_vouches_for_nothing(signed: Path, tmp_path: Path) -> None:
+    """Neither by its own name nor by another one; without it the closing sentence says whose key to compare."""
+    link = tmp_path / "publisher.pub"
+    link.symlink_to(signed / "public-key.pem")
+    for key in (signed / "public-key.pem", signed / ".." / signed.name / "public-key.pem", link):
+        with pytest.raises(InputError, match="expected the publisher's key from a source other than the folder"):
+            verify_bundle(signed, key)
+    assert not verify_bundle(signed, plan=False, documents=False).vouched_for
+
+
+def test_the_closing_sentence_has_the_fingerprint_whoever_gave_the_key(signed: Path, keys: Path) -> None:
+    expected = fingerprint(load_public_key(keys / "mint.pub"))
+    for key in (None, keys / "mint.pub"):
+        report = verify_bundle(signed, key, plan=False, documents=False)
+        assert expected in report.closing
+        assert report.vouched_for is (key is not None)
+        assert next(check.mark for check in report.checks if check.name == "signature") == "ok"
 
 
 def test_another_key_than_the_publishers_is_found(signed: Path, keys: Path) -> None:

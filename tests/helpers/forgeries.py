@@ -49,6 +49,11 @@ def looked_at(files: Mapping[str, bytes], edited: Mapping[str, Any], *, plan: bo
     return replace(whole, checks=tuple(check for check in whole.checks if check.name not in ("documents", "statistical files")))
 
 
+def resealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
+    """The files with checksums that are right again."""
+    return dict(_sealed({name: content for name, content in files.items() if name not in SEALS}, None))
+
+
 def problems(report: Report) -> list[str]:
     return [problem for check in report.checks for problem in check.problems]
 

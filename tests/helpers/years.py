@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tomllib
 from collections.abc import Callable
 from dataclasses import replace
 from fractions import Fraction
@@ -13,7 +14,9 @@ from synthrelease.accounting.years import Horizon, YearOfSeries
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.folder import _sealed
 from synthrelease.parts.series.building import Series
+from synthrelease.parts.series.table import SeriesTable
 from synthrelease.releasing.release import Release
+from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.verification.checks import Report
 from tests.helpers.tiny import NOT_PROMISED, write_config
 
@@ -41,8 +44,23 @@ def configured(folder: Path, more: str, table: str = TABLE) -> Path:
     return write_config(folder, {LAST: f"{LAST}\n{table}{more}", **NOT_PROMISED})
 
 
-def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> Path:
+def spec_of_year(spec: ReleaseSpec, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> ReleaseSpec:
+    """As it is built from a configuration with this plan."""
+    table = SeriesTable.model_validate(tomllib.loads(TABLE)["series"] | {"year": year} | ({"again": True} if again else {}))
+    fixed = table.model_dump(mode="json", include=set(table.fixed), exclude_unset=True)
+    tables = {name: value for name, value in spec.tables.items() if name != "acceptance"}
     series = Series(name="Coins", earlier=earlier, year=YearOfSeries(horizon=PLAN, year=year, again=again))
+    tables |= {"series": fixed, "acceptance": spec.tables["acceptance"]}
+    return replace(spec, tables=tables, parts={"series": series})
+
+
+def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...] = (), again: bool = False) -> Path:
+    return write_bundle(replace(found, spec=spec_of_year(found.spec, year, earlier, again)), folder)
+
+
+def bundle_of_1_0_0(found: Release, folder: Path, year: int, again: bool = False) -> Path:
+    """As version 1.0.0 wrote it: specification.json does not have the plan over years."""
+    series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=year, again=again))
     return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
 
 

@@ -110,7 +110,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="commitment: thresholds are not compared",
         breaks="criteria can be fitted to the result",
-        place="verification.commitment:_problems",
+        place="verification.commitment:_of_the_run",
         old="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]",
         new="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]",
         tests=(f"{SERIES}::test_a_threshold_that_was_fitted_afterwards_is_found",),

@@ -5,6 +5,8 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 FORGERIES = "tests/verification/test_forgeries.py"
+FOLDERS = "tests/verification/test_folders.py"
+YEARS = "tests/parts/test_years.py"
 CANONICAL = "tests/specification/test_canonical.py"
 FORGED = f"{FORGERIES}::test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole"
 
@@ -96,5 +98,45 @@ OF_VERIFYING = (
         old="hidden is not None",
         new="False",
         tests=(FORGED,),
+    ),
+    Mutation(
+        name="verify: any file may stand in the folder",
+        breaks="a page with another epsilon passes for a part of the release",
+        place="verification.alone:_names",
+        old="possible_names(document)",
+        new="set(files)",
+        tests=(f"{FOLDERS}::test_a_file_that_does_not_follow_from_release_json_is_found",),
+    ),
+    Mutation(
+        name="verify: figures of any version may have noises of their own",
+        breaks="noise that was shared is said to be each figure's own",
+        place="verification.figures:_sharing_problems",
+        old="document.provisional or document.selection.shape is not None",
+        new="True",
+        tests=(f"{FOLDERS}::test_noises_of_their_own_are_those_of_a_version_before_the_first_that_was_published",),
+    ),
+    Mutation(
+        name="verify: the key in the folder vouches for it",
+        breaks="a forger's own key makes the last sentence green",
+        place="verification.reading:check_from_elsewhere",
+        old="folder.resolve() in path.resolve().parents",
+        new="False",
+        tests=(f"{FOLDERS}::test_a_commitment_that_lies_in_the_folder_vouches_for_nothing",),
+    ),
+    Mutation(
+        name="commitment: a second release of a year is compared in thresholds alone",
+        breaks="who calls a release the second one of its year passes with another epsilon and other rules",
+        place="verification.commitment:_of_the_plan",
+        old="planned.year == own.year",
+        new="False",
+        tests=(f"{YEARS}::test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commitment",),
+    ),
+    Mutation(
+        name="specification: which release of its plan it is, is not digested",
+        breaks="year and second release can be said afterwards",
+        place="specification.canonical:canonical_tables",
+        old="table.fixed",
+        new="frozenset()",
+        tests=(f"{YEARS}::test_the_specification_of_a_plan_says_which_release_of_it_is_committed_to",),
     ),
 )

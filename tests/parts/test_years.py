@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import re
+from collections.abc import Mapping
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -19,17 +20,19 @@ from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.estimates.trends import trend
 from synthrelease.ledger.account import load_ledger, open_ledger
-from synthrelease.parts.series.building import Series, promise_text
+from synthrelease.parts.series.building import promise_text
 from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
-from synthrelease.parts.series.summing import paid_so_far
+from synthrelease.parts.series.summing import paid_so_far, years_part
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
+from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.specification.spec import load_spec, read_specification
+from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data
-from tests.helpers.years import PLAN, TABLE, bundle_of, configured, forged, problems
+from tests.helpers.years import PLAN, TABLE, bundle_of, bundle_of_1_0_0, configured, forged, problems, spec_of_year
 
 pytestmark = pytest.mark.slow
 
@@ -154,28 +157,100 @@ def test_a_release_is_charged_to_the_year_of_its_plan(tmp_path: Path) -> None:
         check_before_spending(load_spec(dear), replace(request, out=tmp_path / "2022"))
 
 
-def test_a_commitment_to_a_series_holds_for_every_year(
+def given(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def compared_with(part: CommitmentPart, files: Mapping[str, bytes], place: Path) -> Report:
+    (place / "c.json").write_bytes(part.dumped())
+    return verify_files(files, commitment=place / "c.json")
+
+
+def test_the_specification_of_a_plan_says_which_release_of_it_is_committed_to(tmp_path: Path, one_release: Release) -> None:
+    """Read from a configuration: year, fallback and plan are digested; what a year names of others is not."""
+    texts = []
+    for more in ("year = 2021\n", "year = 2022\n", "year = 2021\nagain = true\n", 'year = 2021\nreason = ""\n'):
+        spec = load_spec(configured(tmp_path, more))
+        texts.append(spec.text)
+        assert read_specification(spec.text).text == spec.text
+        assert read_specification(spec.text).year == spec.year
+    assert len(set(texts)) == 3
+    assert texts[0] == texts[3]
+    assert spec_of_year(load_spec(configured(tmp_path, "year = 2021\n")), 2021).text == texts[0]  # the helper writes it so, too
+    assert b"series" not in one_release.spec.text
+    assert b"series" not in load_spec(configured(tmp_path, "", "[series]\nname = 'Coins'\n")).text
+
+
+def test_a_commitment_to_a_series_is_to_one_release_and_says_what_it_shows_of_others(
     tmp_path: Path, two_years: tuple[Path, Path], one_release: Release
 ) -> None:
-    series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=2021))
-    made = commitment(replace(one_release.spec, parts={"series": series}))
+    made = commitment(spec_of_year(one_release.spec, 2021))
     assert made.years is not None
     assert b'"years"' not in commitment(one_release.spec).dumped()
+    first, third = (compared_with(made, given(folder), tmp_path) for folder in two_years)
+    assert (problems(first), problems(third)) == ("", "")
+    assert (first.vouched_for, third.vouched_for) == (True, False)
+    assert "The specification of the release of 2021 is the one that was committed to." in first.closing
+    assert "The commitment is to the release of 2021, and this is the release of 2023" in third.closing
+    assert "of this release was not compared" in third.closing
+    assert "the specification of this release is not in the commitment" in next(
+        check.found for check in third.checks if check.name == "commitment"
+    )
+    digest = made.digest
+    assert digest in first.closing.replace(" ", "")
+    assert digest in third.closing.replace(" ", "")
 
-    def problems_of(part: Any, folder: Path) -> str:
-        (tmp_path / "c.json").write_bytes(part.dumped())
-        files = {path.name: path.read_bytes() for path in folder.iterdir()}
-        return problems(verify_files(files, commitment=tmp_path / "c.json"))
+    def told(part: CommitmentPart, folder: Path) -> str:
+        return problems(compared_with(part, given(folder), tmp_path))
 
-    assert [problems_of(made, folder) for folder in two_years] == ["", ""]
     other_program = made.model_copy(update={"program": "9.9"})
-    assert "versions" in problems_of(other_program, two_years[0])
-    assert problems_of(other_program, two_years[1]) == ""
+    assert "versions" in told(other_program, two_years[0])
+    assert told(other_program, two_years[1]) == ""
     cheaper = made.model_copy(update={"years": made.years.model_copy(update={"records_in_all": 1})})
-    assert "series: expected the plan over years" in problems_of(cheaper, two_years[1])
-    first = made.criteria[0].model_copy(update={"threshold": 0.1})
-    milder = made.model_copy(update={"criteria": [first, *made.criteria[1:]]})
-    assert "criteria: expected the names, kinds and thresholds" in problems_of(milder, two_years[1])
+    assert "series: expected the plan over years" in told(cheaper, two_years[1])
+    milder = made.model_copy(update={"criteria": [made.criteria[0].model_copy(update={"threshold": 0.1}), *made.criteria[1:]]})
+    assert "criteria: expected the names, kinds and thresholds" in told(milder, two_years[1])
+
+
+def test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commitment(
+    tmp_path: Path, two_years: tuple[Path, Path], one_release: Release
+) -> None:
+    """The way around: without a specification to be compared with, epsilon and rules could be any."""
+    made, first = commitment(spec_of_year(one_release.spec, 2021)), given(two_years[0])
+
+    def called_second(series: dict[str, Any]) -> None:
+        document = read_strictly(first["release.json"])
+        asked = YearOfSeries(horizon=PLAN, year=2021, again=True)
+        series["years"] = years_part(asked, [], document).model_dump()
+
+    in_release_json = forged(two_years[0], called_second)
+    assert "expected the plan over years, and the release of it" in problems(verify_files(in_release_json, plan=False))
+    second = bundle_of(one_release, tmp_path / "second", 2021, again=True)  # the whole bundle written anew
+    assert problems(verify_files(given(second))) == ""
+    found = compared_with(made, given(second), tmp_path)
+    assert "expected the release of 2021, found the second release of 2021" in problems(found)
+    assert not found.passed
+    own = compared_with(commitment(spec_of_year(one_release.spec, 2021, again=True)), given(second), tmp_path)
+    assert problems(own) == ""
+    assert "The specification of the second release of 2021 is the one that was committed to." in own.closing
+    assert "expected the second release of 2021, found the release of 2021" in problems(
+        compared_with(commitment(spec_of_year(one_release.spec, 2021, again=True)), first, tmp_path)
+    )
+
+
+def test_commitments_and_releases_of_version_1_0_0_verify_as_what_they_are(tmp_path: Path, one_release: Release) -> None:
+    """That version digested neither year nor fallback: of a fallback it fixed the plan and the thresholds, and this is said."""
+    release_1, second = (bundle_of_1_0_0(one_release, tmp_path / name, 2021, name == "second") for name in ("first", "second"))
+    made = commitment(spec_of_year(one_release.spec, 2021))
+    assert made.years is not None
+    old = made.model_copy(
+        update={"specification": one_release.spec.digest, "years": made.years.model_copy(update={"again": None})}
+    )
+    assert b'"again"' not in old.dumped()
+    reports = [compared_with(old, given(folder), tmp_path) for folder in (release_1, second)]
+    assert [problems(report) for report in reports] == ["", ""]
+    assert [report.vouched_for for report in reports] == [True, False]
+    assert "its bins, rules and budgets may be others" in reports[1].closing
 
 
 def test_the_promise_in_words() -> None:

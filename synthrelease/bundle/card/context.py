@@ -22,10 +22,11 @@ from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.card.wording import Wording
 from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
-from synthrelease.bundle.names import file_lines, page_name
+from synthrelease.bundle.names import file_lines
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.toml.card import LICENCES
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.part import FurtherNames
+from synthrelease.published.naming import FurtherNames
 
 NAMING = FurtherNames(
     words={

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.part import FileKind, FurtherNames
+from synthrelease.published.naming import FileKind, FurtherNames
 
 NAMING = FurtherNames(
     words={

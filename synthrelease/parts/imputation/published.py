@@ -37,6 +37,10 @@ class ImputationPart(Part):
         """The name of the file with the copies."""
         return bundle.named(IMPUTED)
 
+    def file_names(self, bundle: BundleTable) -> tuple[str, ...]:
+        """The copies, where they could be made."""
+        return () if self.failed else (self.file(bundle),)
+
     @property
     def beyond(self) -> str:
         """How donors were drawn."""

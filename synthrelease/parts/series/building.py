@@ -8,7 +8,7 @@ from typing import Any
 
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
+from synthrelease.accounting.years import PaidYear, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.specification.part import Building, Surroundings
@@ -82,19 +82,9 @@ class SeriesBuilding(Building[SeriesTable, Series]):
 
 def _planned(table: SeriesTable, around: Surroundings, problems: Problems) -> YearOfSeries:
     """The plan with the records of a person, which [unit] and `records` say."""
-    unit, count = around.release.unit, table.years or 1
     if (numbered := around.release.numbered) is not None:
         problems.add("series.years", "no plan over years of a register that is split into pieces", f"[{numbered}]")
-    in_all = min(table.records or unit.records * count, unit.records * count)
-    horizon = Horizon(
-        first=table.first or 0,
-        epsilons=table.epsilons,
-        delta=table.delta,
-        in_year=min(unit.records, in_all),
-        in_all=in_all,
-        fallbacks=table.fallbacks,
-        fallback_epsilon=table.fallback_epsilon or Fraction(0),
-    )
+    horizon = table.horizon(around.release.unit.records)
     if horizon.promise is None:
         problems.add("series.delta", "a delta that adds up to less than 1 for a person", _shown(table.delta))
     return YearOfSeries(horizon=horizon, year=table.year or 0, again=table.again)

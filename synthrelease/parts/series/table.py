@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.years import MOST_YEARS
+from synthrelease.accounting.years import MOST_YEARS, Horizon
 from synthrelease.toml.fields import Line, Reason, SpecTable
 
 Positive = Annotated[Fraction, Field(gt=0)]
@@ -68,6 +68,25 @@ class SeriesTable(SpecTable):
     again: bool = False
     corrects: str | None = None
     reason: Reason = ""
+
+    @property
+    def fixed(self) -> frozenset[str]:
+        """Which release of which plan it is: all that a plan over years has."""
+        return frozenset(() if self.years is None else set(type(self).model_fields) - {"earlier", "corrects", "reason"})
+
+    def horizon(self, records: int) -> Horizon:
+        """The plan, where a person has so many records in the file of a year."""
+        count = self.years or 1
+        in_all = min(self.records or records * count, records * count)
+        return Horizon(
+            first=self.first or 0,
+            epsilons=self.epsilons,
+            delta=self.delta,
+            in_year=min(records, in_all),
+            in_all=in_all,
+            fallbacks=self.fallbacks,
+            fallback_epsilon=self.fallback_epsilon or Fraction(0),
+        )
 
     @property
     def several_releases(self) -> bool:

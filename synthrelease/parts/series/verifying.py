@@ -9,17 +9,26 @@ from synthrelease.accounting.years import YearOfSeries
 from synthrelease.errors import InputError
 from synthrelease.parts.series.published import SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
+from synthrelease.parts.series.table import SeriesTable
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.specification.canonical import BY_DIGEST, PRIOR
+from synthrelease.toml.tables import ReleaseFile
 from synthrelease.verification.part import KnownFiles, Verifying
 
 
 class SeriesVerifying(Verifying[object, SeriesPart]):
     """The sum for a person follows from what is listed; what is listed follows from the releases that were given."""
+
+    def fixed(self, table: SeriesTable, part: SeriesPart, release: ReleaseFile) -> Iterator[str]:
+        """The name, the plan, the year, and whether it is the second release of that."""
+        plan = part.years
+        found = (part.name, None, None, None) if plan is None else (part.name, plan.horizon, plan.year, plan.again)
+        if found != (table.name, table.horizon(release.unit.records), table.year, table.again):
+            yield "series: expected the plan over years, and the release of it, that the specification states; found others"
 
     def found(self, part: SeriesPart, known: KnownFiles) -> str:
         """The sum, and how many of the releases were looked at."""

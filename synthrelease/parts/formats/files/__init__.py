@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
-from synthrelease.bundle.part import FileKind, FurtherFiles
+from synthrelease.bundle.part import FurtherFiles
 from synthrelease.parts.formats.files.names import renamings
 from synthrelease.parts.formats.files.scripts import scripts
 from synthrelease.parts.formats.files.tables import estimates_bytes, statistical_files
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.naming import FileKind
 from synthrelease.published.table import ReleasedTable
 
 

@@ -1,0 +1,135 @@
+"""What a folder may hold, whose key may vouch for it, and what its version always does: forgeries beside release.json."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.commitment import commitment
+from synthrelease.errors import InputError
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.releasing.release import release
+from synthrelease.specification.spec import load_spec
+from synthrelease.verification import verify_bundle
+from synthrelease.verification.verify import verify_files
+from tests.helpers.cards import rich_bundle, rich_release, write_files
+from tests.helpers.forgeries import Tables, looked_at, problems, resealed
+from tests.helpers.tiny import write_config, write_data
+
+KEPT = Path(__file__).parents[1] / "kept"
+
+STRANGERS = (
+    "README.de.html", "README.fr.html", "index.html", "data-private.csv", "estimates.csv", "measurements.json", "QUESTIONS.md",
+    "members.csv", "data.dta", "data.sav", "read.R", "imputed.csv", "synthetic-data.csv", "dcat.ttl", "ddi.xml", "README",
+    "release.json.orig", "commitment.json", "estimates.sav",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("listed", [False, True], ids=["beside", "in release.json"])
+def test_a_file_that_does_not_follow_from_release_json_is_found(listed: bool) -> None:
+    """Names that other releases have, and names that none has, in SHA256SUMS, and also among the files of release.json."""
+    for name in STRANGERS:
+        content = b"epsilon = 0.01\n"
+        files = dict(rich_bundle()) | {name: content}
+        if listed:
+            from hashlib import sha256
+
+            tables = json.loads(files["release.json"])
+            tables["files"][name] = sha256(content).hexdigest()
+            files["release.json"] = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
+        report = verify_files(resealed(files), plan=False, documents=False)
+        checks = [one for one in report.checks if one.name in ("files", "specification")]
+        assert any(name in problem for one in checks for problem in one.problems), name
+
+
+@pytest.mark.parametrize("name", ["format-1", "provisional"])
+def test_every_file_of_a_kept_release_follows_from_its_release_json(name: str) -> None:
+    report = verify_bundle(KEPT / name / "release", plan=False, documents=False)
+    assert report.passed
+    assert "files" in [one.name for one in report.checks]
+
+
+# --- What a version always does
+
+
+@pytest.fixture(scope="module")
+def joint(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Mapping[str, bytes]]:
+    """A release whose figures share a noise, and the same with noises of their own, as versions before 1.0.0 drew them."""
+    tmp = tmp_path_factory.mktemp("joint")
+    pairs = '[[criteria]]\nname = "pairs"\nkind = "absolute_marginal_error"\nthreshold = 0.9\nepsilon = 0.5\n\n'
+    changes = {"limit = 25": "limit = 60", "[selection]": '[selection]\ntest = "joint"\ntest_epsilon = 2',
+               '[[criteria]]\nname = "marg': pairs + '[[criteria]]\nname = "marg'}  # fmt: skip
+    spec, data = load_spec(write_config(tmp, changes)), write_data(tmp)
+    made = {}
+    for kind, shares in (("shared", True), ("apart", False)):
+        found = release(replace(spec, shares_noise=shares), data)
+        assert found is not None
+        folder = write_bundle(found, tmp / kind)
+        made[kind] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    return made
+
+
+def test_noises_of_their_own_are_those_of_a_version_before_the_first_that_was_published(
+    joint: Mapping[str, Mapping[str, bytes]],
+) -> None:
+    tables = json.loads(joint["apart"]["release.json"])
+    assert b"one_noise" in joint["shared"]["release.json"]
+    assert b"one_noise" not in joint["apart"]["release.json"]
+    assert problems(verify_files(joint["shared"])) == []
+    for plan in (True, False):
+        found = [one.name for one in verify_files(joint["apart"], plan=plan).checks if one.problems]
+        assert found == (["plan", "figures"] if plan else [])
+    tables["versions"]["synthrelease"] = "0.1.0"
+    before = looked_at(joint["apart"], tables)
+    assert before is not None
+    assert problems(before) == []
+
+
+def versions_of(run: str, written: str, number: int) -> Tables:
+    tables = json.loads(rich_bundle()["release.json"])
+    return tables | {"versions": tables["versions"] | {"synthrelease": run}, "written_by": written, "format": number}
+
+
+@pytest.mark.parametrize(
+    ("run", "written", "number", "says"),
+    [
+        ("1.0.0", "1.0.0", 5, "format: expected 1, found 5"),
+        ("1.0.0", "0.1.0", 5, "written_by: expected version 1.0.0, which made the run, or a later one, found 0.1.0"),
+        ("0.1.0", "0.1.0", 1, "format: expected 5, found 1"),
+        ("0.1.0", "1.0.0", 5, "format: expected 1, found 5"),
+        ("1.0.0", "0.1.0", 1, "format: expected 5, found 1"),
+    ],
+)
+def test_the_number_of_the_format_is_that_of_the_version(run: str, written: str, number: int, says: str) -> None:
+    files = {name: content for name, content in rich_bundle().items() if name != "SIGN.md"}
+    report = looked_at(files, versions_of(run, written, number), plan=False)
+    assert report is not None
+    assert any(says in problem for problem in problems(report))
+
+
+# --- Keys and commitments from the folder itself
+
+
+def test_a_commitment_that_lies_in_the_folder_vouches_for_nothing(tmp_path: Path) -> None:
+    folder = write_files(rich_bundle(), tmp_path / "bundle")
+    made = tmp_path / "commitment.json"
+    made.write_bytes(commitment(rich_release().spec).dumped())
+    assert verify_bundle(folder, commitment=made, plan=False, documents=False).vouched_for
+    inside, link = folder / "commitment.json", tmp_path / "linked.json"
+    inside.write_bytes(made.read_bytes())
+    link.symlink_to(inside)
+    for path in (inside, link, tmp_path / "bundle" / ".." / "bundle" / "commitment.json"):
+        with pytest.raises(InputError, match="expected a commitment from a source other than the folder"):
+            verify_bundle(folder, commitment=path)
+
+
+def test_the_closing_sentence_of_an_unsigned_folder_names_no_key() -> None:
+    report: Any = verify_files(rich_bundle(), plan=False, documents=False)
+    assert "Nobody signed them. No commitment was given" in report.closing
+    assert not report.vouched_for
