@@ -76,8 +76,7 @@ def check_from_elsewhere(path: Path, folders: Sequence[Path], what: str) -> None
     A link into the folder is refused, too; a copy cannot be told from the publisher's own.
     """
     for folder in folders:
-        inside = folder.resolve() in path.resolve().parents
-        if inside or any(path.samefile(file) for file in folder.iterdir() if path.exists() and file.exists()):
+        if path.exists() and any(path.samefile(file) for file in folder.iterdir() if file.exists()):
             raise InputError(
                 f"{path}: expected {what} from a source other than the folder that is checked, found a file in {folder}. "
                 "Whoever made the folder put it there. Fetch it from the publisher's own page or gazette."

@@ -119,7 +119,7 @@ OF_VERIFYING = (
         name="verify: the key in the folder vouches for it",
         breaks="a forger's own key makes the last sentence green",
         place="verification.reading:check_from_elsewhere",
-        old="folder.resolve() in path.resolve().parents",
+        old="path.samefile(file)",
         new="False",
         tests=(f"{FOLDERS}::test_a_commitment_that_lies_in_the_folder_vouches_for_nothing",),
     ),
