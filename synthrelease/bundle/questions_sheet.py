@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from synthrelease.bundle.card.associations import carried_pairs, counts_of
 from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.code import STATA_WORDS, r_text
@@ -44,6 +45,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
     together = [] if document.estimates is None else document.estimates.together
     listed = _of_one_file(document, pairs(schema, together))
     sheet = _Sheet(document, schema, together)
+    found = carried_pairs(document)
     every = {frozenset((one, other)) for table in together for one in table for other in table if one != other}
     text = (
         environment()
@@ -59,6 +61,8 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
             few_rows=useful.rule if (useful := Useful.of(document)) else "",
             left_out=len(every) - len(listed),
             most=MOST_CELLS,
+            lacking=found is not None and found.carried < found.pairs,
+            **counts_of(found),
             version=document.written_by,
             sampled=not document.not_a_sample,
             not_a_sample=" and ".join(document.not_a_sample),

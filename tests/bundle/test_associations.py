@@ -10,6 +10,7 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card.questions import rows
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.errors import InputError
 from synthrelease.published import load
@@ -20,6 +21,7 @@ from synthrelease.releasing.release import release
 from synthrelease.specification.associations import planned_associations
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.card import LANGUAGES
+from synthrelease.toml.questions import QuestionTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.documents import documents
 from synthrelease.verification.reading import read_files
@@ -123,6 +125,22 @@ def documents_of(folder: Path, files: dict[str, bytes], version: str = "1.0.0") 
     document = document_of(folder).model_copy(update={"written_by": version})
     table = read_csv(files["data.csv"], document.shape)
     return documents(document, table, Files(resealed(files))).problems
+
+
+def test_questions_about_what_the_rows_do_not_carry_say_so(folder: Path) -> None:
+    document = document_of(folder)
+    asked = [
+        QuestionTable(mean="weight", query="mint == 'A'"),
+        QuestionTable(query="worn == 'yes'", given="face == 'head' and mint == 'A'"),
+        QuestionTable(query="share worn == 'yes': face == 'head' against == 'tail'"),
+    ]
+    found = [
+        because for _, _, _, because, _ in rows(document.model_copy(update={"intended_queries": asked, "estimates": None}))
+    ]
+    assert ["the rows do not carry" in because for because in found] == [True, True, False]
+    assert found[0].endswith("; the rows do not carry mint × weight")
+    assert found[1].endswith("; the rows do not carry face × mint, mint × worn")
+    assert "carry the association of 4 of 10 pairs of columns" in (folder / "QUESTIONS.md").read_text()
 
 
 @pytest.mark.parametrize("language", LANGUAGES)

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from synthrelease.bundle.card.numbers import figure
-from synthrelease.candidates.associations import CarriedPairs, PartnersOfColumn
+from synthrelease.candidates.associations import Associations, CarriedPairs, PartnersOfColumn
 from synthrelease.linked import NAME_OR_TEXT
 from synthrelease.published.associations import of_document
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.toml.questions import QuestionTable
 
 FIRST_LINES = 6
 """Columns on the first screen; the others stand behind them, to be opened."""
@@ -65,12 +67,7 @@ def association_lines(document: ReleaseDocument) -> AssociationLines | None:
     """The list, columns of intended questions first, then those of which a mean can be computed; None where there is none."""
     if (found := carried_pairs(document)) is None:
         return None
-    asked = {
-        match[0].partition(".")[0]
-        for question in document.questions
-        for text in (question.query, question.given, question.mean or "", question.minus or "")
-        for match in NAME_OR_TEXT.finditer(text)
-    }
+    asked = {name for question in document.questions for name in _words_of(question)}
     bins = {column.name: column.bins for file in document.table_files for column in file.columns}
     order: Callable[[PartnersOfColumn], tuple[bool, bool, bool]] = lambda line: (  # noqa: E731
         line.column not in asked,
@@ -85,3 +82,19 @@ def association_lines(document: ReleaseDocument) -> AssociationLines | None:
         others=lines[FIRST_LINES:],
         triples=found.carried_triples[:MOST_TRIPLES],
     )
+
+
+def pairs_not_carried(found: Associations | None, question: QuestionTable) -> str:
+    """The pairs of a question's columns that the rows do not carry, a part of a sentence; empty for none."""
+    if found is None:
+        return ""
+    words = _words_of(question)
+    named = [name for name in (*found.names, *found.layout.columns) if name in words]
+    pairs = [pair for pair in combinations(dict.fromkeys(named), 2) if found.measured(*pair) is None]
+    return f"the rows do not carry {', '.join(' × '.join(pair) for pair in pairs)}" if pairs else ""
+
+
+def _words_of(question: QuestionTable) -> set[str]:
+    """All words in it, the columns among them."""
+    texts = (question.query, question.given, question.mean or "", question.minus or "")
+    return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}

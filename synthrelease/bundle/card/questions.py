@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.bounds.stated import question, verdict
+from synthrelease.bounds.stated import StatedAnswer, question, verdict
+from synthrelease.bundle.card.associations import pairs_not_carried
+from synthrelease.candidates.associations import Associations
+from synthrelease.published.associations import of_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
+from synthrelease.toml.questions import QuestionTable
 
 
 def rows(document: ReleaseDocument) -> list[tuple[str, str, str, str, str]]:
@@ -14,5 +18,20 @@ def rows(document: ReleaseDocument) -> list[tuple[str, str, str, str, str]]:
     if not document.questions:
         return []
     release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
+    rows = of_document(document)
     found = [(asked, verdict(release, asked)) for asked in document.questions]
-    return [(question(asked), asked.why, each.word, each.because, each.estimated) for asked, each in found]
+    return [
+        (
+            question(asked),
+            asked.why,
+            each.word,
+            "; ".join(filter(None, (each.because, _lacking(rows, asked, each)))),
+            each.estimated,
+        )
+        for asked, each in found
+    ]
+
+
+def _lacking(rows: Associations | None, asked: QuestionTable, stated: StatedAnswer) -> str:
+    """What the rows do not carry of it, where no criterion has looked at its answer."""
+    return "" if stated.word == "covered by a criterion" else pairs_not_carried(rows, asked)
