@@ -350,7 +350,8 @@ class CarriedPairs:
     pairs, triples : how many there are.
     carried, unknown : how many of the pairs are, and of how many nobody can tell.
     carried_triples : those that are carried.
-    columns : those that lack a pair.
+    others : the pairs that are not carried.
+    columns : those that lack a pair: the same in fewer words, where there are many.
     """
 
     pairs: int
@@ -358,6 +359,7 @@ class CarriedPairs:
     carried: int
     unknown: int
     carried_triples: tuple[tuple[str, ...], ...]
+    others: tuple[tuple[str, str], ...]
     columns: tuple[PartnersOfColumn, ...]
 
     @classmethod
@@ -373,6 +375,7 @@ class CarriedPairs:
             carried=len(carried),
             unknown=sum("not known" in words and None not in words for words in said.values()),
             carried_triples=tuple(triples),
+            others=tuple(pair for pair in said if pair not in carried),
             columns=tuple(_partners(names, carried)),
         )
 

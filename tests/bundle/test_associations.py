@@ -161,6 +161,9 @@ def test_the_card_begins_with_what_the_rows_carry_and_names_what_they_do_not(fol
     assert f"<li>mint: {words['carried_only']} year</li>" in some
     assert f"<li>year: {words['carried_not']} weight</li>" in some
     assert words["carried_triples"].format(carried_triples="1", triples="10") in some
+    few = page(stated | {"tables": "face:year:worn + year:mint + face:mint:weight"})
+    assert words["carried_others"] + " mint × worn; worn × weight; weight × year." in few
+    assert "<li>" not in few.partition('id="carried"')[2]
     assert some.index("weight:") < some.index("mint:")  # a mean of weight can be computed, and none of its pairs is carried
     every = page(stated | {"tables": "all 3-way"})
     assert words["carried_all"] in every

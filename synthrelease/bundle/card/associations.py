@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -16,6 +16,8 @@ from synthrelease.toml.questions import QuestionTable
 FIRST_LINES = 6
 """Columns on the first screen; the others stand behind them, to be opened."""
 MOST_TRIPLES = 6
+FEW_PAIRS = 5
+"""That are not carried, at most, to be named one by one."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +26,13 @@ class AssociationLines:
 
     Attributes
     ----------
-    counts : figures for the sentences of the card.
+    pairs_by_name : the pairs that are not carried, where they are few; then no columns are named.
     first, others : columns that lack a pair, those that matter most first.
     triples : some of the triples that are carried.
     """
 
     pairs: CarriedPairs
-    counts: dict[str, str]
+    pairs_by_name: Sequence[tuple[str, str]]
     first: Sequence[PartnersOfColumn]
     others: Sequence[PartnersOfColumn]
     triples: Sequence[tuple[str, ...]]
@@ -64,20 +66,22 @@ def counts_of(found: CarriedPairs | None) -> dict[str, str]:
 
 
 def association_lines(document: ReleaseDocument) -> AssociationLines | None:
-    """The list, columns of intended questions first, then those of which a mean can be computed; None where there is none."""
+    """The list: columns of intended questions first, then those without any pair, then those that have means."""
     if (found := carried_pairs(document)) is None:
         return None
     asked = {name for question in document.questions for name in _words_of(question)}
-    bins = {column.name: column.bins for file in document.table_files for column in file.columns}
-    order: Callable[[PartnersOfColumn], tuple[bool, bool, bool]] = lambda line: (  # noqa: E731
-        line.column not in asked,
-        not any(one.number is not None for one in bins[line.column]),
-        not (line.only and not line.others),
-    )
-    lines = sorted(found.columns, key=order)
+    columns = {column.name: column for file in document.table_files for column in file.columns}
+
+    def order(line: PartnersOfColumn) -> tuple[bool, ...]:
+        column = columns[line.column]
+        without_numbers = all(one.number is None for one in column.bins)
+        return line.column not in asked, bool(line.others) or not line.only, not column.unit, without_numbers
+
+    few = len(found.others) <= FEW_PAIRS
+    lines = [] if few else sorted(found.columns, key=order)
     return AssociationLines(
         pairs=found,
-        counts=counts_of(found),
+        pairs_by_name=found.others if few else (),
         first=lines[:FIRST_LINES],
         others=lines[FIRST_LINES:],
         triples=found.carried_triples[:MOST_TRIPLES],
