@@ -93,7 +93,7 @@ FAMILIES = pytest.mark.parametrize(
 
 
 def least_part(family: type[AdaptiveGenerator], kind: type[PrivateTables], table: Counts, budget: Fraction) -> Fraction:
-    """Of a choice or a table in the rounds, by theorem 12.11: c (1 - c) / 8 of a first round, c the share of a choice."""
+    """Of what is asked in the rounds, by proposition 12.11: c (1 - c) / 8 of a round's first part, c the share of a choice."""
     plan = family(tables="all 2-way").plan(table.layout)
     fresh = kind(table, budget, SeededEntropy(0))
     plan, _ = _rounds_within_noise(fresh, table.total, plan, len(table.layout.sizes))
@@ -152,10 +152,8 @@ def test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share(
 
     for number in range(168):
         sizes = [(3, 4, 2, 3), (5, 2, 2, 9, 3), (2, 3, 6, 8), (2, 12, 7)][number % 4]
-        table, budget = (
-            table_of(number, sizes, n=[400, 4000][number % 2]),
-            Fraction(number % 50 + 1, [1000, 50, 10][number % 3]),
-        )
+        table = table_of(number, sizes, n=[400, 4000][number % 2])
+        budget = Fraction(number % 50 + 1, [1000, 50, 10][number % 3])
         least.append(budget)
         private = Watched(table, budget, SeededEntropy(number))
         learned(private, table.layout, table.total, no_rules(table.layout), family(tables="all 2-way").plan(table.layout))

@@ -198,7 +198,8 @@ class _Rounds:
         """Choose and measure until all but the last look is spent.
 
         The part of a round never shrinks, and a rest below it is paid at once to the table that is chosen: every answer costs
-        at least a fixed share of the budget, so that there are finitely many, and their noise is bounded (theory 12.11).
+        at least a fixed share of the budget. So there are finitely many, and their noise is bounded (theory 12.11, adaptive
+        generators).
         """
         private, plan = self._private, self._plan
         part = (private.left - self._last) / plan.rounds
