@@ -33,6 +33,9 @@ _BYTES_PER_ROW = 150
 _BYTES_PER_DRAWN_ROW = 50
 """Peak bytes per row of a stated number while they are drawn: their numbers, sorted, and where each came first."""
 
+_BYTES_PER_BIN = 3000
+"""Of every bin of a column: its labels, documents and noisy counts, as Python's objects (measured: 2,800)."""
+
 _SECONDS_PER_FIELD = 3e-7
 """Of every distinct row and column: merging, drawing, filtering and matching."""
 
@@ -83,11 +86,12 @@ def _of(family: str, generators: Iterable[Generator], spec: ReleaseSpec, layout:
     seconds += sum(criterion.seconds(layout, distinct) for criterion in spec.criteria)
     dense = layout.n_cells * _BYTES_PER_CELL if layout.n_cells <= DENSE_LIMIT else 0
     table = distinct * (columns * _BYTES_PER_FIELD + _BYTES_PER_ROW) + (spec.rows.stated or 0) * _BYTES_PER_DRAWN_ROW
+    bins = sum(layout.sizes) * _BYTES_PER_BIN
     fit = max(generator.megabytes(layout) for generator in generators)
     return AttemptCost(
         family=family,
         configurations=len(generators),
         seconds=seconds,
-        megabytes=_BASE_MB + fit + (dense + table) // 2**20,
+        megabytes=_BASE_MB + fit + (dense + table + bins) // 2**20,
         grows=max(generators, key=lambda generator: generator.seconds(layout, rows)).grows(layout),
     )

@@ -20,7 +20,7 @@ from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.tiny import CONFIG, PIPELINE, write_config, write_data
 
 
 def test_a_run_that_does_not_fit_is_refused_with_both_sizes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -81,6 +81,20 @@ def test_wide_tables_are_estimated_by_rows_and_columns_not_by_their_domain(tmp_p
     assert narrow.megabytes < wide.megabytes < narrow.megabytes * 60 / 59
     assert narrow.seconds < wide.seconds < narrow.seconds * 1.3
     assert 500 < wide.megabytes < 3000  # measured: 725
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(("columns", "measured"), [(2, 286), (6, 511)])
+def test_columns_of_many_bins_are_part_of_the_estimate(columns: int, measured: int, tmp_path: Path) -> None:
+    """Whole releases of 100,000 rows with 20,000 bins in every column, measured: the estimate is above, and not by far."""
+    names = "abcdef"[:columns]
+    column = '[columns.{}]\nkind = "integer"\nbounds = [0, 19999]\nalternatives.single = ["0..19999"]\n\n'
+    head = CONFIG.partition("[columns.face]")[0].replace("rows = 400", "rows = 100000")
+    _, _, rest = PIPELINE.partition("[[projections]]")
+    generator = f'[[generators]]\nfamily = "marginals"\ntables = "{" + ".join(names)}"\n\n[[projections]]'
+    config = write_config(tmp_path)
+    config.write_text(head + "".join(map(column.format, names)) + generator + rest)
+    assert measured < peak_megabytes(load_spec(config)) < 2 * measured
 
 
 def test_more_rows_take_more_time_and_memory(tmp_path: Path) -> None:

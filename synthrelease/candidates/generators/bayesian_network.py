@@ -30,6 +30,9 @@ _DYKSTRA_STEPS = 30
 _ROWS_OF_SHARES, _CELLS_OF_SHARES = 100_000, 2**17
 """Rows, at least, from which the law of parents is estimated; cells up to which their expected counts are exact."""
 
+_CELLS_AT_ONCE = 2**18
+"""Cells times bins, about, for which whole rows are divided at once: a few arrays of as many numbers."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class NoisyTable:
@@ -73,7 +76,12 @@ class BayesianNetwork:
     @classmethod
     def peak_cells(cls, layout: Layout) -> int:
         """Numbers that sampling holds at once, at its peak: six for every cell."""
-        return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes)))
+        return 6 * min(layout.n_cells, cls.most_cells(len(layout.sizes))) + cls.divided_cells(layout)
+
+    @classmethod
+    def divided_cells(cls, layout: Layout) -> int:
+        """Numbers that are held while whole rows are divided among the bins of a further column: six for each cell and bin."""
+        return 6 * min(layout.n_cells, max(_CELLS_AT_ONCE, *layout.sizes))
 
     @property
     def numbers(self) -> int:
@@ -139,14 +147,29 @@ class Frontier:
         drawn = draw_bins(
             family.conditional, [self.digits[parent][single] for parent in family.parents], len(single), self._generator
         )
-        counts = round_within_rows(self._shares_of(family, several), self.expected[several].astype(np.int64), self._generator)
-        places, values = np.nonzero(counts)
+        cells, values, counts = self._split(family, several)
         self._take(
-            np.concatenate([several[places], single]),
+            np.concatenate([cells, single]),
             family.column,
             np.concatenate([values, drawn]),
-            np.concatenate([counts[places, values], np.ones(len(single))]),
+            np.concatenate([counts, np.ones(len(single))]),
         )
+
+    def _split(self, family: Family, cells: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """The rows of cells of several, by the bins of a further column: the cell of each part, its bin, its rows.
+
+        Some cells at a time, since a number for every cell and bin would be as many as both numbers multiplied.
+        """
+        nothing = np.zeros(0, dtype=np.int64)
+        found = [(nothing, nothing, nothing)]
+        at_once = max(1, _CELLS_AT_ONCE // self.sizes[family.column])
+        for start in range(0, len(cells), at_once):
+            block = cells[start : start + at_once]
+            counts = round_within_rows(self._shares_of(family, block), self.expected[block].astype(np.int64), self._generator)
+            places, values = np.nonzero(counts)
+            found.append((block[places], values, counts[places, values]))
+        cells, values, counts = (np.concatenate(parts) for parts in zip(*found, strict=True))
+        return cells, values, counts
 
     def _extend_evenly(self, family: Family) -> None:
         """As above, with bins that the rows of the same parents share out among themselves."""
