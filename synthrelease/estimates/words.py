@@ -299,6 +299,8 @@ def _between(
 
 
 def _rows_of(term: Term) -> str:
+    if term.name != "share":  # the level of several years is a share of no year's rows
+        return ""
     between = _between(lambda number: f"{number:,.0f}", term.rows_low, term.rows_high, least=0)
     return between if term.rows is None else f"{term.rows:,} ({between})"
 

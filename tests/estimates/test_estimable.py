@@ -156,6 +156,9 @@ def test_intervals_of_several_years_together_share_the_risk(monkeypatch: pytest.
     assert [term.low for term in together.terms[:3]] == [term.low for term in single.terms]
     widths = [[term.high - term.low for term in found.contrasts] for found in (alone, together)]  # type: ignore[operator]
     assert all(one < other for one, other in zip(*widths, strict=True))
+    levels = [line for line in alone.short.splitlines() if line.strip().startswith("level")]
+    assert len(levels) == 3
+    assert not any("not estimable" in line for line in levels)
 
 
 def _wages(highest: float, clipped: bool = True) -> tuple[PublishedRelease, np.ndarray]:
