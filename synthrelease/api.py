@@ -134,6 +134,7 @@ def release(
     password_file: str | Path | None = None,
     archive: str | Path | None = None,
     address: str | None = None,
+    unrehearsed: bool = False,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
     """Release one dataset that meets all acceptance criteria, from a private file. Spends the planned budget, once.
@@ -153,6 +154,7 @@ def release(
     sign, password_file : a private key that signs the files, and a file whose first line is its password.
     archive : a new .zip of the released files that tells no times.
     address : of a Dask scheduler of the enclave, whose workers count the files of a folder, pattern or object store.
+    unrehearsed : also release two files that were changed since they were tried on public data (a draft, a rehearsal).
     progress : told the phase; it never learns how many rounds were run.
 
     Returns
@@ -168,7 +170,8 @@ def release(
 
     Warns
     -----
-    UserWarning : when no ledger is named, and there are some nearby; and when the shortlist carries a cheaper plan.
+    UserWarning : when no ledger is named, and there are some nearby; when the shortlist carries a cheaper plan; when the two
+        files were never tried on public data.
 
     Privacy
     -------
@@ -185,6 +188,7 @@ def release(
     from synthrelease.accounting.charges import decimal_text
     from synthrelease.connections.source import Source
     from synthrelease.published import load
+    from synthrelease.specification.tried import NEVER
 
     class Told(room.Listener):
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
@@ -203,6 +207,10 @@ def release(
                 stacklevel=5,
             )
 
+        def never_tried(self, spec: room.ReleaseSpec) -> bool:
+            warnings.warn(f"{config}: {NEVER}", stacklevel=5)
+            return True
+
         def phase(self, name: str) -> None:
             progress(name)
 
@@ -220,6 +228,7 @@ def release(
         password_file=_path(password_file),
         archive=_path(archive),
         address=address,
+        unrehearsed=unrehearsed,
     )
     published = room.publish(request, Told())
     return None if published is None else load(published.folder)

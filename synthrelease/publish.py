@@ -48,6 +48,7 @@ from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
+from synthrelease.specification.tried import NEVER, tried
 from synthrelease.splitting import KnownSplit, piece_to_read
 from synthrelease.toml.released_prior import RELEASED
 
@@ -78,6 +79,7 @@ class ReleaseRequest:
     sign, password_file : a private key, and a file with its password.
     archive : a new .zip of the released folder.
     address : of a Dask scheduler whose workers count the files of the table (`enclave.cluster`); None to count them here.
+    unrehearsed : also of two files that were changed since they were tried on public data, or of which nothing is known.
     nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.
     """
 
@@ -94,6 +96,7 @@ class ReleaseRequest:
     password_file: Path | None = None
     archive: Path | None = None
     address: str | None = None
+    unrehearsed: bool = False
     nobodys: bool = False
 
 
@@ -114,6 +117,10 @@ class Listener:
 
     def cheaper(self, spec: ReleaseSpec, proposal: PlanTable) -> None:
         """The shortlist carries a plan that costs less than this release will spend. The release goes on."""
+
+    def never_tried(self, spec: ReleaseSpec) -> bool:
+        """Nothing is known of a trial of these two files on public data. Returns whether they are released all the same."""
+        return True
 
     def tried(self, found: DryRun) -> None:
         """All checks passed, and attempts on made-up rows."""
@@ -174,6 +181,9 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     if proposal is not None:
         listener.cheaper(spec, proposal)
     checked, data = check_before_spending(spec, request), Source.of(request.data)
+    known = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
+    if not known and not listener.never_tried(spec):
+        raise InputError(f"{request.config}: {NEVER} Nothing was spent.")
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
         # a cluster that is not there, is not fit for private rows or does not see the files is found before the charge

@@ -27,6 +27,11 @@ def resource(name: str) -> Path:
     raise FileNotFoundError(name)
 
 
+def is_shipped(path: Path) -> bool:
+    """Whether the path is among the configurations that come with synthrelease."""
+    return resource("configs").resolve() in path.resolve().parents
+
+
 def file_digest(path: str | Path) -> str:
     """sha256 of a file, read in batches."""
     with open(path, "rb") as file:

@@ -327,7 +327,7 @@ def test_other_ledgers_nearby_are_told_of_where_none_is_named(tmp_path: Path, mo
         assert synthrelease.release(config, data, out) is not None
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        assert synthrelease.release(config, data, tmp_path / "more", ledger=places[0]) is not None
+        assert synthrelease.release(config, data, tmp_path / "more", ledger=places[0], unrehearsed=True) is not None
 
 
 def test_a_file_that_does_not_fit_is_said_to_have_cost_the_budget(tmp_path: Path) -> None:

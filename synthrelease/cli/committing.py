@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from synthrelease.cli.terminal import Config
+from synthrelease.cli.terminal import Config, Unrehearsed, print_untried
 from synthrelease.cli.terminal import out as terminal
 
 
@@ -20,6 +20,7 @@ def commit(
     shortlist: Annotated[
         Path | None, typer.Option("--shortlist", metavar="FILE", help="The shortlist that the release will draw from.")
     ] = None,
+    unrehearsed: Unrehearsed = False,
 ) -> None:
     """Commit to a release before it is run: a digest for an official gazette, and the file that has it.
 
@@ -32,6 +33,8 @@ def commit(
 
     spec = load_spec(config)
     spec.check_unit_answered()
+    if not unrehearsed:
+        print_untried(spec, shortlist)
     spec = spec if shortlist is None else narrowed(spec, shortlist)
     made = commitment(spec, ledger)
     check_free(file)

@@ -217,7 +217,9 @@ def _released(shown: _Shown, folder: Path, jobs: int) -> Path:
     found = shortlist if shortlist.is_file() else None  # on a slow machine the minutes may end before anything is known
     from_found = "" if found is None else f" --shortlist {found}"
     step(f"release {config} --data {private}{words} --out {released} --ledger {ledger}{from_found}")
-    release_command(config, str(private), released, members=members, jobs=jobs, ledger=ledger, shortlist=found)
+    release_command(
+        config, str(private), released, members=members, jobs=jobs, ledger=ledger, shortlist=found, unrehearsed=found is None
+    )
     step(f"verify {released}")
     verify(released)
     return released

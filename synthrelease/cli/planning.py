@@ -24,11 +24,13 @@ from synthrelease.cli.terminal import (
     Jobs,
     MembersFile,
     TableName,
+    Unrehearsed,
     cluster_address,
     err,
     out,
     print_plan,
     print_plans,
+    print_untried,
     progress_line,
     refusals,
 )
@@ -276,6 +278,7 @@ def check(
     members: MembersFile = None,
     backend: Backend = "loky",
     address: Address = None,
+    unrehearsed: Unrehearsed = False,
 ) -> None:
     """Check a configuration, and that a file fits it. Spends no privacy budget; shows no value and no row of it.
 
@@ -284,7 +287,8 @@ def check(
     roots, where these are more than one in ten. These are exact facts about private data: bounds, bins and categories that are
     then changed to fit depend on the data. Use outside = "clip" or "drop", missing = "drop", or a category for missing values.
 
-    Ends with exit code 2 when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
+    Ends with exit code 2 when both files were changed since they were tried on public data, unless --unrehearsed is said, and
+    when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
     from synthrelease.accounting.rows import check_stated
     from synthrelease.specification.spec import load_spec
@@ -292,6 +296,8 @@ def check(
     spec = load_spec(config)
     spec.check_unit_answered()
     spec.check_can_fail()
+    if not unrehearsed:
+        print_untried(spec)
     out.print(
         f"{spec.title}: the specification is valid: {so_many(len(spec.schema.columns), 'column')}, "
         f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -20,6 +21,7 @@ from synthrelease.cli.terminal import (
     Jobs,
     MembersFile,
     TableName,
+    Unrehearsed,
     cluster_address,
     err,
     print_plan,
@@ -62,6 +64,7 @@ def release(
         Path | None,
         typer.Option("--archive", metavar="ZIP", help="Also a new .zip of the released folder that tells no times."),
     ] = None,
+    unrehearsed: Unrehearsed = False,
 ) -> None:
     """Release one dataset that meets all acceptance criteria. Spends the planned privacy budget, once, whatever happens.
 
@@ -85,6 +88,7 @@ def release(
         password_file=password_file,
         archive=archive,
         address=cluster_address(backend, address),
+        unrehearsed=unrehearsed,
     )
     run(request)
 
@@ -114,6 +118,7 @@ def run(request: ReleaseRequest) -> None:
 def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
     """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
+    from synthrelease.specification.tried import NEVER, leave
 
     class Printing(room.Listener):
         def chosen(self, spec: room.ReleaseSpec) -> None:
@@ -123,6 +128,15 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
             told = cheaper_text(spec, proposal, request.config, request.shortlist or Path("shortlist.toml"))
             err.print(told, style="yellow", highlight=False, soft_wrap=True)  # a line of a log
+
+        def never_tried(self, spec: room.ReleaseSpec) -> bool:
+            terminal.print(NEVER, style="yellow")
+            if not (sys.stdin.isatty() and terminal.console.is_terminal):  # a script cannot be asked
+                return True
+            wanted = typer.confirm("Release without a rehearsal? For these files you are not asked again.")
+            if wanted:
+                leave(spec, "answer")
+            return wanted
 
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)

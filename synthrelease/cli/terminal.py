@@ -37,6 +37,9 @@ PublicData = Annotated[
     str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
 ]
 QuasiIdentifiers = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")]
+Unrehearsed = Annotated[
+    bool, typer.Option("--unrehearsed", help="Also take files that were changed since they were tried on public data.")
+]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
 Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
 Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
@@ -220,6 +223,14 @@ def said_in_words(spec: Any) -> list[str]:
         *agreed,
         *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else []),
     ]
+
+
+def print_untried(spec: Any, shortlist: Path | None = None) -> None:
+    """Say that two files were never tried on public data. Raises SpecError for files that were changed since they were."""
+    from synthrelease.specification.tried import NEVER, tried
+
+    if not tried(spec, shortlist):
+        out.print(NEVER, style="yellow")
 
 
 ROWS_IN_WORDS = {

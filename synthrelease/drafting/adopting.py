@@ -25,6 +25,7 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.specification.spec import load_spec
+from synthrelease.specification.tried import leave
 from synthrelease.toml.reading import read_configuration, read_toml
 from synthrelease.toml.validation import validated
 
@@ -85,6 +86,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
         raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
     loaded.plan.check_limit(loaded.limit)
     replace_files({path: (before, after)})
+    leave(loaded, "rehearsal")
     given = read_configuration(path, before).tables.get("selection", {})
     instead = [f"{name} = {toml(given[name])}" for name in OF_OTHER_LAWS if name in given]
     return Adopted(

@@ -31,6 +31,8 @@ from synthrelease.specification.json_schema import (
     configuration_schema,
     schema_text,
 )
+from synthrelease.specification.spec import load_spec
+from synthrelease.specification.tried import leave
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
@@ -163,6 +165,7 @@ def write_draft(
     problem = ""
     try:
         paths = write_files(into, name, found)
+        leave(load_spec(paths[0]), "draft")
         schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
         for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
             path = beside.parent / schema_name

@@ -43,12 +43,15 @@ from synthrelease.rehearsal.words import (
 )
 from synthrelease.resources import templates
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
+from synthrelease.specification.tried import leave
 
 _PICTURED = 30
 
 
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     """Write the three files; each replaces an earlier one as a whole. Without a shortlist there is no shortlist.toml.
+
+    Where some configuration is accepted, the two files of the release have been tried as they are (`specification.tried`).
 
     Raises
     ------
@@ -79,6 +82,8 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
         problem = f"{out}: the report could not be written ({error.strerror}). The results in attempts.sqlite are kept."
     if problem:
         raise OutputError(problem)
+    if rehearsal.shortlist:
+        leave(rehearsal.spec, "rehearsal")
 
 
 def _verdict(rehearsal: Rehearsal) -> VerdictTable | None:

@@ -141,9 +141,13 @@ def judged_digest(tables: Mapping[str, Any]) -> str:
     """A digest of what a verdict rests on: the specification without its title and texts, its budget and its selection, and
     without what is not promised and who said or agreed to what.
     """
-    rest = {
-        name: value for name, value in tables.items() if name not in ("title", "description", "budget", "selection", "unit")
-    }
+    return hashlib.sha256(canonical_text(judged_tables(tables))).hexdigest()
+
+
+def judged_tables(tables: Mapping[str, Any], *, whatever_it_costs: bool = True) -> dict[str, Any]:
+    """What `judged_digest` is of; with the budget and the selection where a verdict depends on what it costs."""
+    left_out = ("title", "description", "unit", *(("budget", "selection") if whatever_it_costs else ()))
+    rest = {name: value for name, value in tables.items() if name not in left_out}
     acceptance = {name: value for name, value in tables["acceptance"].items() if name not in ("description", "not_promised")}
     acceptance["criteria"] = [
         {name: value for name, value in table.items() if name != "agreed"} for table in acceptance["criteria"]
@@ -153,7 +157,7 @@ def judged_digest(tables: Mapping[str, Any]) -> str:
         for column, table in rest["columns"].items()
     }
     unit = {name: value for name, value in tables.get("unit", {}).items() if name not in ("name", "why")}
-    return hashlib.sha256(canonical_text({**rest, "acceptance": acceptance, "unit": unit})).hexdigest()
+    return {**rest, "acceptance": acceptance, "unit": unit}
 
 
 FORMAT: Literal[1] = 1

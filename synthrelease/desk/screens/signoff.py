@@ -13,6 +13,7 @@ from synthrelease.errors import SpecError, SynthreleaseError
 from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed
+from synthrelease.specification.tried import tried
 from synthrelease.typed import program, quoted_path
 
 LABELS = {
@@ -46,7 +47,12 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path
     """
     found: dict[str, Any] = {"words": guarantee_in_words(spec.unit, spec.plan.total), "digest": "", "open": []}
     unstated = spec.unstated
-    for check in (spec.check_unit_answered, spec.check_can_fail, lambda: spec.plan.check_limit(spec.limit)):
+    for check in (
+        spec.check_unit_answered,
+        spec.check_can_fail,
+        lambda: spec.plan.check_limit(spec.limit),
+        lambda: tried(spec),
+    ):
         try:
             check()
         except SynthreleaseError as error:

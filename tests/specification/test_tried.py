@@ -1,0 +1,156 @@
+"""Two files that were changed since they were tried on public data cost nothing, until somebody insists."""
+
+from __future__ import annotations
+
+import warnings
+from pathlib import Path
+
+import pytest
+
+import synthrelease
+from synthrelease.cli import releasing
+from synthrelease.errors import InputError, SpecError
+from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.publish import Listener, ReleaseRequest, publish
+from synthrelease.resources import resource
+from synthrelease.specification.spec import load_spec
+from synthrelease.specification.tried import beside, digests, leave, tried
+from tests.helpers.command_line import run
+from tests.helpers.tiny import write_config, write_data
+
+OF_MY_OWN = '[[criteria]]\nname = "of my own"\nkind = "absolute_marginal_error"\nthreshold = 0.01\nepsilon = 0.1\n\n'
+EDITS = {
+    "column 'year'": ('["1-2", "3-4", "5-6", "7-8"]', '["1-4", "5-8"]'),
+    "column 'face'": ('categories = ["head", "tail"]', 'categories = ["head", "tail", "edge"]'),
+    "rules": ("year > 6", "year > 4"),
+    "generators": ("epsilon_split = 0.5", "epsilon_split = 0.4"),
+    "projections": ("minimum_count = 2\n\n[budget]", "minimum_count = 3\n\n[budget]"),
+    "budget": ("generation = 10", "generation = 1"),
+    "selection": ("stop_probability = 0.001", "stop_probability = 0.5"),
+    "criterion 'marginals'": ("threshold = 0.9", "threshold = 0.001"),
+    "criterion 'of my own'": ('[[criteria]]\nname = "face', OF_MY_OWN + '[[criteria]]\nname = "face'),
+}  # fmt: skip
+WORDS = [
+    ('title = "Coins"', '# a comment\ntitle = "All coins"\ndescription = "Each row is a coin"'),
+    ("[input]", '[card]\ncontact = "office@example.org"\n\n[input]'),
+    ("rows = 400", 'rows = 400\ndelimiter = ";"\nencoding = "latin-1"'),
+    ("bounds = [1, 8]", 'source = "YEAR"\nbounds = [1, 8]\nbounds_by = "the mint"\ndescription = "Year of the coin"'),
+    ("limit = 25", "limit = 30"),
+    ("[[rules]]", '[unit]\nname = "coin"\nwhy = "No coin stands twice"\n\n[[rules]]'),
+    ("threshold = 0.9", 'threshold = 0.9  # as agreed\nagreed = { by = "the users", on = 2026-11-01 }'),
+]
+
+
+def edited(folder: Path, *changes: tuple[str, str]) -> Path:
+    for old, new in changes:
+        held = [path for path in (folder / "coins.toml", folder / "acceptance.toml") if old in path.read_text()]
+        held[0].write_text(held[0].read_text().replace(old, new, 1))
+    return folder / "coins.toml"
+
+
+@pytest.mark.parametrize("what", EDITS)
+def test_an_edit_is_named_and_costs_nothing(tmp_path: Path, what: str) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    leave(load_spec(config), "draft")
+    assert tried(load_spec(config))
+    ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100).path
+    head = load_ledger(ledger).statement().head
+    edited(tmp_path, EDITS[what])
+    with pytest.raises(SpecError, match=f"as a draft tried them on public data; found changes in {what}. Rehearse") as caught:
+        synthrelease.release(config, data, tmp_path / "out", ledger=ledger)
+    assert str(caught.value).endswith("Nothing was spent.")
+    assert load_ledger(ledger).statement().head == head
+    assert not (tmp_path / "out").exists()
+
+
+def test_comments_and_words_for_readers_are_no_edit(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    before = digests(load_spec(config))
+    for change in WORDS:
+        edited(tmp_path, change)
+        assert digests(load_spec(config)) == before, change
+
+
+@pytest.mark.slow
+def test_who_insists_may_release_what_was_changed(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    leave(load_spec(config), "rehearsal")
+    edited(tmp_path, EDITS["column 'year'"])
+    assert synthrelease.release(config, data, tmp_path / "out", unrehearsed=True) is not None
+
+
+def test_check_and_commit_refuse_what_was_changed_too(tmp_path: Path, monkeypatch, capsys) -> None:
+    config, out = write_config(tmp_path), tmp_path / "commitment.json"
+    commands = [["check", str(config)], ["commit", str(config), "--out", str(out)]]
+    for words in commands:
+        code, told, _ = run(monkeypatch, capsys, *words)
+        assert (code, "never tried on public data" in " ".join(told.split())) == (0, True)
+        out.unlink(missing_ok=True)
+    leave(load_spec(config), "draft")
+    edited(tmp_path, EDITS["budget"])
+    for words in commands:
+        code, _, said = run(monkeypatch, capsys, *words)
+        assert (code, "changes in budget" in " ".join(said.split()), out.exists()) == (2, True, False)
+        assert run(monkeypatch, capsys, *words, "--unrehearsed")[0] == 0
+
+
+@pytest.mark.slow
+def test_a_rehearsal_tries_the_files_as_they_are(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    leave(load_spec(config), "draft")
+    edited(tmp_path, EDITS["column 'year'"])
+    found = synthrelease.rehearse(config, data, tmp_path / "trial", keep=1, copies=0, minutes=0.02, seed=1)
+    assert found.shortlist
+    assert tried(load_spec(config))
+    beside(config).unlink()
+    assert not tried(load_spec(config))
+    assert tried(load_spec(config), tmp_path / "trial" / "shortlist.toml")  # which has it, too, where nobody may write
+
+
+def test_files_of_which_nothing_is_known_are_released_from_python_with_a_warning(tmp_path: Path) -> None:
+    config, data = write_config(tmp_path), write_data(tmp_path)
+    with pytest.warns(UserWarning, match="never tried on public data"):
+        assert synthrelease.release(config, data, tmp_path / "out") is not None
+    ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100).path
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert synthrelease.release(config, data, tmp_path / "more", unrehearsed=True, ledger=ledger) is not None
+
+
+@pytest.mark.parametrize("answer", [True, False])
+def test_at_a_terminal_files_of_which_nothing_is_known_are_asked_for_once(tmp_path: Path, monkeypatch, answer: bool) -> None:
+    config, asked = write_config(tmp_path), []
+    request = ReleaseRequest(config=config, data=write_data(tmp_path), out=tmp_path / "out")
+    monkeypatch.setattr(releasing.sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(releasing.terminal, "console", Quiet())
+    monkeypatch.setattr(releasing.typer, "confirm", lambda question: asked.append(question) or answer)
+    spec = load_spec(config)
+    assert releasing._listener(request, lambda phase: None).never_tried(spec) is answer
+    assert len(asked) == 1
+    assert tried(spec) is answer
+    edited(tmp_path, EDITS["budget"])
+    assert not tried(load_spec(config))  # asked anew, and not refused
+
+
+class Quiet:
+    is_terminal = True
+
+    def print(self, *texts: object, **how: object) -> None:
+        pass
+
+
+def test_who_says_no_is_charged_nothing(tmp_path: Path) -> None:
+    class No(Listener):
+        def never_tried(self, spec: object) -> bool:
+            return False
+
+    request = ReleaseRequest(config=write_config(tmp_path), data=write_data(tmp_path), out=tmp_path / "out")
+    with pytest.raises(InputError, match=r"never tried on public data.*Nothing was spent\."):
+        publish(request, No())
+    assert not (tmp_path / "out.ledger").exists()
+
+
+def test_nothing_is_written_beside_the_files_that_come_with_synthrelease() -> None:
+    config = resource("configs/births.toml")
+    leave(load_spec(config), "rehearsal")
+    assert not beside(config).exists()
