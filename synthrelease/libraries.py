@@ -14,4 +14,9 @@ def library(module: str, name: str, what: str, extra: str) -> ModuleType:
         return import_module(module)
     except ImportError:
         pass
-    raise InputError(f'expected the library {name} for {what}, found none. pip install "synthrelease[{extra}]"')
+    raise InputError(f"expected the library {name} for {what}, found none. {install(extra)}")
+
+
+def install(extra: str) -> str:
+    """What to do where an extra is missing. No package index is named: nobody owns the name of this program there."""
+    return f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).'

@@ -86,7 +86,7 @@ def test_a_library_that_is_missing_is_found_before_the_charge(tmp_path, ledger, 
 @pytest.mark.slow
 @pytest.mark.parametrize("way", ["{}", "sqlite+pysqlite:///{}", "adbc+sqlite:///{}"])
 def test_a_database_without_the_table_or_a_column_is_found_before_the_charge(tmp_path, ledger, way):
-    pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+    pytest.importorskip("sqlalchemy", reason="needs the extra database")
     if way.startswith("adbc"):
         pytest.importorskip("adbc_driver_sqlite", reason="needs the package adbc-driver-sqlite")
     write_config(tmp_path)
@@ -96,7 +96,7 @@ def test_a_database_without_the_table_or_a_column_is_found_before_the_charge(tmp
 
 
 def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, ledger):
-    pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+    pytest.importorskip("sqlalchemy", reason="needs the extra database")
     write_config(tmp_path)
     said = refused(tmp_path, f"sqlite+pysqlite:///{tmp_path}/absent/coins.db", table="coins")
     assert "expected a database that answers, found none" in said

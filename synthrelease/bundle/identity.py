@@ -43,6 +43,15 @@ def description(document: ReleaseDocument) -> str:
     return document.card.summary or document.description or document.title
 
 
+def program(document: ReleaseDocument) -> str:
+    """The program that reads the release, with where the publisher says that readers get it; no index is named, which
+    anybody could fill.
+    """
+    stated = document.card.program
+    source = "" if stated is None else f", from {stated.address} (SHA-256 {stated.sha256})"
+    return f"synthrelease {document.written_by}{source}"
+
+
 def provenance(document: ReleaseDocument) -> str:
     """Where the original records come from, and what was made of them."""
     guarantee = document.guarantee

@@ -12,6 +12,7 @@ from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.code import STATA_WORDS, r_text
 from synthrelease.bundle.estimates_files import CSV
+from synthrelease.bundle.identity import program
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.estimates.listed import MOST_CELLS, NAMES, NUMBERS, pairs
@@ -63,7 +64,7 @@ def questions_files(document: ReleaseDocument) -> dict[str, bytes]:
             most=MOST_CELLS,
             lacking=found is not None and found.carried < found.pairs,
             **counts_of(found),
-            version=document.written_by,
+            program=program(document),
             sampled=not document.not_a_sample,
             not_a_sample=" and ".join(document.not_a_sample),
         )

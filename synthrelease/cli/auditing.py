@@ -57,7 +57,7 @@ def audit(
         str | None,
         typer.Option(
             metavar="LIBRARY",
-            help="Instead, hold noise and private choices against diffprivlib or opendp (synthrelease[audit]).",
+            help="Instead, hold noise and private choices against diffprivlib or opendp (extra `audit`).",
         ),
     ] = None,
 ) -> None:
@@ -212,9 +212,7 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
         f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
     )
     if not installed():
-        terminal.print(
-            'MST and AIM were not looked at: their library is not installed (pip install "synthrelease[smartnoise]").'
-        )
+        terminal.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
 
 
 def _print_findings(result: AuditResult) -> None:

@@ -23,7 +23,7 @@ def keygen(
     file: Annotated[Path, typer.Argument(metavar="KEY", help="A new file for the private key; KEY.pub gets the public one.")],
     password_file: Password = None,
 ) -> None:
-    """Make a key pair for signing releases. Needs the extra `sign`: pip install synthrelease[sign]."""
+    """Make a key pair for signing releases. Needs the extra `sign`."""
     from synthrelease.bundle.signing import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))

@@ -21,7 +21,7 @@ from pydantic import (
 )
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.catalogue import CatalogueTable
+from synthrelease.toml.catalogue import WEB_ADDRESS, CatalogueTable
 from synthrelease.toml.fields import Line
 
 LANGUAGES = ("en", "he")
@@ -41,6 +41,37 @@ def _paragraphs(text: Any) -> Any:
     if _NO_TEXT.search(text):
         raise Unexpected("text without control characters", "one")
     return "\n\n".join(" ".join(part.split()) for part in re.split(r"\n[ \t]*\n", text) if part.strip())
+
+
+class ProgramTable(BaseModel):
+    """[card.program]: where readers get the program that checks the release and answers questions about it. Without this table
+    no document of the release names an address, because no package index has the program under its name.
+
+    Attributes
+    ----------
+    address : of one file, such as the source archive. Example: `address = "https://example.org/synthrelease-1.0.0.tar.gz"`.
+    sha256 : of that file, as `sha256sum` prints it.
+        Example: `sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
+    """
+
+    model_config = ConfigDict(extra="forbid", frozen=True, str_strip_whitespace=True, defer_build=True)
+
+    address: Annotated[str, Field(max_length=2000)]
+    sha256: str
+
+    @field_validator("address")
+    @classmethod
+    def _on_the_web(cls, value: str) -> str:
+        if not WEB_ADDRESS.fullmatch(value):
+            raise Unexpected("an address that starts with https://")
+        return value
+
+    @field_validator("sha256")
+    @classmethod
+    def _digits(cls, value: str) -> str:
+        if not re.fullmatch(r"[0-9a-fA-F]{64}", value, re.ASCII):
+            raise Unexpected("64 hexadecimal digits, as sha256sum prints them")
+        return value.lower()
 
 
 class CardTexts(BaseModel):
@@ -113,6 +144,9 @@ class CardTable(CardTexts):
         Example: `access = "Two named officers, off the network."`.
     signed_by : the two who sign that the release may be run. Example: `signed_by = ["A. Levi, steward", "B. Cohen, reviewer"]`.
     registry_authors : who answers for the entry in the deployments registry. Example: `registry_authors = ["The office"]`.
+    program : where readers get the program, and its checksum; its settings follow below.
+        Example: `program.address = "https://example.org/synthrelease-1.0.0.tar.gz"`,
+        `program.sha256 = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"`.
     catalogue : what catalogues of data ask for beyond this; its settings follow below.
         Example: `catalogue.keywords = ["births"]`.
     en : the texts in English, where the card's own language is another. Example: `language = "he"`, `en.title = "Live births"`.
@@ -134,6 +168,7 @@ class CardTable(CardTexts):
     access: Text = ""
     signed_by: Annotated[tuple[Annotated[Line, Field(min_length=1, max_length=200)], ...], Field(max_length=2)] = ()
     registry_authors: tuple[Text, ...] = ()
+    program: ProgramTable | None = None
     catalogue: CatalogueTable = Field(default_factory=CatalogueTable.model_construct)
     en: CardTexts | None = None
     he: CardTexts | None = None
@@ -161,7 +196,7 @@ class CardTable(CardTexts):
     @model_serializer(mode="wrap")
     def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         left_out = {"catalogue"} if self.catalogue == CatalogueTable() else set()
-        left_out |= set() if self.signed_by else {"signed_by"}
+        left_out |= {name for name in ("signed_by", "program") if not getattr(self, name)}
         return {name: value for name, value in dump(self).items() if name not in left_out}
 
     def texts(self, language: str) -> CardTexts | None:

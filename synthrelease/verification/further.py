@@ -8,6 +8,7 @@ from synthrelease.bundle.document import package_version
 from synthrelease.bundle.further import asked
 from synthrelease.bundle.part import FurtherFiles
 from synthrelease.errors import InputError
+from synthrelease.libraries import install
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.names import STEM, namings
@@ -43,7 +44,7 @@ def _problems(
     try:
         expected = hooks.of_rows(chosen, document, table)
     except InputError:
-        needed = f'{", ".join(packages)}: pip install "synthrelease[{naming.extra}]"'
+        needed = f"{', '.join(packages)}. {install(naming.extra)}"
         yield f"{', '.join(names)}: cannot be checked without the library {needed}"
         return
     yield from (f"{name}: expected in release.json, not there" for name in expected if name not in document.files)

@@ -186,7 +186,7 @@ def test_one_zero_concentrated_part_makes_the_sum_zero_concentrated() -> None:
 
 def test_fixed_sequences_agree_with_dp_accounting() -> None:
     """Its privacy loss distributions, for Gaussian and pure parts; choices at their Gaussian price are no cheaper."""
-    pytest.importorskip("dp_accounting", reason="an extra: pip install 'synthrelease[accounting]'")
+    pytest.importorskip("dp_accounting", reason="needs the extra accounting")
     from dp_accounting.pld import privacy_loss_distribution as pld
 
     delta, rhos = 1e-6, (0.02, 0.05, 0.1)

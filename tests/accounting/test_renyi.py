@@ -125,7 +125,7 @@ def test_the_conversion_finds_the_best_order() -> None:
 
 @pytest.mark.parametrize(("shape", "gamma"), [law for law in LAWS if law[0] >= 0])  # dp-accounting has no negative shapes
 def test_selection_and_conversion_agree_with_dp_accounting(shape: Fraction, gamma: Fraction) -> None:
-    pytest.importorskip("dp_accounting", reason="an extra: pip install 'synthrelease[accounting]'")
+    pytest.importorskip("dp_accounting", reason="needs the extra accounting")
     from dp_accounting import dp_event
     from dp_accounting.rdp import RdpAccountant
 

@@ -61,7 +61,7 @@ def test_nan_never_agrees() -> None:
 def test_a_library_that_is_missing_or_unknown_is_named_with_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "diffprivlib", None)
     with pytest.raises(
-        InputError, match=r"expected the library diffprivlib for --against, found none. pip install \"synthrelease\[audit\]\""
+        InputError, match=r"expected the library diffprivlib for --against, found none. Install the extra \"audit\""
     ):
         compare_laws("diffprivlib")
     with pytest.raises(InputError, match="expected diffprivlib or opendp, found 'numpy'"):

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("cryptography", reason="needs the extra: pip install synthrelease[sign]")
+pytest.importorskip("cryptography", reason="needs the extra sign")
 
 from synthrelease.bundle import write_folder
 from synthrelease.bundle.signing import load_private_key, make_key

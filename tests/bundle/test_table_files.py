@@ -139,7 +139,7 @@ def test_other_rows_another_order_and_other_weights_are_not_the_same_table() -> 
 @given(st.integers(0, 10**6), st.booleans())
 def test_a_file_of_stata_in_pieces_is_what_its_library_writes_of_the_whole(seed: int, weighted: bool) -> None:
     """Of tables in which not every bin occurs; a column of missing values alone among them."""
-    pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
+    pytest.importorskip("pyreadstat", reason="needs the extra formats")
     from synthrelease.parts.formats.files import tables
     from synthrelease.published.document import read_strictly
     from tests.parts import test_formats

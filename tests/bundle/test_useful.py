@@ -70,5 +70,5 @@ def test_the_card_and_the_sheet_have_the_rule_and_say_where_the_program_is(tmp_p
     for name in ("README.html", "README.md", "QUESTIONS.md"):
         text = (folder / name).read_text(encoding="utf-8")
         assert useful.rule in text, name
-        assert "pip install synthrelease" in text, name
+        assert f"synthrelease {document.written_by}" in text, name
         assert "ultiply standard errors" not in text

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 import pandas as pd
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
+pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.desk.entrance import entrance

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
+pytest.importorskip("starlette", reason="needs the extra desk")
 
 from synthrelease.desk.files import DeskFiles
 from synthrelease.desk.pages import Desk, Opened

@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 import anyio
 import pytest
 
-pytest.importorskip("starlette", reason="needs the extra: pip install synthrelease[desk]")
+pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.desk.pages import READ_ONLY, SCREENS

@@ -96,7 +96,7 @@ def test_the_rows_of_a_public_file_can_be_read_once_more(tmp_path: Path) -> None
 
 
 def test_labels_and_missing_codes_of_a_public_file_are_given_as_texts(tmp_path: Path) -> None:
-    pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
+    pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
     table = pd.DataFrame({"age": [34.0, 97.0, 98.5, np.nan], "sex": ["F", "M", "F", "X"]})
     labels: dict[str, dict[object, str]] = {"age": {97: "refused"}, "sex": {"F": "female"}}
     pyreadstat.write_sav(

@@ -17,7 +17,7 @@ NO_SPILL = {"DASK_DISTRIBUTED__WORKER__MEMORY__TARGET": "False", "DASK_DISTRIBUT
 @pytest.fixture
 def cluster(tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[tuple[str, list[DaskProcess]]]:
     """(address, workers) of a cluster that somebody else started: one worker by default."""
-    pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+    pytest.importorskip("distributed", reason="needs the extra dask")
     options = getattr(request, "param", {})
     file = tmp_path / "scheduler.json"
     tls = options.get("tls", lambda folder: ())(tmp_path)

@@ -17,11 +17,12 @@ from synthrelease.connections.tables import chosen_table, quoted
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.sql import value_text
 from synthrelease.errors import InputError
+from synthrelease.libraries import install
 
 pytestmark = pytest.mark.slow
 
-duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
-sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
+sqlalchemy = pytest.importorskip("sqlalchemy", reason="needs the extra database")
 pytest.importorskip("adbc_driver_sqlite", reason="needs the tools of the tests: requirements/test.txt")
 
 NAME = 'the "births"; DROP TABLE x'
@@ -183,7 +184,7 @@ def test_a_driver_that_is_not_installed_is_named(monkeypatch):
     found = message("adbc+snowflake://x/y", "births")
     assert "expected the library adbc-driver-snowflake for this database, found none." in found
     monkeypatch.setitem(sys.modules, "sqlalchemy", None)
-    assert message("postgresql://server/registry", "births").endswith('pip install "synthrelease[database]"')
+    assert message("postgresql://server/registry", "births").endswith(install("database"))
 
 
 def test_a_duckdb_file_opens_nothing_but_itself(tmp_path):

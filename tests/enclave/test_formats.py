@@ -25,8 +25,8 @@ from synthrelease.errors import InputError
 from synthrelease.toml.columns import InputTable
 from tests.helpers.people import Person, anything, no_old_men, read, schema_of, slow_counts, write_csv, write_parquet
 
-pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
-duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
+pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
+duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
 
 PEOPLE = [
     Person(age, sex, born, height)
@@ -288,7 +288,7 @@ def test_a_library_that_is_not_installed_is_named_with_its_extra(tmp_path, monke
     monkeypatch.setitem(__import__("sys").modules, module, None)
     found = message(path)
     assert f"expected the library {module.split('.')[0]} for " in found
-    assert found.endswith(f'pip install "synthrelease[{extra}]"')
+    assert found.endswith(f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).')
 
 
 def test_a_nested_column_of_feather_is_refused(tmp_path):

@@ -247,7 +247,7 @@ def test_workers_that_may_write_to_a_disk_are_refused(cluster):
 
 @pytest.mark.parametrize("address", ["tcp://10.0.0.5:8786", "tcp://registry.example:8786", "10.0.0.5:8786", "tcp://[::2]:1"])
 def test_counts_do_not_go_over_a_network_that_everybody_can_read(address):
-    pytest.importorskip("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+    pytest.importorskip("distributed", reason="needs the extra dask")
     from synthrelease.enclave.cluster import counting_cluster
 
     with pytest.raises(InputError, match="expected tls://, because counts of private rows"), counting_cluster(address):

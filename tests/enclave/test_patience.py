@@ -37,7 +37,7 @@ def sqlite_file(folder: Path) -> Path:
 
 
 def duckdb_file(folder: Path) -> Path:
-    duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
     path = folder / "never.duckdb"
     with duckdb.connect(str(path)) as connection:
         connection.execute(NEVER)
@@ -49,7 +49,7 @@ def source(folder: Path, way: str) -> str:
         return str(duckdb_file(folder))
     path = sqlite_file(folder)
     if way != "sqlite":
-        pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+        pytest.importorskip("sqlalchemy", reason="needs the extra database")
     return {"sqlite": "{}", "sqlalchemy": "sqlite+pysqlite:///{}"}[way].format(path)
 
 

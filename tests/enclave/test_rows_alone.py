@@ -35,9 +35,9 @@ from tests.helpers.rows import POLICIES, Rows, rows_of, rows_of_pieces
 
 pytestmark = pytest.mark.slow
 
-pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
-duckdb = pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
-pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
+duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
+pytest.importorskip("sqlalchemy", reason="needs the extra database")
 
 Values = Sequence[Any]
 Read = Callable[[Values, str], Rows]

@@ -13,7 +13,7 @@ from tests.enclave.test_rows_alone import Rows, Values, check_rows_alone
 from tests.helpers.rows import rows_of
 from tests.helpers.servers import mariadb, postgresql
 
-pytest.importorskip("sqlalchemy", reason="needs the extra: pip install 'synthrelease[database]'")
+pytest.importorskip("sqlalchemy", reason="needs the extra database")
 pytestmark = [pytest.mark.slow, pytest.mark.servers]
 
 NUMBERS = ["1", "1.5", "1.50", "1.0", "97", "97.0", "9.5", "0", "0.1", "10000000000000000", "-9.00", "NULL"]

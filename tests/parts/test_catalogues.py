@@ -29,7 +29,7 @@ from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import TITLE, Page, rich_release, write_files
 from tests.helpers.tiny import write_config
 
-rdflib = pytest.importorskip("rdflib", reason='needs the extra: pip install "synthrelease[catalogue]"')
+rdflib = pytest.importorskip("rdflib", reason="needs the extra catalogue")
 
 SCHEMAS = os.environ.get("SYNTHRELEASE_SCHEMAS", "")
 needs_schemas = pytest.mark.skipif(not SCHEMAS, reason="SYNTHRELEASE_SCHEMAS names no folder with the published schemas")
@@ -252,7 +252,7 @@ def test_what_a_catalogue_demands_is_asked_for_before_anything_is_spent(
     import sys
 
     monkeypatch.setitem(sys.modules, "rdflib", None)
-    with pytest.raises(InputError, match=r"expected the library rdflib.*synthrelease\[catalogue\]"):
+    with pytest.raises(InputError, match=r"expected the library rdflib.*extra \"catalogue\""):
         turtle_bytes(b"{}")
 
 

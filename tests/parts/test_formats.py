@@ -32,7 +32,7 @@ from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
 
-pyreadstat = pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
+pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
 
 ALL = BundleTable(formats=("stata", "spss", "r"), synthetic_column=True, synthetic_names=True)
 
@@ -225,7 +225,7 @@ def test_what_a_format_cannot_hold_is_said_before_anything_is_spent(tmp_path: Pa
     from synthrelease.bundle.preview import preview
 
     monkeypatch.setitem(sys.modules, "pyreadstat", None)
-    with pytest.raises(InputError, match=r"expected the library pyreadstat.*synthrelease\[formats\]"):
+    with pytest.raises(InputError, match=r"expected the library pyreadstat.*extra \"formats\""):
         preview(replace(gappy_release().spec, bundle=ALL))
 
 

@@ -23,7 +23,7 @@ from tests.conftest import ROOT
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 
-distributed = library("distributed", reason="needs the extra dask: pip install synthrelease[dask]")
+distributed = library("distributed", reason="needs the extra dask")
 
 SPACE = {
     "degree = 1": "degree = [1, 2]",

@@ -6,8 +6,9 @@ import datetime
 from pathlib import Path
 
 import pytest
+from pydantic import ValidationError
 
-from synthrelease.errors import SpecError
+from synthrelease.errors import SpecError, Unexpected
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.card import CardTable, CardTexts, direction, gaps
 from tests.conftest import ROOT
@@ -93,3 +94,25 @@ def test_texts_of_a_language_come_from_the_card_or_its_translation() -> None:
     assert (card.texts("he") or card).title == "מטבעות"
     assert CardTable(language="he", title="מטבעות").texts("en") is None
     assert (direction("en"), direction("he")) == ("ltr", "rtl")
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        {"address": "https://example.org/p.tar.gz"},
+        {"sha256": "0" * 64},
+        {"address": "synthrelease", "sha256": "0" * 64},
+        {"address": "https://example.org/a b", "sha256": "0" * 64},
+        {"address": 'https://example.org/"onclick="x', "sha256": "0" * 64},
+        {"address": "javascript:alert(1)", "sha256": "0" * 64},
+        {"address": "https://example.org/p.tar.gz", "sha256": "0" * 63},
+        {"address": "https://example.org/p.tar.gz", "sha256": "g" * 64},
+        {"address": "https://example.org/p.tar.gz", "sha256": "\u0660" * 64},
+        {"address": "https://example.org/p.tar.gz", "sha256": "0" * 64 + "\n0"},
+        {"address": "https://example.org/p.tar.gz", "sha256": "0" * 64, "md5": "0"},
+    ],
+)
+def test_a_program_without_a_web_address_or_a_whole_checksum_is_refused(program: dict[str, str]) -> None:
+    assert CardTable.model_validate({"program": {"address": "https://example.org/p", "sha256": "A" * 64}}).program is not None
+    with pytest.raises((ValidationError, Unexpected)):
+        CardTable.model_validate({"program": program})

@@ -39,7 +39,7 @@ def wide(tmp_path_factory: pytest.TempPathFactory) -> Release:
 @pytest.fixture(scope="module")
 def bundles(wide: Release, tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     """Its bundle with so many other rows, and with twice as many."""
-    pytest.importorskip("pyreadstat", reason='needs the extra: pip install "synthrelease[formats]"')
+    pytest.importorskip("pyreadstat", reason="needs the extra formats")
     folder, generator, layout = tmp_path_factory.mktemp("bundles"), np.random.default_rng(1), wide.candidate.counts.layout
     for times in (1, 2):
         counts = Counts.of(layout, [generator.integers(0, size, times * ROWS) for size in layout.sizes])

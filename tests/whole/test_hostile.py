@@ -10,8 +10,8 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("limits of memory, pipes and links of POSIX", allow_module_level=True)
 
-pytest.importorskip("pyreadstat", reason="needs the extra: pip install 'synthrelease[formats]'")
-pytest.importorskip("duckdb", reason="needs the extra: pip install 'synthrelease[database]'")
+pytest.importorskip("pyreadstat", reason="needs the extra formats")
+pytest.importorskip("duckdb", reason="needs the extra database")
 
 from tests.whole.hostile.cases import KINDS, Case, make_case
 from tests.whole.hostile.watch import executes, judged, watched

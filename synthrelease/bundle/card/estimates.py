@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle.card.numbers import share
+from synthrelease.bundle.identity import program
 from synthrelease.domain.layout import Layout
 from synthrelease.published.document import ReleaseDocument
 
@@ -16,8 +17,8 @@ def sentences(document: ReleaseDocument) -> list[str]:
     return [
         "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
         f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals"
-        f"{_about(document)}: “synthrelease estimate” does so, from this folder alone (pip install synthrelease; written by "
-        f"version {document.written_by}). {_without(document)}Each interval holds by itself: of many, "
+        f"{_about(document)}: “synthrelease estimate” does so, from this folder alone "
+        f"({program(document)}). {_without(document)}Each interval holds by itself: of many, "
         f"{share(1 - float(part.level), 0)} may miss their numbers. Means and slopes are of the numbers that stand for bins; "
         "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
         f"leave out the noise and are too small. {_weights(document)}".strip(),

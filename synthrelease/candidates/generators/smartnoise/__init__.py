@@ -32,6 +32,7 @@ from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import InputError, RejectedRound, rejecting
+from synthrelease.libraries import install
 from synthrelease.toml.fields import Mistake
 
 if TYPE_CHECKING:
@@ -63,7 +64,7 @@ class LibraryGenerator(Generator):
 
     def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
         if not all(find_spec(package) for package in ("snsynth", "mbi")):
-            expected = 'a family that is installed; for this one: pip install "synthrelease[smartnoise]"'
+            expected = 'a family that is installed; this one comes with the extra "smartnoise" of synthrelease'
             yield Mistake(field="family", expected=expected, found=repr(self.family))
 
     def load(self) -> None:
@@ -73,7 +74,7 @@ class LibraryGenerator(Generator):
         except Exception as error:  # whatever a broken installation raises
             raise InputError(
                 f"Expected the libraries of {self.family!r}, found an installation that cannot be used ({error}). Nothing was "
-                'spent. Try: pip install "synthrelease[smartnoise]"'
+                f"spent. {install('smartnoise')}"
             ) from error
 
     def charge(self, epsilon: Fraction) -> Charge:
