@@ -170,9 +170,9 @@ class Associations:
 
     def _measured(self, columns: Columns) -> Association | None:
         names, wanted = tuple(self.layout.columns[place] for place in columns), frozenset(columns)
-        if wanted in self._together(self.ties.measured):
+        if wanted in self._together:
             return Association(columns=names, carried="yes", how="measured together")
-        if wanted in self._together(self._known):
+        if wanted in self._following:
             return Association(columns=names, carried="yes", how="follows from a measured table")
         if any(wanted.issubset(table) for table in self.ties.chosen):
             return Association(columns=names, carried="not known", how="chosen privately")
@@ -213,16 +213,15 @@ class Associations:
             found.append(tuple(sorted(known)))
         return tuple(dict.fromkeys(found))
 
-    def _together(self, tables: tuple[Columns, ...]) -> frozenset[frozenset[int]]:
-        """Every two and every three columns of one of these tables."""
-        if tables not in self._found:
-            sets = (frozenset(some) for table in tables for many in (2, 3) for some in combinations(table, many))
-            self._found[tables] = frozenset(sets)
-        return self._found[tables]
+    @cached_property
+    def _together(self) -> frozenset[frozenset[int]]:
+        """Every two and every three columns of one measured table."""
+        return _small_sets(self.ties.measured)
 
     @cached_property
-    def _found(self) -> dict[tuple[Columns, ...], frozenset[frozenset[int]]]:
-        return {}
+    def _following(self) -> frozenset[frozenset[int]]:
+        """The same with all columns that are functions of those of the table."""
+        return _small_sets(self._known)
 
     def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
         """Whether a factor of the model ties the two, and the columns that separate them otherwise.
@@ -269,6 +268,10 @@ class Associations:
     def _within_a_draw(self, columns: Columns) -> bool:
         """Whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
         return any(column in columns and {column, *others}.issuperset(columns) for column, others in self.ties.drawn_after)
+
+
+def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
+    return frozenset(frozenset(some) for table in tables for many in (2, 3) for some in combinations(table, many))
 
 
 class TiedColumns:
