@@ -88,6 +88,7 @@ STATED = [
     ({"family": "marginals", "tables": "town:a:b + c:d + region:d"}, 8, 0),
     ({"family": "marginals", "tables": "town + a + b + c + d", "only_measured": "all 2-way"}, 1, 14),
     ({"family": "nested", "areas": "region > town", "tables": "region + town:a + town:b + c:d + a:c + region:c"}, 8, 3),
+    ({"family": "nested", "areas": "region > town", "tables": "region + town:a + a:d + region:b + c"}, 5, 7),
     ({"family": "nested_pure", "areas": "region > town", "tables": "region + town:a + region:b:c + c:d"}, 7, 3),
 ]
 
@@ -238,6 +239,7 @@ def test_a_pair_of_members_is_carried_where_it_is_of_every_member() -> None:
     assert found.of("age_1", "age_2")
     assert not found.of("job_1", "job_2")
     assert [one.columns for one in found.pairs if one] == [("area", "age"), ("age", "job")]
+    assert CarriedPairs.of([found]).carried == 2
 
 
 def test_of_several_generators_what_all_of_them_carry_is_said() -> None:
