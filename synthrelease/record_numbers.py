@@ -1,7 +1,7 @@
 """Record numbers: which piece of a register a row belongs to, and whether the register still has the numbers that it had.
 
-The piece of a number is a function of the number and of the secret key (`split_key`) alone, the same in every year. The column
-is read as text; spaces around it do not count.
+The piece of a number is a function of the number and of the secret key (`split_key`) alone, the same in every year. 12, 12.0
+and 1.2e+01 are one number, whatever file it stands in (`key_text`); spaces around it do not count.
 
 Privacy
 -------
@@ -20,7 +20,7 @@ import numpy as np
 from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
-from synthrelease.enclave.marks import NO_MARKS, repeated
+from synthrelease.enclave.marks import NO_MARKS, keys_of, repeated
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import Numbers
 from synthrelease.enclave.texts import Texts
@@ -30,19 +30,24 @@ from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256
+_USUAL = InputTable()
 
 
 @dataclass(frozen=True, kw_only=True)
 class PieceOfRegister:
-    """What a release needs to read its piece: the key, which piece, and the digest of the numbers that the register had."""
+    """What a release needs to read its piece: the key, which piece, and the digest of the numbers that the register had.
+
+    `as_written` is for a register that version 1.0.0 split, some of whose numbers are not in their normal form.
+    """
 
     key: SplitKey
     rule: SplitRule
     register: str
+    as_written: bool = False
 
-    def numbers(self, missing: frozenset[str]) -> RecordNumbers:
-        """None so far, of a file in which these texts stand for no number."""
-        return RecordNumbers(self.key, self.rule.by, self.rule.of, missing)
+    def numbers(self, policy: InputTable) -> RecordNumbers:
+        """None so far, of a file that is read so."""
+        return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
 
     def check(self, numbers: Numbers) -> None:
         """Raises InputError when the register has other numbers than when it was split."""
@@ -59,11 +64,20 @@ class RecordNumbers:
 
     Parameters
     ----------
-    missing : texts that stand for no number.
+    policy : how the file is read: its decimal mark, and which texts stand for no number.
+    as_written : whether 12 and 12.0 are two numbers, as they were to version 1.0.0.
     """
 
-    def __init__(self, key: SplitKey, by: str, of: int, missing: frozenset[str] = frozenset()):
-        self._key, self._by, self._of, self._missing = key, by, of, missing
+    def __init__(
+        self,
+        key: SplitKey,
+        by: str,
+        of: int,
+        policy: InputTable = _USUAL,
+        *,
+        as_written: bool = False,
+    ):
+        self._key, self._by, self._of, self._policy, self._as_written = key, by, of, policy, as_written
         self._sum, self._marks = 0, [NO_MARKS]
         self.n_rows = 0
 
@@ -76,13 +90,12 @@ class RecordNumbers:
         """
         used = np.bincount(texts.codes, minlength=len(texts.texts)).astype(bool)
         piece, marks = np.zeros(len(used), dtype=np.int64), np.zeros((len(used), 2), dtype=np.uint64)
-        for place, text in enumerate(texts.texts):
+        for place, found in enumerate(keys_of(texts, self._policy)):
             if not used[place]:
                 continue
-            number = "" if text is None else text.strip()
-            if not number or number in self._missing:
+            if found is None:
                 raise InputError(f"column {self._by!r}: expected a record number in every row, found rows without one.")
-            mark = self._key.mark(number)
+            mark = self._key.mark(found[self._as_written])
             piece[place] = 1 + int.from_bytes(mark[:16], "big") % self._of
             marks[place] = np.frombuffer(mark[16:], dtype=np.uint64)
             self._sum = (self._sum + int.from_bytes(mark, "big")) % _MODULUS
@@ -101,14 +114,20 @@ class RecordNumbers:
             raise InputError("expected rows after the header, found none.")
         if len(repeated(np.concatenate(self._marks))):
             raise InputError(
-                f"column {self._by!r}: expected every record number once, found some more than once. The rows of one number "
-                "would be one record for the split and several for the guarantee."
+                f"column {self._by!r}: expected every record number once, found some more than once; 12 and 12.0 are one. The "
+                "rows of one number would be one record for the split and several for the guarantee."
             )
         return hashlib.sha256(f"record numbers {self.n_rows} {self._sum:064x}".encode()).hexdigest()
 
 
 def read_numbers(
-    source: str | Path | Source, schema: Schema, policy: InputTable, rule: SplitRule, key: SplitKey
+    source: str | Path | Source,
+    schema: Schema,
+    policy: InputTable,
+    rule: SplitRule,
+    key: SplitKey,
+    *,
+    as_written: bool = False,
 ) -> RecordNumbers:
     """The record numbers of a private file; no other column is read.
 
@@ -117,7 +136,7 @@ def read_numbers(
     InputError : when the file cannot be read, has no such column, or a row has no number. The caller adds the name of the file.
     """
     source = Source.of(source)
-    numbers = RecordNumbers(key, rule.by, rule.of, frozenset(policy.missing_values))
+    numbers = RecordNumbers(key, rule.by, rule.of, policy, as_written=as_written)
 
     def read() -> RecordNumbers:
         for _, columns in batches(source, schema, policy, [rule.by], only=True):

@@ -6,8 +6,9 @@ rows that agree in these too add the same to every count. The order of the file 
 
 Privacy
 -------
-A key says which rows belong together and is used for nothing else. Of its text a mark is held in memory (`marks`); nothing of
-it leaves this module. How many persons there are is public, the number of rows is not.
+A key says which rows belong together and is used for nothing else; 12 and 12.0 are one key (`number_texts.key_text`). Of its
+text a mark is held in memory (`marks`); nothing of it leaves this module. How many persons there are is public, the number of
+rows is not.
 """
 
 from __future__ import annotations
@@ -55,7 +56,7 @@ def count_first_rows(source: Source, schema: Schema, policy: InputTable, raw: Pl
     if unit.key is None:
         raise ValueError("without a key nobody knows the rows of a person")
     rule, persons = BinRule(schema, policy), Persons(schema.layout, unit.records, len(unit.first_by))
-    mark = marker(frozenset(policy.missing_values))
+    mark = marker(policy)
     orders = [order_of(dates_in(schema, name), policy) for name in unit.first_by]
     with unwritten(lambda: [source.files()]):
         for _, columns in batches(source, schema, policy, [unit.key, *unit.first_by]):

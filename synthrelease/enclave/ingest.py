@@ -8,19 +8,31 @@ values is refused, by the names of all columns that do not fit, never with a val
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.misfits import ADVICE, IN_PIECES, MANY, MEND, NO_ROOTS, SOME_ROOTS, TOGETHER, WRONG, sentences
+from synthrelease.domain.misfits import (
+    ADVICE,
+    IN_PIECES,
+    MANY,
+    MEND,
+    NO_ROOTS,
+    SOME_ROOTS,
+    TOGETHER,
+    TWO_WAYS,
+    WRONG,
+    sentences,
+)
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import KEYS, READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows
+from synthrelease.enclave.key_spellings import keys_in_two_ways
 from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
@@ -76,7 +88,8 @@ class Fit:
     ----------
     n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
     unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
-        in ten has no value that fits, or key of members no root: exact facts about the file, for its steward.
+        in ten has no value that fits, or key of members no root; of keys that are written in two ways. Exact facts about the
+        file, for its steward.
     """
 
     n_file: int
@@ -106,8 +119,23 @@ def check_fit(
     """
     noticed = tuple(replace(one, outside="drop") if one.outside == "clip" else one for one in schema.columns)
     told = replace(schema, columns=noticed)
-    found = _counted(path, lambda source: _read(source, told, policy, raw, run, None, unit))
+
+    def read(source: Source) -> _KeptRows:
+        found = _read(source, told, policy, raw, run, None, unit)
+        return replace(found, many=(*found.many, *_spellings(source, schema, policy, unit)))
+
+    found = _counted(path, read)
     return Fit(n_file=found.n_file, unread=found.unread, many=found.many)
+
+
+def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTable) -> Iterator[str]:
+    """What to say of keys that are written in more than one way, in both files where there are two."""
+    key = unit.key if schema.linked is None else schema.linked.key
+    if key is not None:
+        sources = [source] if source.members is None else [replace(source, members=None), source.members]
+        several, keys = keys_in_two_ways(sources, schema, policy, key)
+        if several:
+            yield TWO_WAYS.format(several, keys)
 
 
 def read_public(

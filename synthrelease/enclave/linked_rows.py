@@ -11,7 +11,6 @@ the cap has a bin in every column. Of a key a mark is held in memory (`marks`).
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -29,7 +28,8 @@ from synthrelease.domain.read_columns import ReadColumns, dates_in
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, order_of
-from synthrelease.enclave.marks import NO_MARKS, different, marker
+from synthrelease.enclave.marks import NO_MARKS, different, keys_of, marker
+from synthrelease.enclave.number_texts import key_text
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
@@ -112,11 +112,11 @@ def marks_of_keys(source: Source, schema: Schema, policy: InputTable, secret: by
     """(n_keys, 2) the mark of each key of both files, once."""
     if schema.linked is None:
         raise ValueError("a schema without members has no keys")
-    mark, key = marker(frozenset(policy.missing_values), secret), schema.linked.key
+    mark, key = marker(policy, secret), schema.linked.key
     found = [NO_MARKS]
     for each in source.tables():
         for _, columns in batches(each, schema, policy, [key], only=True):
-            marks, has_key = mark(_plain_keys(columns[key]))
+            marks, has_key = mark(columns[key])
             found.append(different(marks[has_key]))
     return different(np.concatenate(found))
 
@@ -151,7 +151,7 @@ class _Reading:
     def __init__(self, schema: Schema, linked: Linked, policy: InputTable, secret: bytes | None = None):
         self.schema, self.linked, self._policy = schema, linked, policy
         self.read = ReadColumns.of(schema, linked)
-        self._mark = marker(frozenset(policy.missing_values), secret)
+        self._mark = marker(policy, secret)
         self.problems, self.misfits = set[tuple[int, int]](), Counter[tuple[int, int]]()
 
     def rows(self, source: Source, *, of_roots: bool, of_members: bool) -> _Rows:
@@ -166,7 +166,7 @@ class _Reading:
         bins = [[[np.zeros(0, dtype=_kind(column))] for column in part.columns] for part in parts]
         orders: list[list[np.ndarray]] = [[np.zeros(0, dtype=np.uint64)] for _, _, n_words in words for _ in range(n_words)]
         for _, columns in batches(source, asked, policy, needed):
-            marks, has_key = self._mark(_plain_keys(columns[linked.key]))
+            marks, has_key = self._mark(columns[linked.key])
             marked.append(marks[has_key])
             for rule, part, so_far in zip(rules, parts, bins, strict=True):
                 for found, column, own in zip(rule.bins(columns), part.columns, so_far, strict=True):
@@ -191,34 +191,17 @@ class _Reading:
         found: list[tuple[str, Callable[[Texts], list[np.ndarray]], int]] = []
         if self.linked.reference is not None:
             name, text = self.linked.reference
-            found.append((name, lambda texts: [_others(texts, text)], 1))
+            found.append((name, lambda texts: [_others(texts, text, self._policy)], 1))
         for name in self.linked.order:
             found.append((name, order_of(dates_in(self.read.of_members, name), self._policy), WORDS))
         return found
 
 
-def _others(texts: Texts, text: str) -> np.ndarray:
-    """(n_rows,) 0 for rows that hold this text, 1 for others. Whole numbers are compared as keys are."""
-    wanted = _without_zeros(text.strip())
-    same = [found is not None and _without_zeros(found.strip()) == wanted for found in texts.texts]
+def _others(texts: Texts, text: str, policy: InputTable) -> np.ndarray:
+    """(n_rows,) 0 for rows that hold this text, 1 for others. Numbers are compared as keys are."""
+    wanted = key_text(text, policy.decimal)
+    same = [found is not None and found[0] == wanted for found in keys_of(texts, policy)]
     return np.where(np.array(same, dtype=bool)[texts.codes], 0, 1).astype(np.uint64)
-
-
-def _plain_keys(texts: Texts) -> Texts:
-    """Keys as they are compared: a whole number is one key however programs write it, as 100000, 100000.0 or 1e+05."""
-    plain = [None if text is None else _without_zeros(text.strip()) for text in texts.texts]
-    return Texts(texts=plain, codes=texts.codes, typed=texts.typed)
-
-
-_SHORTENED = re.compile(r"(-?[1-9])(?:\.(\d+))?e\+(\d\d)", re.ASCII)
-"""How R writes 100000 and 12000000 into a file of texts: 1e+05, 1.2e+07."""
-
-
-def _without_zeros(text: str) -> str:
-    if (found := _SHORTENED.fullmatch(text)) and len(digits := found[2] or "") <= int(found[3]):
-        return found[1] + digits.ljust(int(found[3]), "0")
-    whole, point, rest = text.partition(".")
-    return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text
 
 
 def _kind(column: Column) -> np.dtype:

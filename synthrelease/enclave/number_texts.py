@@ -10,6 +10,8 @@ neighbours than 123456784 and 123456800.
 Each text is a function of the number alone. So equal numbers of one type have equal texts, which is what those need who join
 equal values; and of equal whole numbers and decimals all types have the same text.
 
+A key has one text, too (`key_text`): whoever wrote it as 12, 12.0 or 1.2e+01 has one key.
+
 A NaN is no number: it has no text, like a null. Infinity is "inf". Beyond 400 digits before or behind the point, where no float
 is, a number is written as 1.5e+5000.
 """
@@ -17,12 +19,17 @@ is, a number is written as 1.5e+5000.
 from __future__ import annotations
 
 import math
+import re
 from decimal import Decimal
 
 import numpy as np
 
 _MOST_PLACES = 400
 _SHORT = 10**_MOST_PLACES
+_NUMBER = re.compile(r"[+-]?(0|[1-9]\d*)(\.\d*)?", re.ASCII)
+_SHORTENED = re.compile(r"[+-]?[1-9](\.\d*[eE][+-]?|[eE][+-])\d{1,3}", re.ASCII)
+"""1e+05 and 1.2E+07 as R and Excel write them, 1.0E5 as Java does. 1E5 and 12E5, without a point and a sign, may be codes."""
+_CODE = re.compile(r"([+-]?0\d+)\.0*", re.ASCII)
 
 
 def whole_text(number: int) -> str:
@@ -47,6 +54,33 @@ def float_texts(numbers: np.ndarray) -> list[str | None]:
     if numbers.dtype == np.float64:
         return list(map(float_text, numbers.tolist()))
     return [_plain(Decimal(str(each))) if math.isfinite(each) else float_text(float(each)) for each in numbers]
+
+
+def key_text(text: str, decimal: str = ".") -> str:
+    """The one text of a key, however programs write it, from its own text alone.
+
+    Parameters
+    ----------
+    text : spaces around it do not count.
+    decimal : the decimal mark of a file of texts; "." for a value that the file knows as a number.
+
+    Returns
+    -------
+    Of a number the text that a decimal of its value has: 12 for 12, +12, 12.0 and 1.2e+01. A code that begins with a zero keeps
+    its zeros, because 007 and 7 may be two persons; 007.0 is 007. All else is as it stands.
+
+    Notes
+    -----
+    A function of one text: it asks no other key of the file (theory 1.8, reading row by row). It is constant on what it gives.
+    """
+    plain = text.strip()
+    if plain.isalnum():  # without a sign and a point: a whole number, or a code
+        return plain
+    number = plain if decimal == "." else plain.replace(".", "?").replace(decimal, ".")
+    if _NUMBER.fullmatch(number) or _SHORTENED.fullmatch(number):
+        return _plain(Decimal(number))
+    code = _CODE.fullmatch(number)
+    return plain if code is None else code[1]
 
 
 def _plain(number: Decimal) -> str:

@@ -40,7 +40,7 @@ class RegisterPiece(Protocol):
     @property
     def rule(self) -> SplitRule: ...
 
-    def numbers(self, missing: frozenset[str]) -> Numbers: ...
+    def numbers(self, policy: InputTable) -> Numbers: ...
 
     def check(self, numbers: Numbers) -> None: ...
 
@@ -55,7 +55,7 @@ def count_piece(source: Source, schema: Schema, policy: InputTable, piece: Regis
     InputError : as `count_batches`; for numbers that are missing, that occur twice, or that are others than when the register
         was split; for a file that was written meanwhile.
     """
-    numbers = piece.numbers(frozenset(policy.missing_values))
+    numbers = piece.numbers(policy)
 
     def own() -> Iterator[Batch]:
         for row, columns in batches(source, schema, policy, [piece.rule.by]):

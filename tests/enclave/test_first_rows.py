@@ -117,6 +117,42 @@ def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(
         check_fit(nobody, SCHEMA, POLICY, RULE, unit=unit())
 
 
+WAYS = ["12", "12.0", " 12.", "+12", "1.2e+01", "1.20E+01", "1.2E1"]
+
+
+@pytest.mark.parametrize("other", WAYS[1:])
+def test_one_number_is_one_person_however_it_is_written(other: str, tmp_path: Path) -> None:
+    """One of the rows is kept, the earlier one; a code with zeros in front, and one without a point and a sign, are others."""
+    rows = [("12", "2", "0", "a"), (other, "1", "1", "a"), ("012", "1", "2", "a"), ("12E0", "1", "2", "b")]
+    for order in permutations(rows):
+        found = count_first_rows(Source.of(written(tmp_path / "file.csv", order)), SCHEMA, POLICY, RULE, unit())
+        assert (found.n_rows, found.cells.total) == (3, 3)
+        assert counted(tmp_path / "file.csv", unit()) == {(1, 0): 1, (2, 0): 1, (2, 1): 1}
+
+
+def test_a_decimal_comma_is_one_where_the_file_has_it(tmp_path: Path) -> None:
+    policy = POLICY.model_copy(update={"decimal": ",", "delimiter": ";"})
+    path = tmp_path / "file.csv"
+    path.write_text("key;t;age;ward\n12;1;0;a\n12,0;2;1;a\n12.0;1;2;a\n")
+    found = count_first_rows(Source.of(path), SCHEMA, policy, RULE, unit())
+    assert found.n_rows == 2  # 12.0 is a text there, as everywhere in such a file
+
+
+def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:
+    rows = [
+        ("12", "2", "0", "a"),
+        ("12.0", "1", "1", "a"),
+        ("7.0", "1", "2", "a"),
+        ("7.0", "2", "2", "a"),
+        ("5", "1", "0", "a"),
+    ]
+    found = check_fit(written(tmp_path / "file.csv", rows), SCHEMA, POLICY, RULE, unit=unit())
+    assert found.many == (
+        "1 of the 3 keys are written in more than one way, such as 12 and 12.0: each of them counts as one key.",
+    )
+    assert check_fit(written(tmp_path / "one.csv", rows[1:]), SCHEMA, POLICY, RULE, unit=unit()).many == ()
+
+
 @pytest.mark.parametrize("records", [1, 3])
 def test_only_the_number_of_persons_is_told(records: int, tmp_path: Path) -> None:
     """Files of the same persons, with one row each or with many, kept or not, have one public number."""

@@ -180,6 +180,13 @@ def test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros(
     assert ingest(Source.of(two[0], members=two[1]), spec.schema, spec.input, spec.raw).n_file == 2  # codes keep their zeros
 
 
+def test_check_counts_keys_that_two_files_write_in_two_ways(tmp_path: Path) -> None:
+    spec = spec_of(tmp_path)
+    roots, members = write_tables(tmp_path, [("100000", "1", "here"), ("2", "1", "here")], [("1e+05", "1", "1", "no")])
+    found = check_fit(Source.of(roots, members=members), spec.schema, spec.input, spec.raw)
+    assert any(text.startswith("1 of the 2 keys are written in more than one way") for text in found.many)
+
+
 def test_a_table_is_filled_with_records_of_roots_that_can_be(tmp_path: Path) -> None:
     """Rows of the public sequence follow every rule for released rows, so their slots are filled as their number says."""
     for how in WAYS[:3]:

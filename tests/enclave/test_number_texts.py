@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.enclave.number_texts import decimal_text, float_text, float_texts, whole_text
+from synthrelease.enclave.number_texts import decimal_text, float_text, float_texts, key_text, whole_text
 
 
 def slowly(number: Decimal) -> str:
@@ -77,3 +77,61 @@ def test_a_number_of_more_digits_than_a_float_has_gets_an_exponent():
         "1.5e+5000", "-2e-900", "1e+400", "1" + "0" * 399,
     ]  # fmt: skip
     assert [whole_text(number) for number in (10**5000, -(10**400), 10**399)] == ["1e+5000", "-1e+400", "1" + "0" * 399]
+
+
+KEYS = (
+    "12",
+    "12.0",
+    "12.",
+    "+12",
+    "1.2e+01",
+    "1.2E1",
+    "1e+05",
+    "100000",
+    "1.00E+05",
+    "-0",
+    "0.000",
+    "0",
+    "1.5",
+    "1.50",
+    "15e-01",
+    "1.5e-3",
+)
+
+
+def test_keys_of_equal_numbers_are_one_and_keys_of_others_are_not() -> None:
+    """Fractions are the reference."""
+    by_value: dict[Fraction, set[str]] = {}
+    for text in KEYS:
+        by_value.setdefault(Fraction(Decimal(text)), set()).add(key_text(f" {text} "))
+    by_value[Fraction(3, 2)] -= {"15e-01"}  # two digits before the exponent, which no program writes
+    assert [len(keys) for keys in by_value.values()] == [1] * len(by_value)
+    assert len(set().union(*by_value.values())) == len(by_value)
+
+
+@pytest.mark.parametrize(
+    "code", ["007", "1E5", "12E5", "12e1", "A-1", "1.2.3", "1,5", "0x12", "12 0", "12-0", "", "\u0661\u0662"]
+)
+def test_what_may_be_a_code_stays_as_it_is(code: str) -> None:
+    assert key_text(code) == code
+
+
+def test_a_code_keeps_its_zeros_and_loses_those_behind_the_point() -> None:
+    assert key_text("007.0") == "007"
+    assert key_text("007,0", ",") == "007"
+    assert key_text("1,50", ",") == "1.5"
+    assert key_text("1.50", ",") == "1.50"
+
+
+@settings(max_examples=300, deadline=None)
+@given(st.text(alphabet="0123456789+-.,eE A", max_size=9), st.sampled_from(".,"))
+def test_the_normal_form_of_a_key_is_its_own(text: str, decimal: str) -> None:
+    found = key_text(text, decimal)
+    assert key_text(found) == found or decimal == ","
+    assert key_text(found, decimal) == found
+
+
+@given(st.integers(-(10**30), 10**30), st.integers(0, 9))
+def test_every_way_to_hold_a_whole_number_gives_one_key(number: int, zeros: int) -> None:
+    texts = {key_text(str(number)), key_text(f"{number}.{'0' * zeros}"), key_text(decimal_text(str(Decimal(number))))}
+    assert texts == {whole_text(number)}

@@ -6,6 +6,7 @@ import os
 import re
 import sys
 from collections import Counter
+from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
 
@@ -37,7 +38,7 @@ def texts(*numbers: str | None) -> Texts:
 
 
 def numbers_of(*numbers: str | None, key: SplitKey = KEY, of: int = 2) -> RecordNumbers:
-    found = RecordNumbers(key, "number", of, frozenset({"NA"}))
+    found = RecordNumbers(key, "number", of, InputTable(missing_values=("NA",)))
     found.add(texts(*numbers))
     return found
 
@@ -95,6 +96,19 @@ def test_a_number_of_two_rows_is_refused_and_not_shown(twice: tuple[str, ...]) -
     same_text.add(Texts(texts=["7"], codes=np.array([0, 0])))
     with pytest.raises(InputError, match="more than once"):
         same_text.digest()
+
+
+@pytest.mark.parametrize("other", ["12.0", "+12", "1.2e+01"])
+def test_a_number_has_one_piece_and_one_digest_however_it_is_written(other: str) -> None:
+    assert numbers_of("12", "8").digest() == numbers_of("8.00", other).digest()
+    for of in (2, 3, 50):
+        found = RecordNumbers(KEY, "number", of)
+        assert found.add(texts("12")).tolist() == found.add(texts(other)).tolist()
+    with pytest.raises(InputError, match="12 and 12.0 are one"):
+        numbers_of("12", other).digest()
+    typed = RecordNumbers(KEY, "number", 2, InputTable(decimal=","))
+    typed.add(replace(texts("12.0", "8"), typed=True))
+    assert typed.digest() == numbers_of("12", "8").digest()
 
 
 def test_each_row_is_read_in_one_piece_and_values_of_others_have_no_effect(tmp_path: Path) -> None:

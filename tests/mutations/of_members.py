@@ -321,11 +321,11 @@ OF_MEMBERS = (
         tests=(CONTENTS,),
     ),
     Mutation(
-        name="members: 206.0 and 206 are two keys",
-        breaks="members of a file that knows numbers lose their root",
-        place="enclave.linked_rows:_without_zeros",
-        old='return whole if point and whole.isascii() and whole.lstrip("-").isdigit() and not rest.strip("0") else text',
-        new="return text",
+        name="keys: 206.0 and 206 are two keys",
+        breaks="members of a file that knows numbers lose their root, and a person is protected as two",
+        place="enclave.number_texts:key_text",
+        old="return _plain(Decimal(number))",
+        new="return plain",
         tests=(f"{ROWS}::test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros",),
     ),
     Mutation(

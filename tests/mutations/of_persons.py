@@ -53,9 +53,9 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows without a key are one person",
         breaks="all of them together are protected as one, and N counts them",
-        place="enclave.marks:marker",
-        old="bool(plain) and plain not in missing",
-        new="True",
+        place="enclave.marks:keys_of",
+        old="not key or written in missing or key in missing",
+        new="False",
         tests=(f"{ROWS}::test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out",),
     ),
     Mutation(

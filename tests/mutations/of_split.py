@@ -118,8 +118,8 @@ OF_THE_SPLIT = (
         name="split: spaces make another number",
         breaks="a record changes its piece with the width of a column",
         place="record_numbers:RecordNumbers.add",
-        old="text.strip()",
-        new="text",
+        old="found[self._as_written]",
+        new='(texts.texts[place] or "")',
         tests=(ASSIGNED,),
     ),
     Mutation(

@@ -11,20 +11,23 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.accounting.ledger_pieces import MOST_PIECES
+from synthrelease.accounting.ledger_pieces import MOST_PIECES, Split
 from synthrelease.bounds import bound
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.texts import Texts
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.randomness import secret_bytes
+from synthrelease.record_numbers import read_numbers
 from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
@@ -144,6 +147,26 @@ def test_the_pieces_are_those_of_the_key(years: Path) -> None:
     assert 552 - 320 < sum(sizes) < 552 + 320
     with pytest.raises(BudgetError, match="expected the piece that"):
         read_private(spec, data)
+
+
+@pytest.mark.parametrize("ending", ["", ".0"])
+def test_a_register_that_was_split_by_texts_keeps_its_pieces(ending: str, tmp_path: Path) -> None:
+    """Version 1.0.0 took 12.0 for another number than 12: its digest and its pieces stay, and are found by themselves."""
+    path, ledger = register(tmp_path), tmp_path / "coins.ledger"
+    path.write_text(re.sub(r"^C0*(\d+)", rf"\g<1>{ending}", path.read_text(), flags=re.M))
+    spec, data, key = load_spec(config_of(tmp_path)), Source.of(path), SplitKey(bytes(range(32)))
+    run("ledger", "open", ledger, "--dataset", "Coins", "--limit", "20")
+    before = read_numbers(data, spec.schema, spec.input, spec.split, key, as_written=True)
+    write_key(key_beside(ledger), key)
+    load_ledger(ledger).split(Split(pieces=2, key=key.digest, register=before.digest()))
+    piece = piece_to_read(spec, data, KnownSplit(ledger=ledger))
+    assert piece.as_written is (ending == ".0")
+    numbers = [line.partition(",")[0] for line in path.read_text().splitlines()[1:]]
+    texts = Texts(texts=numbers, codes=np.arange(len(numbers)))
+    assert piece.numbers(spec.input).add(texts).tolist() == [1 + int.from_bytes(key.mark(n)[:16], "big") % 2 for n in numbers]
+    path.write_text(re.sub(r"^7(?=[.,])", "8", path.read_text(), flags=re.M))
+    with pytest.raises(InputError, match="more than once"):
+        piece_to_read(spec, data, KnownSplit(ledger=ledger))
 
 
 def test_a_register_that_is_said_to_be_public_is_found_by_its_counts_also_when_a_piece_is_read(years: Path) -> None:

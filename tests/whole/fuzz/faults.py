@@ -15,7 +15,7 @@ from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
-from synthrelease.enclave import ingest, linked_rows
+from synthrelease.enclave import ingest, linked_rows, marks
 from synthrelease.errors import InputError
 from synthrelease.noise_grids import NoisyFigure
 from synthrelease.releasing import release
@@ -180,14 +180,14 @@ def member_of_nobody_is_refused() -> Any:
 
 def keys_are_numbers_where_all_are() -> Any:
     """Whether 7.0 is 7 depends on all keys of the file."""
-    true = linked_rows._plain_keys
+    true = marks.keys_of
 
-    def plain_keys(texts: Any) -> Any:
+    def keys_of(texts: Any, policy: Any) -> Any:
         known = [text.strip() for text in texts.texts if text and text.strip()]
         numbers = all(text.replace(".", "", 1).isdigit() for text in known)
-        return true(texts) if numbers else texts
+        return [each if each is None or numbers else (each[1], each[1]) for each in true(texts, policy)]
 
-    return patch.object(linked_rows, "_plain_keys", plain_keys)
+    return patch.object(marks, "keys_of", keys_of)
 
 
 def keys_of_members_alone_are_not_counted() -> Any:
