@@ -217,7 +217,7 @@ def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str
     return unanswered + [
         (criterion.name, text)
         for criterion in spec.criteria
-        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n))
+        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n, spec.setting))
     ]
 
 

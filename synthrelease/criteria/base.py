@@ -210,7 +210,7 @@ class Criterion(SpecTable):
         """Whether the figure is about these two columns together: it names them, or must fail when their tie is lost."""
         return False
 
-    def least_sensitivity(self, n: int) -> float | None:
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float | None:
         """What the sensitivity is at least, for whatever candidate of n rows; None where the settings do not tell."""
         return 1 / n if self.counts_rows else None
 

@@ -146,9 +146,10 @@ class ConditionalMean(InGroups):
         low, high = column.value_limits if self.values == "own" else (numbers, numbers)
         return np.clip(low, *self.range), np.clip(high, *self.range)
 
-    def least_sensitivity(self, n: int) -> float:
-        """No group has more than all rows."""
-        return (self.range[1] - self.range[0]) / n
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
+        return (self.range[1] - self.range[0]) / max(
+            1, self.rows_of_smallest_group(n, setting) - math.ceil(n * self.size_margin)
+        )
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:

@@ -6,6 +6,7 @@ from typing import Self
 
 from pydantic import model_validator
 
+from synthrelease.criteria.base import Setting
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.members import OfMembers
 from synthrelease.domain.layout import Layout
@@ -40,6 +41,15 @@ class InGroups(OfMembers):
     def grouped_by(self) -> list[str]:
         """The columns to group by, and "" where all rows are a group."""
         return [*self.by, *([""] if self.overall else [])]
+
+    def rows_of_smallest_group(self, n: int, setting: Setting | None) -> int:
+        """How many of n rows the smallest group has at most, whatever the table: the groups of a column share the rows."""
+        if setting is None or setting.schema.linked is not None:  # of members there may be more rows than n
+            return n
+        schema, own = setting.schema, setting.groups
+        ways = [[own[name]] if name in own else list(schema[name].alternatives.values()) for name in self.by]
+        groups = [min(binning.present for binning in binnings) for binnings in ways]
+        return max(1, n // max(groups, default=1))
 
     def guards(self, pair: LostPair) -> bool:
         """It names the column and those it is grouped by."""

@@ -53,9 +53,8 @@ class SharesInGroups(InGroups):
     def figure_unit(self, facts: PublicFacts) -> str:
         return "share of a group"
 
-    def least_sensitivity(self, n: int) -> float:
-        """No group has more than all rows."""
-        return 1 / n
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
+        return 1 / self.rows_of_smallest_group(n, setting)
 
     def public_sensitivity(self, facts: PublicFacts) -> float:
         """One over the smallest released group; groups of rows that have a value of the column."""

@@ -5,12 +5,14 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import typer
 
 from synthrelease.bundle.preview import preview
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
+from synthrelease.domain.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data
@@ -34,6 +36,46 @@ def test_a_plan_with_a_threshold_that_no_table_meets_is_refused(tmp_path: Path, 
         plan([config], as_json=True)
     told = json.loads(capsys.readouterr().out)["warnings"]
     assert ["no table can pass" in each["text"] for each in told] == [True]
+
+
+IN_GROUPS = {
+    '[[criteria]]\nname = "face privacy"': '[[criteria]]\nname = "mean year"\nkind = "conditional_mean"\ncolumn = "year"\n'
+    'by = ["face", "year"]\nrange = [1, 8]\nsize_margin = 0.01\nthreshold = 1\nepsilon = 0.1\n\n'
+    '[[criteria]]\nname = "share of heads"\nkind = "difference_in_proportions"\ncolumn = "face"\nbins = ["head"]\n'
+    'by = ["year"]\nthreshold = 0.2\nepsilon = 0.1\n\n[[criteria]]\nname = "face privacy"',
+    "[selection]": '[selection]\ntest = "joint"\ntest_epsilon = 0.1\nfalse_acceptance = 0.01',
+    "limit = 25": "limit = 100",
+}
+"""Criteria of groups: a table of 400 rows has one of at most 100 among four, so that the margin of 39 rows is 0.39 of it."""
+
+
+def test_a_threshold_below_the_margin_in_the_smallest_group_is_refused(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of all 400 rows the margin is 0.69 and 0.10, below both thresholds: the plan said nothing, and each run lost its budget."""
+    config = write_config(tmp_path, IN_GROUPS)
+    with pytest.raises(SpecError) as caught:
+        plan([config], rows=400)
+    assert [problem.path for problem in caught.value.problems] == ["criteria 'mean year'", "criteria 'share of heads'"]
+    capsys.readouterr()
+    plan([config], rows=4000)
+
+
+def test_no_table_is_less_sensitive_than_what_a_plan_refuses_by(tmp_path: Path) -> None:
+    """Compared with the sensitivity that is told from a released table (theory 3.3, conditional means), over random ones."""
+    spec = load_spec(write_config(tmp_path, IN_GROUPS | {"rows = 400": "rows = 4000"}))
+    judged = {each.name: each for each in spec.criteria}
+    transformation, random = spec.space[0].transformation, np.random.default_rng(1)
+    cells = np.indices(transformation.layout.sizes).reshape(len(transformation.layout.sizes), -1)
+    shares = [np.full(cells.shape[1], 1 / cells.shape[1]), *random.dirichlet(np.full(cells.shape[1], 9.0), 200)]
+    for name in ("mean year", "share of heads"):
+        found = []
+        for share in shares:
+            drawn = np.repeat(np.arange(cells.shape[1]), random.multinomial(4000, share))
+            facts = spec.setting.facts(transformation, Counts.of(transformation.layout, list(cells[:, drawn])))
+            found.append(judged[name].public_sensitivity(facts))
+        least = judged[name].least_sensitivity(4000, spec.setting)
+        assert least <= min(found) <= 1.2 * least
 
 
 def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

@@ -196,7 +196,7 @@ class MeanOfRoots(Criterion):
         names = {one, other, *pair.columns}
         return self.column in names and any(name in names - {self.column} for name in self.by)
 
-    def least_sensitivity(self, n: int) -> float:
+    def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
         """No group has more than all roots."""
         return (self.limits[1] - self.limits[0]) / n
 
