@@ -6,7 +6,7 @@ A suggestion is no more: what no row of the public file has may still be true of
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
 
@@ -17,13 +17,17 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.member_counts import RowsOnBins
 from synthrelease.domain.member_rows import MemberRows
+from synthrelease.domain.rules import Domain, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.toml.columns import MOST_OF_RULE
 
 LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""
 SURE = 0.01
 """Share of the rows that independent columns would have, from which on a rule is active: less may just be rare."""
 MOST_SUGGESTED, MOST_OF_A_PAIR = 32, 4
+MOST_LISTED = MOST_OF_RULE * 7 // 10
+"""Characters of a list of categories in a rule; a longer one is several rules."""
 MOST_CELLS = 2**14
 """Of the largest table that a model needs for the active rules."""
 
@@ -53,7 +57,7 @@ def suggested_of_members(schema: Schema, transformation: Transformation, table: 
     of_each = MemberRows(linked=linked, of="members", wide=schema.names, names=linked.names)
     rows = RowsOnBins(rows=of_each, wide=transformation)
     counts, (members, binnings) = rows.on_bins(table), (rows.transformation.schema, rows.transformation.binnings)
-    return _best(_found(members, binnings, counts, ()), counts)
+    return _best(_found(members, binnings, counts, ()), members, counts)
 
 
 def suggested_rules(
@@ -66,13 +70,16 @@ def suggested_rules(
     binnings : the drafted bins of every column, which `table` has.
     without : columns of which no rule speaks.
     """
-    return _best([*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)], table)
+    return _best([*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)], schema, table)
 
 
-def _best(rules: Iterable[tuple[str, tuple[str, str], float]], table: Counts) -> list[Suggestion]:
+def _best(rules: Iterable[tuple[str, tuple[str, str], float]], schema: Schema, table: Counts) -> list[Suggestion]:
     of_pair = Counter[tuple[str, str]]()
     found: list[tuple[str, tuple[str, str], float]] = []
+    domains = {column.name: _domain(column) for column in schema.columns}
     for rule in sorted(rules, key=lambda rule: -rule[2]):
+        if not _can_be_read(rule[0], domains):
+            continue
         of_pair[rule[1]] += 1
         if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
             found.append(rule)
@@ -86,6 +93,20 @@ def _best(rules: Iterable[tuple[str, tuple[str, str], float]], table: Counts) ->
             tied.append(pair)
         suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
     return suggestions
+
+
+def _domain(column: Column) -> Domain:
+    labels = column.atoms.labels if column.kind == "category" else ()
+    return Domain(kind=column.kind, bounds=column.bounds, categories=labels, missing=True)
+
+
+def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
+    """Whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
+    try:
+        parse_rule(never, domains)
+    except RuleError:
+        return False
+    return len(never) <= MOST_OF_RULE
 
 
 def _found(
@@ -159,14 +180,34 @@ def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable
     places = np.arange(len(empty))
     if binning.lower:
         if met[0] > 0:
-            yield f"{column.name} < {binning.lower[met[0]]:.15g}", places < met[0]
+            yield f"{column.name} < {_number(binning.lower[met[0]])}", places < met[0]
         if met[-1] < len(empty) - 1:
-            yield f"{column.name} >= {binning.upper[met[-1]]:.15g}", places > met[-1]
+            yield f"{column.name} >= {_number(binning.upper[met[-1]])}", places > met[-1]
         return
-    texts = [_quoted(binning.labels[place]) for place in np.flatnonzero(empty)]
-    if texts and all(texts) and _by_itself(column, binning):
-        shown = f"== {texts[0]}" if len(texts) == 1 else f"in [{', '.join(text for text in texts if text)}]"
-        yield f"{column.name} {shown}", empty
+    texts = {int(place): text for place in np.flatnonzero(empty) if (text := _quoted(binning.labels[place])) is not None}
+    if len(texts) == np.count_nonzero(empty) and _by_itself(column, binning):
+        for listed in _short_lists(texts):
+            shown = f"== {texts[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(texts[place] for place in listed)}]"
+            yield f"{column.name} {shown}", np.isin(places, listed)
+
+
+def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
+    """The places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
+    lists: list[list[int]] = []
+    characters = 0
+    for place, text in texts.items():
+        characters += len(text) + len(", ")
+        if not lists or characters > MOST_LISTED:
+            lists.append([])
+            characters = len(text) + len(", ")
+        lists[-1].append(place)
+    return lists
+
+
+def _number(value: float) -> str:
+    """A number as rules write it: without an exponent."""
+    text = f"{value:.15g}"
+    return text if "e" not in text else np.format_float_positional(float(text), trim="-")
 
 
 def _one(column: Column, binning: Binning, place: int) -> str:
@@ -175,8 +216,8 @@ def _one(column: Column, binning: Binning, place: int) -> str:
         text = _quoted(binning.labels[place])
         return f"{column.name} == {text}" if text and _by_itself(column, binning) else ""
     low, high = column.bounds or (0.0, 0.0)
-    parts = [f"{column.name} >= {binning.lower[place]:.15g}"] if binning.lower[place] > low else []
-    parts += [f"{column.name} < {binning.upper[place]:.15g}"] if binning.upper[place] <= high else []
+    parts = [f"{column.name} >= {_number(binning.lower[place])}"] if binning.lower[place] > low else []
+    parts += [f"{column.name} < {_number(binning.upper[place])}"] if binning.upper[place] <= high else []
     return " and ".join(parts)
 
 

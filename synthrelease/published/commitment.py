@@ -20,6 +20,7 @@ from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
 from synthrelease.published.selection import SelectionPart
 from synthrelease.published.years import PlanOfYearsPart
+from synthrelease.toml.reading import dotted
 
 FORMAT: Literal[1] = 1
 MAX_BYTES = 10_000_000
@@ -107,5 +108,5 @@ def read_commitment(path: Path) -> tuple[CommitmentPart, str]:
         raise InputError(f"{path}: {error}.") from None
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        found = f"a mistake: {first['msg'].lower()} at {'.'.join(map(str, first['loc'])) or 'the whole'}"
+        found = f"a mistake: {first['msg'].lower()} at {dotted(first['loc']) or 'the whole'}"
     raise InputError(f"{path}: expected what `synthrelease commit` writes, found {found}.")

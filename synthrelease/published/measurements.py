@@ -35,6 +35,7 @@ from synthrelease.domain.axes import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
+from synthrelease.toml.reading import dotted
 
 NAME = "measurements.json"
 if TYPE_CHECKING:
@@ -172,7 +173,7 @@ def read_measurements(content: bytes | str, *, unknown: Literal["forbid", "ignor
         return MeasurementsPart.model_validate_json(content, extra=unknown)
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
-        place, message = ".".join(map(str, first["loc"])), first["msg"].lower()
+        place, message = dotted(first["loc"]), first["msg"].lower()
     raise Unexpected("measurements as `synthrelease release` writes them", f"a mistake: {message}", place=place or "the whole")
 
 

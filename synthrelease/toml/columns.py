@@ -62,6 +62,9 @@ _CODES_IN_JSON = {"anyOf": [{"type": "string"}, {"type": "object", "additionalPr
 _Codes = Annotated[str | dict[str, str] | None, BeforeValidator(_codes), WithJsonSchema(_CODES_IN_JSON)]
 _Categories = Annotated[list[str] | dict[str, list[str]] | None, BeforeValidator(_categories)]
 
+MOST_OF_RULE = 1000
+"""Characters of a rule."""
+
 MAX_STATED_ROWS = 2**40
 """The largest number of rows that [input] rows may state: that of a file."""
 
@@ -285,6 +288,6 @@ class RuleTable(SpecTable):
     why : the reason, for the data card. Example: `why = "No one finishes college before 20."`.
     """
 
-    never: str = Field(min_length=1, max_length=1000)
+    never: str = Field(min_length=1, max_length=MOST_OF_RULE)
     applies_to: tuple[Literal["raw", "synthetic"], ...] = Field(default=("raw", "synthetic"), min_length=1)
     why: str = ""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, TypeVar
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
-from pydantic import Field, create_model, field_validator
+from pydantic import BeforeValidator, Field, create_model, field_validator
 
 from synthrelease.errors import Unexpected
 from synthrelease.linked import Linked
@@ -22,6 +23,16 @@ MAX_TABLES = 200
 Table = TypeVar("Table", bound=SpecTable)
 
 
+def _not_too_many(columns: Any) -> Any:
+    if isinstance(columns, Mapping) and len(columns) > MAX_TABLES:
+        raise Unexpected(
+            f"at most {MAX_TABLES} columns, because noise and time grow with the pairs of columns. Delete some tables "
+            "[columns.NAME], or draft again with `init --only A,B,...` or `init --leave-out A,B,...`",
+            f"{len(columns)} columns",
+        )
+    return columns
+
+
 class _ReleaseCore(SpecTable):
     """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
 
@@ -31,7 +42,7 @@ class _ReleaseCore(SpecTable):
     description: str = ""
     acceptance: str
     input: InputTable = Field(default_factory=InputTable.model_construct)
-    columns: dict[str, ColumnTable] = Field(min_length=1, max_length=MAX_TABLES)
+    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_TABLES)
     rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
     transformations: dict[str, list[str]] = Field(default_factory=dict)
     generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)

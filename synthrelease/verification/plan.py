@@ -83,7 +83,7 @@ def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoi
 def _differences(place: str, expected: Any, found: Any) -> Iterator[str]:
     """The values that differ, each with its place."""
     for steps, right, wrong in _leaves(_plain(expected), _plain(found), ()):
-        yield f"{place}{dotted(['', *steps]) if steps else ''}: expected {shown(right)}, found {shown(wrong)}"
+        yield f"{dotted([place, *steps])}: expected {shown(right)}, found {shown(wrong)}"
 
 
 def _plain(value: Any) -> Any:

@@ -2,16 +2,29 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.layout import Layout
+from synthrelease.domain.rules import Comparison, Domain, parse_rule
 from synthrelease.drafting import write_draft
-from synthrelease.drafting.suggestions import LEAST_EXPECTED, MOST_OF_A_PAIR, SURE, Suggestion, suggested_rules
+from synthrelease.drafting.suggestions import (
+    LEAST_EXPECTED,
+    MOST_OF_A_PAIR,
+    SURE,
+    Suggestion,
+    _best,
+    _number,
+    suggested_rules,
+)
 from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.spec import load_spec
+from synthrelease.toml.columns import MOST_OF_RULE
 
 N, SHUFFLES = 6000, 40
 
@@ -115,3 +128,40 @@ def test_columns_may_be_left_in_peace(found: tuple[list[Suggestion], pd.DataFram
     rules = suggested_rules(spec.schema, transformation.binnings, table, ["age"])
     assert rules
     assert all("age" not in rule.columns for rule in rules)
+
+
+@pytest.mark.slow
+def test_a_rule_that_would_be_too_long_becomes_several_and_the_draft_loads(tmp_path: Path) -> None:
+    """14 occupations of 100 letters that no pupil has: the one rule about them was refused, and with it the whole draft."""
+    random, n = np.random.default_rng(3), 20_000
+    titles = [f"Occupation {number:02d} of those who are paid for {'w' * 60}" for number in range(14)]
+    pupil = random.random(n) < 0.4
+    work = np.where(random.random(n) < 0.1, "none", np.where(pupil, "pupil", random.choice(titles, n)))
+    frame = pd.DataFrame({"school": np.where(pupil, "yes", random.choice(["no", "never"], n)), "work": work})
+    frame["age"] = random.integers(0, 90, n)
+    frame.to_csv(tmp_path / "public.csv", index=False)
+    configuration, _, _ = write_draft("work", tmp_path / "public.csv", tmp_path)
+    rules = [rule.never for rule in load_spec(configuration).rules if rule.never.startswith("school == 'yes' and work in")]
+    assert len(rules) > 1
+    assert all(len(rule) <= MOST_OF_RULE for rule in rules)
+    assert all(broken(frame, rule).sum() == 0 for rule in rules)
+    listed = re.findall("Occupation [0-9]+", " ".join(rules))
+    assert len(set(listed)) == len(listed) > len(titles) / 2  # a pair of columns has at most `MOST_OF_A_PAIR` rules
+
+
+@pytest.mark.parametrize("value", [0.0, -3.5, 12.25, 1e15, 2.5e-7, 123456789012345.6, -1e-5])
+def test_numbers_of_rules_are_written_as_rules_read_them(value: float) -> None:
+    """An exponent is no number of the grammar."""
+    rule = parse_rule(f"x < {_number(value)}", {"x": Domain(kind="real", bounds=(-1e15, 1e15))})
+    assert isinstance(rule, Comparison)
+    assert rule.value == pytest.approx(value, rel=1e-14)
+
+
+def test_what_the_grammar_refuses_is_not_suggested(found: tuple[list[Suggestion], pd.DataFrame, Path]) -> None:
+    schema = load_spec(found[2]).schema
+    layout = Layout(columns=("work", "sex"), sizes=(4, 2))
+    table = Counts.of(layout, [np.zeros(100, dtype=np.int64), np.zeros(100, dtype=np.int64)])
+    pair = ("work", "sex")
+    refused = ["work == 'chi", f"work == '{'c' * 1000}'", "work < 3", "nobody == 'job'"]
+    rules = [(never, pair, 90.0) for never in (*refused, "work == 'job' and sex == 'male'")]
+    assert [rule.never for rule in _best(rules, schema, table)] == ["work == 'job' and sex == 'male'"]

@@ -15,6 +15,7 @@ import pytest
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
+from tests.helpers.tiny import write_config
 
 FOLDER = Path(__file__).parent / "bad_specs"
 CASES = sorted((FOLDER / "cases").glob("*.toml"))
@@ -103,3 +104,12 @@ def test_a_huge_file_is_refused_before_it_is_read(specification: Path) -> None:
     with (specification / "acceptance.toml").open("a", encoding="utf-8") as file:
         file.write("#" * 1_000_001)
     assert message_for(specification) == "acceptance.toml: (top level): expected a file of at most 1 MB; found a larger one."
+
+
+def test_too_many_columns_are_refused_with_the_reason_and_what_to_do(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    more = "".join(f'[columns.c{place}]\nkind = "category"\ncategories = ["a"]\n\n' for place in range(500))
+    config.write_text(config.read_text().replace("[columns.face]", f"{more}[columns.face]"))
+    expected = r"columns: expected at most 200 columns, because noise and time .* `init --only A,B,...` .*; found 502 columns"
+    with pytest.raises(SpecError, match=expected):
+        load_spec(config)

@@ -13,6 +13,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.columns import ColumnTable, InputTable
+from synthrelease.verification.plan import _differences
 from synthrelease.verification.schema import SchemaProblem, edge_text, rebuild
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
@@ -95,3 +96,24 @@ def test_a_stated_number_fits_where_the_bin_can_hold_it() -> None:
 
 def test_an_edge_is_written_without_an_exponent() -> None:
     assert edge_text(BinPart(label="", lower=0, below=0.00001), whole=False) == "0 to 0.00001"
+
+
+@pytest.mark.parametrize(
+    ("place", "inside", "shown"),
+    [
+        ("guarantee", ("person", "unit"), "guarantee.person.unit"),
+        ("charges", ("parts", 1, "rule"), "charges.parts[1].rule"),
+        ("criterion 'pairs': parameters", ("by", 0), "criterion 'pairs': parameters.by[0]"),
+        ("criterion 'pairs': kind", (), "criterion 'pairs': kind"),
+    ],
+)
+def test_the_places_of_a_plan_that_differs_are_told_apart(place: str, inside: tuple[str | int, ...], shown: str) -> None:
+    """They ran together once: "guaranteeperson.unit"."""
+
+    def nested(value: str) -> object:
+        found: object = value
+        for step in reversed(inside):
+            found = {step: found} if isinstance(step, str) else [*(["same"] * step), found]
+        return found
+
+    assert list(_differences(place, nested("a"), nested("b"))) == [f"{shown}: expected 'a', found 'b'"]
