@@ -14,16 +14,22 @@ from synthrelease.libraries import library
 
 def desk(
     config: Config,
-    data: Annotated[str | None, typer.Option("--data", metavar="PUBLIC", help="A public file, for the pictures.")] = None,
-    members: Annotated[str | None, typer.Option("--members", metavar="PUBLIC", help="With [members]: theirs.")] = None,
-    ledger: Annotated[Path | None, typer.Option("--ledger", metavar="FILE", help="Of the dataset: what it has left.")] = None,
-    release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="A published folder to look at.")] = None,
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Of the loopback address; 0 takes a free one.")] = 0,
+    data: Annotated[
+        str | None, typer.Option("--data", metavar="PUBLIC", help="Public file for the pictures and the rehearsals.")
+    ] = None,
+    members: Annotated[
+        str | None, typer.Option("--members", metavar="PUBLIC", help="Public file of the members (only with [members]).")
+    ] = None,
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="Ledger of the dataset. The page shows what is left.")
+    ] = None,
+    release: Annotated[Path | None, typer.Option("--release", metavar="DIR", help="Folder of a release to look at.")] = None,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port on the loopback address (default: a free one).")] = 0,
     no_open: Annotated[bool, typer.Option("--no-open", help="Print the address and open no browser.")] = False,
 ) -> None:
     """Edit the configuration and the acceptance file on a local web page. Opens no private file and needs no network.
 
-    Each control writes one line; comments stay. Only this machine can reach the page, and only by the printed address.
+    Each control saves one line; comments stay. Only this machine can reach the page, and only by the printed address.
     """
     import socket
     import sys

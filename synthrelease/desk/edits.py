@@ -31,7 +31,7 @@ class NoSuchControl(ValueError):
     """A place that no page has."""
 
     def __init__(self) -> None:
-        super().__init__("The page has no such control. Nothing was written.")
+        super().__init__("The page has no such control. Nothing was saved.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -120,7 +120,7 @@ def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, for
     typed = [each for each in re.split(r"[,;\s]+", form.get("limits", "").strip()) if each]
     limits = [float(number(each)) for each in typed]
     if tuple(limits) == limits_of(column)[alternative]:
-        raise ValueError("The limits are as they were. Nothing was written.")
+        raise ValueError("The limits are as they were. Nothing was saved.")
     tables = shown.texts.file.tables
     for step in table:
         tables = tables[str(step)]
@@ -147,7 +147,7 @@ def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
     if what == "ask":
         given = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
         if "query" not in given:
-            raise ValueError("Expected a question, found none. Nothing was written.")
+            raise ValueError("Expected a question, found none. Nothing was saved.")
         if questions is None:
             raise NoSuchControl
         place = (questions, len(shown.spec.questions))
@@ -178,7 +178,7 @@ def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
         try:
             day = datetime.date.fromisoformat(on).isoformat()
         except ValueError:
-            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}. Nothing was written.") from None
+            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}. Nothing was saved.") from None
         return {"acceptance": [Edit(path=(*path, "agreed"), toml=f"{{ by = {toml(by)}, on = {day} }}")]}
     raise NoSuchControl
 
@@ -206,7 +206,7 @@ def _of_card(place: str, form: Form) -> list[Edit]:
 def number(text: str) -> str:
     """A number as it was typed."""
     if not NUMBER.fullmatch(text.strip()):
-        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}. Nothing was written.")
+        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}. Nothing was saved.")
     return text.strip()
 
 

@@ -30,7 +30,7 @@ class Moved(SynthreleaseError):
 
     def __init__(self, difference: str):
         self.difference = difference
-        super().__init__("A file was changed since this page was shown. Nothing was written. The page below is as it is now.")
+        super().__init__("A file was changed since this page was shown. Nothing was saved. The page below is as it is now.")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -176,7 +176,7 @@ def check_own_acceptance(file: ConfigurationFile) -> None:
     if "acceptance" in file.inherited:
         raise OutputError(
             f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
-            'Nothing was written. The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
+            'Nothing was saved. The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
         )
 
 
@@ -234,7 +234,7 @@ def announced(path: Path) -> Iterator[str]:
             mine = held.enter_context(locked(mark, make=True)) is not None
             told = "" if mine else ANOTHER
         except OutputError:
-            told = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be written."
+            told = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be saved."
         try:
             yield told
         finally:
@@ -243,7 +243,7 @@ def announced(path: Path) -> Iterator[str]:
 
 
 ANOTHER = (
-    "Another desk is open on the same files. Both can write: what one wrote, the other shows as a difference before it writes "
+    "Another desk is open on the same files. Both can save: the other shows what one saved as a difference before it saves "
     "anything itself."
 )
 

@@ -246,5 +246,5 @@ def _in_words(error: Exception) -> str:
     if isinstance(error, SpecError):
         return "\n".join(str(problem) for problem in error.problems)
     if isinstance(error, OSError):
-        return f"The file could not be read or written ({error.strerror}). Nothing was written."
+        return f"The file could not be read or written ({error.strerror}). Nothing was saved."
     return str(error)

@@ -51,6 +51,11 @@ class Browser:
     def open(self, address: str) -> None:
         self.ask("url", {"url": address})
 
+    def enter(self, address: str) -> None:
+        """Open the address of a desk, whose page leads on to the first screen by itself."""
+        self.open(address)
+        self.wait_for("//h1[.='Whom do we protect?']")
+
     @property
     def address(self) -> str:
         return str(self.ask("url"))

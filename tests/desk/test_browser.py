@@ -62,7 +62,7 @@ def labour(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def _write(window: Browser, label: str, text: str, told: str = "//button[.='Undo']") -> None:
     """Type into a field and press the button beside it, until something is told."""
     window.type(f"//label[normalize-space(text())='{label}']/*[self::input or self::textarea]", text)
-    window.click(f"//button[@aria-label='Write {label}']")
+    window.click(f"//button[@aria-label='Save {label}']")
     window.wait_for(told)
 
 
@@ -84,7 +84,7 @@ def _answer_and_sign(window: Browser, config: Path, column: str) -> str:
     _go(window, "columns")
     _write(window, f"Description of {column}", "Age in full years")
     window.type(f"//section[@id='bounds-{column}']//input[@name='by']", "The registry's handbook")
-    window.click(f"//button[@aria-label='Write limits of {column}']")
+    window.click(f"//button[@aria-label='Save limits of {column}']")
     window.wait_for(f"//section[@id='bounds-{column}']//input[@name='by'][@value=\"The registry's handbook\"]")
     _go(window, "questions")
     window.type("(//section[@class='line'])[1]//input[@name='by']", "Council of users")
@@ -106,7 +106,7 @@ def _answer_and_sign(window: Browser, config: Path, column: str) -> str:
         _write(window, label, text)
     window.type("//input[@name='first']", "A. Levi")
     window.type("//input[@name='second']", "B. Cohen")
-    window.click("//button[@aria-label='Write the two names']")
+    window.click("//button[@aria-label='Save the two names']")
     window.wait_for("//td[.='B. Cohen']")
     spec = load_spec(config)
     assert spec.schema[column].description == "Age in full years"
@@ -127,7 +127,7 @@ def test_from_a_public_file_to_the_command_without_touching_a_file(chromium: Bro
     before = _comments(config)
     with desk(config, "--data", config.parents[1] / "public.csv") as address:
         chromium.size(1280)
-        chromium.open(address)
+        chromium.enter(address)
         if name == "labour":
             chromium.without_scripts(on=True)
         column = {"births": "mother_age", "labour": "age"}[name]
@@ -152,7 +152,7 @@ def test_a_file_leads_to_the_desk_once(chromium: Browser, births: Path) -> None:
 def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Browser, births: Path) -> None:
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
         chromium.size(390)
-        chromium.open(address)
+        chromium.enter(address)
         chromium.keys(TAB, ENTER)
         assert chromium.address.endswith("#main")
         _answer(chromium)
@@ -168,7 +168,7 @@ def test_limits_are_dragged_and_moved_by_keys_and_the_page_follows_an_editor(chr
     field = "//section[@id='bounds-mother_age']//input[@name='limits']"
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
         chromium.size(1280)
-        chromium.open(address)
+        chromium.enter(address)
         _answer(chromium)
         chromium.open(f"{address.split('/?')[0]}/columns")
 
@@ -200,7 +200,7 @@ def test_limits_are_dragged_and_moved_by_keys_and_the_page_follows_an_editor(chr
 
 def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
-        chromium.open(address)
+        chromium.enter(address)
         chromium.without_scripts(on=True)  # no page is loaded anew by itself
         _answer(chromium)
         budget = f"{address.split('/?')[0]}/budget"
@@ -221,7 +221,7 @@ def test_axe_finds_nothing_on_any_screen(chromium: Browser, births: Path, width:
     source = Path(AXE).read_text(encoding="utf-8")
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
         chromium.size(width, dark=dark)
-        chromium.open(address)
+        chromium.enter(address)
         _answer(chromium)
         for screen in SCREENS:
             chromium.open(f"{address.split('/?')[0]}/{screen}")

@@ -104,7 +104,7 @@ def test_what_does_not_fit_is_refused_and_nothing_is_written(coins: Coins, place
         assert answer.status_code == 422 or load_spec(coins.config).schema["year"].bounds is None
         return
     assert answer.status_code == 422
-    assert "Nothing was written" in answer.text
+    assert "Nothing was saved" in answer.text
     assert coins.texts() == before
 
 
@@ -173,7 +173,7 @@ def test_noise_beyond_the_smallest_bin_is_red_and_an_accuracy_has_its_epsilon(co
     assert coins.post("budget", "generation", value="20").status_code == 303
     assert '<tr class="bad">' not in coins.browser.get("/budget").text
     page = coins.browser.get("/budget?count=year&rows=10").text
-    needed = page.partition("Write generation = ")[2].partition("<")[0]
+    needed = page.partition("Save generation = ")[2].partition("<")[0]
     assert coins.post("budget", "generation", value=needed).status_code == 303
     assert f"then costs epsilon = {decimal_text(load_spec(coins.config).plan.total.epsilon)}" in page
     assert float(needed) < 20

@@ -233,7 +233,7 @@ def test_columns_of_members_stand_once_and_are_edited_in_their_table(tmp_path: P
     assert linked is not None
     page = opened.browser.get("/columns").text
     name, first = linked.names[0], linked.slots[0][0]
-    assert page.count(f'aria-label="Write Description of {name}"') == 1
+    assert page.count(f'aria-label="Save Description of {name}"') == 1
     assert linked.slots[1][0] not in page
     assert opened.write("columns", f"description:{first}", value="Of a member").status_code == 303
     assert load_spec(opened.config).tables["members"]["columns"][name]["description"] == "Of a member"

@@ -81,10 +81,10 @@ def _gaps(column: Column, found: PublicBins | None) -> list[str]:
     if found is None:
         return []
     rows = found.total + found.gaps + found.others
-    kept = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "left out"
+    kept = f"a bin of their own, {column.missing_label!r}" if column.missing == "bin" else "excluded"
     told = [f"{found.gaps / rows:.1%} of the public rows have no value: {kept}."] if found.gaps else []
     beyond = "beyond the limits" if column.bounds is not None else "in no category"
-    return told + ([f"{found.others / rows:.1%} are {beyond}: left out."] if found.others else [])
+    return told + ([f"{found.others / rows:.1%} are {beyond}: excluded."] if found.others else [])
 
 
 def _off(grouping: GroupingError) -> str:
