@@ -123,8 +123,16 @@ def versions(spec: ReleaseSpec) -> dict[str, str]:
 
 
 def writers(bundle: BundleTable) -> dict[str, str]:
-    """Versions of the packages that write what the lists of [bundle] ask for."""
-    return {package: package_version(package) for package in packages(bundle)}
+    """Versions of the packages that write the table and what the lists of [bundle] ask for, and the kind of processor: the
+    compressed bytes of Parquet depend on it."""
+    found = {package: package_version(package) for package in ("pyarrow", *packages(bundle))}
+    return found | {"processor": processor()}
+
+
+def processor() -> str:
+    """The kind of processor, in one name for each kind."""
+    machine = platform.machine().lower()
+    return {"amd64": "x86_64", "arm64": "aarch64"}.get(machine, machine)
 
 
 @cache

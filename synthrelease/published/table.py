@@ -202,6 +202,13 @@ def read_csv(content: Content, shape: TableShape, members: Content = b"") -> Rel
         return table_of(rows_of_table(csv_lines(content), shape), shape, most)
 
 
+def read_parquet(
+    content: Content, shape: TableShape, says_synthetic: bool, n_rows: int, members: Content = b""
+) -> ReleasedTable:
+    """data.parquet as counts. Raises TableError as `parquet_rows`."""
+    return table_of(parquet_rows(content, shape, says_synthetic, n_rows, members), shape, min(n_rows, _ROOM))
+
+
 def table_of(batches: Iterable[RowsBatch], shape: TableShape, most: int = 0) -> ReleasedTable:
     """The table of these rows.
 

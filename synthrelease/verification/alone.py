@@ -6,7 +6,7 @@ all that it imports (docs/architecture.md has its size).
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -19,7 +19,7 @@ from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, rea
 from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.names import possible_names
-from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, table_of
+from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, read_parquet, table_of
 from synthrelease.specification.canonical import NAME as SPECIFICATION
 from synthrelease.toml.bundle import BundleTable
 from synthrelease.toml.reading import UNPRINTABLE, shown
@@ -34,6 +34,7 @@ from synthrelease.verification.reading import Earlier, Signature, checksums, sig
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.stated import specification
 
+AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
 """Checks that are not made after one that they build on has failed."""
 
@@ -45,12 +46,14 @@ class Alone:
     Attributes
     ----------
     read : release.json, the schema that it means, and the table; None where one of them could not be read.
+    csv_as_written : whether the CSV files were found to be what the program writes of the table.
     """
 
     checks: tuple[Check, ...]
     signature: Signature
     commitment: Commitment | None = None
     read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
+    csv_as_written: bool = False
 
 
 def verify_alone(
@@ -58,8 +61,14 @@ def verify_alone(
     public_key: Path | None = None,
     commitment: Commitment | None = None,
     earlier: Sequence[Earlier] = (),
+    as_written: AsWritten | None = None,
 ) -> Alone:
     """Check the files of a bundle against each other, as far as that takes no other part of the program.
+
+    Parameters
+    ----------
+    as_written : whether the CSV files hold just what the program writes of a table. Where they do, nobody need take them apart,
+        which takes most of the time. Without it, and where they do not, their lines are read.
 
     Raises
     ------
@@ -80,7 +89,8 @@ def verify_alone(
     bins = sum(len(column.bins) for column in document.columns)
     shape = f"{so_many(len(document.columns), 'column')} with {bins} bins, {so_many(len(document.rules), 'rule')}"
     checks.append(Check(name="schema", found=shape))
-    table = _table(document, files)
+    written = _as_written(document, files, as_written)
+    table = written or _table(document, files)
     if isinstance(table, Check):
         return _ended(checks, table, signed)
     checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file"))
@@ -90,7 +100,8 @@ def verify_alone(
     checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
     if commitment is not None:
         checks.append(committed(document, commitment))
-    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=(document, rebuilt, table))
+    read = (document, rebuilt, table)
+    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read, csv_as_written=written is not None)
 
 
 def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
@@ -153,6 +164,21 @@ def _schema(document: ReleaseDocument) -> Rebuilt | Check:
         return Check(name="schema", problems=(str(error),))
     except Exception as error:  # as in `checks.made`
         return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
+
+
+def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten | None) -> ReleasedTable | None:
+    """The rows of the Parquet files, where all files are the ones of release.json and the CSV files say the same."""
+    parquet, members = document.tables[1]
+    named = [name for names in document.tables for name in names if name]
+    there = all(name in files and files.sha256(name) == stated for name, stated in document.files.items())
+    if as_written is None or not there or not all(name in document.files for name in named):
+        return None
+    try:
+        says_synthetic, contents = document.bundle != BundleTable(), [files.content(name) for name in (parquet, members)]
+        table = read_parquet(contents[0], document.shape, says_synthetic, document.n_rows, contents[1])
+    except TableError:
+        return None
+    return table if table.counts.total == document.n_rows and as_written(document, table, files) else None
 
 
 def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:

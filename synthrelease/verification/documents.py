@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from synthrelease.bundle.contents import written
-from synthrelease.bundle.document import own_version
-from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces
+from synthrelease.bundle.document import own_version, package_version, processor
+from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published import associations
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
+from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60
@@ -16,25 +17,57 @@ _WITHOUT_ASSOCIATIONS = (1, 0, 0)
 """The last version that wrote none."""
 
 
-def documents(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Check:
-    """Every document is what release.json and the table give, byte for byte."""
+def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, csv_as_written: bool = False) -> Check:
+    """Every document is what release.json and the table give, byte for byte.
+
+    Parameters
+    ----------
+    csv_as_written : whether that was found of the CSV files before.
+    """
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
     missing = [name for name in expected if name not in files]
     if _before(document.written_by):
         missing = [name for name in missing if name != associations.NAME]
     problems = [f"{name}: expected in the bundle, not there" for name in missing]
-    (csv, members), _ = document.tables
-    for name, pieces in ((csv, csv_pieces(table)), *(((members, members_csv_pieces(table)),) if members else ())):
-        if not files.holds(name, pieces):
-            problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
+    for name in () if csv_as_written else other_csv(document, table, files):
+        problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
+    of_parquet = _of_other_writer(document)
+    for name in () if of_parquet else _other_parquet(document, table, files):
+        how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
+        problems.append(f"{name}: expected the bytes that {how}, found others")
     for name, content in expected.items():
         if name in files and files[name] != content:
             problems.append(f"{name}: {first_difference(content, files[name])}")
     own, theirs = own_version(), document.written_by
     if problems and own != theirs:
         problems.append(f"the documents were written by synthrelease {theirs}, this is {own}: check them with that version")
-    return Check(name="documents", found=f"{len(expected)} documents say what release.json says", problems=tuple(problems))
+    said = f"{len(expected)} documents say what release.json says{of_parquet}"
+    return Check(name="documents", found=said, problems=tuple(problems))
+
+
+def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
+    """The CSV files that are not what is written of the table."""
+    (csv, members), _ = document.tables
+    expected = [(csv, csv_pieces(table)), *([(members, members_csv_pieces(table))] if members else [])]
+    return [name for name, pieces in expected if not files.holds(name, pieces)]
+
+
+def _other_parquet(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
+    """The same of the Parquet files. Rows alone do not tell: between and in pages there is room that no reader looks at."""
+    says_synthetic, (_, (parquet, members)) = document.bundle != BundleTable(), document.tables
+    expected = [(parquet, parquet_pieces(table, says_synthetic))]
+    expected += [(members, members_parquet_pieces(table, says_synthetic))] if members else []
+    return [name for name, pieces in expected if not files.holds(name, pieces)]
+
+
+def _of_other_writer(document: ReleaseDocument) -> str:
+    """What is said where the bytes of Parquet cannot be compared, because this machine would write others."""
+    for name, own in (("pyarrow", package_version("pyarrow")), ("processor", processor())):
+        theirs = document.versions.get(name, "x86_64" if name == "processor" else "")  # version 1.0.0 did not say it
+        if theirs != own:
+            return f"; bytes of {document.parquet} not compared, rows alone ({name} {theirs} wrote it, this is {own})"
+    return ""
 
 
 def _before(version: str) -> bool:

@@ -86,6 +86,7 @@ def verify_files(
         None if public_key is None else Path(public_key),
         None if commitment is None else Commitment.read(Path(commitment)),
         others,
+        _csv_as_written if documents else None,
     )
     checks = list(alone.checks)
     if alone.read is None:
@@ -93,7 +94,7 @@ def verify_files(
         checks += [Check(name=name, made=False) for name in names]
     else:
         checks += _planned(files, *alone.read) if plan else ()
-        checks += _written(files, *alone.read) if documents else ()
+        checks += _written(files, *alone.read, csv_as_written=alone.csv_as_written) if documents else ()
     told, whole = compared(alone.read[0], alone.commitment) if alone.read and alone.commitment else ("", False)
     return Report(
         checks=tuple(checks),
@@ -126,6 +127,8 @@ def _written(
     document: ReleaseDocument,
     rebuilt: Rebuilt,
     table: ReleasedTable,
+    *,
+    csv_as_written: bool,
 ) -> Iterator[Check]:
     """What takes the program that writes a bundle."""
     from synthrelease.verification.documents import documents
@@ -136,7 +139,13 @@ def _written(
     yield from further_files(document, table, files)
     if NAME in document.files:
         yield made("estimates", lambda: estimates(document, files))
-    yield made("documents", lambda: documents(document, table, files))
+    yield made("documents", lambda: documents(document, table, files, csv_as_written=csv_as_written))
+
+
+def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: Files) -> bool:
+    from synthrelease.verification.documents import other_csv
+
+    return not other_csv(document, table, files)
 
 
 def _minimum_count(document: ReleaseDocument, table: ReleasedTable) -> Check:

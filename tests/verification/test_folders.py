@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Mapping
 from dataclasses import replace
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.errors import InputError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
+from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
-from synthrelease.verification import verify_bundle
+from synthrelease.verification import alone, verify_bundle
+from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.forgeries import Tables, looked_at, problems, resealed
@@ -38,8 +44,6 @@ def test_a_file_that_does_not_follow_from_release_json_is_found(listed: bool) ->
         content = b"epsilon = 0.01\n"
         files = dict(rich_bundle()) | {name: content}
         if listed:
-            from hashlib import sha256
-
             tables = json.loads(files["release.json"])
             tables["files"][name] = sha256(content).hexdigest()
             files["release.json"] = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
@@ -133,3 +137,59 @@ def test_the_closing_sentence_of_an_unsigned_folder_names_no_key() -> None:
     report: Any = verify_files(rich_bundle(), plan=False, documents=False)
     assert "Nobody signed them. No commitment was given" in report.closing
     assert not report.vouched_for
+
+
+# --- Rows
+
+
+def with_rows(name: str, content: bytes) -> dict[str, bytes]:
+    """A table of rows replaced, with its checksum in release.json, and all documents as they were."""
+    tables = json.loads(rich_bundle()["release.json"])
+    tables["files"][name] = sha256(content).hexdigest()
+    document = ReleaseDocument.model_validate_json(json.dumps(tables)).dumped()
+    return resealed({**rich_bundle(), name: content, "release.json": document})
+
+
+def test_bytes_that_no_reader_of_parquet_looks_at_are_found() -> None:
+    """12 kB between the last page and the footer, and rows in another way of writing; each with the same rows."""
+    content = rich_bundle()["data.parquet"]
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    hidden = content[:footer] + b"name,age\n" * 1300 + content[footer:]
+    table = pq.read_table(io.BytesIO(content))
+    sink = io.BytesIO()
+    pq.write_table(table.replace_schema_metadata(None), sink, compression="zstd")
+    for forged in (hidden, sink.getvalue()):
+        assert pq.read_table(io.BytesIO(forged)).equals(table)
+        found = [one for one in verify_files(with_rows("data.parquet", forged)).checks if one.name == "documents"]
+        assert any(problem.startswith("data.parquet: expected the bytes that pyarrow") for problem in found[0].problems)
+
+
+def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said() -> None:
+    files = with_rows("data.parquet", rich_bundle()["data.parquet"])
+    for name in ("pyarrow", "processor"):
+        tables = json.loads(files["release.json"])
+        tables["versions"][name] = "9"
+        report = looked_at(files, tables)
+        assert report is not None
+        assert problems(report) == []
+        whole = verify_files(resealed({**files, "release.json": ReleaseDocument.model_validate(tables, strict=False).dumped()}))
+        found = next(one.found for one in whole.checks if one.name == "documents")
+        assert f"bytes of data.parquet not compared, rows alone ({name} 9 wrote it" in found
+
+
+def test_rows_are_taken_from_parquet_where_the_lines_are_those_that_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The lines of an honest release are compared and never taken apart; of others the report is that of taking them apart."""
+    read = list[bytes]()
+    monkeypatch.setattr(alone, "read_csv", lambda content, *more: read.append(content) or read_csv(content, *more))
+    honest = verify_files(rich_bundle())
+    assert honest.passed
+    assert read == []
+    apart = verify_alone(Files(rich_bundle()))
+    assert len(read) == 1
+    assert [one for one in honest.checks if one.name == "table"] == [one for one in apart.checks if one.name == "table"]
+    lines = rich_bundle()["data.csv"].splitlines(keepends=True)
+    for other in ([*lines[:1], *lines[2:], lines[1]], [*lines[:-1], lines[1]], lines[:-1], [*lines, b"tail\n"]):
+        files = with_rows("data.csv", b"".join(other))
+        whole, by_lines = verify_files(files), verify_alone(Files(files))
+        assert not whole.passed
+        assert [one for one in whole.checks if one.name == "table"] == [one for one in by_lines.checks if one.name == "table"]
