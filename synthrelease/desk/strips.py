@@ -12,6 +12,7 @@ from synthrelease.desk.pictures import histogram, strip
 from synthrelease.domain.schema import Column
 from synthrelease.drafting.public_bins import PublicBins, public_bins
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.enclave.number_texts import key_text
 from synthrelease.linked import Linked
 from synthrelease.toml.columns import InputTable
 
@@ -67,10 +68,19 @@ class Strips:
         file = self.members or self.public
         if self.public is None or file is None or not all(linked.key in each.columns for each in (self.public, file)):
             return None
-        times, found = file.columns[linked.key], Counter[str | None]()
-        for key in {*self.public.columns[linked.key], *times} - {None, ""}:
+        roots, times = (_by_key(each, linked.key) for each in (self.public, file))
+        found = Counter[str | None]()
+        for key in {*roots, *times} - {""}:
             found[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
         return replace(file, columns={linked.key: found})
+
+
+def _by_key(file: PublicFile, name: str) -> Counter[str]:
+    """How many rows each key has, in its normal form."""
+    times = Counter[str]()
+    for text, rows in file.columns[name].items():
+        times[key_text(text or "", file.input.decimal)] += rows
+    return times
 
 
 def _picture(column: Column, alternative: str, found: PublicBins | None) -> Markup:

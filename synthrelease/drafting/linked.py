@@ -110,14 +110,14 @@ def read_members(
     )
     of_roots = [name for name in whole.columns if name in names]
     of_members = [name for name in file.columns if name in names]
-    keys = every_row(file, (key,))[key]
+    keys = every_row(file, (key,), key)[key]
     if members is None:
         alike = set(_alike(file, key, of_roots))
         of_roots = [name for name in of_roots if name in alike]
         of_members = [key, *(name for name in of_members if name not in alike)]
     if len(of_members) < 2:
         raise InputError(f"{file.name}: expected a column in which the members of a root differ, found none.")
-    numbers, roots = _members_of_each(keys), len(set(every_row(whole, (key,))[key][0]) - {""})
+    numbers, roots = _members_of_each(keys), len(set(every_row(whole, (key,), key)[key][0]) - {""})
     least = 0 if members is not None and roots > len(numbers) else 1
     covering = int(np.searchsorted(np.cumsum(np.bincount(numbers)) / len(numbers), COVERED))
     most = max(1, min(covering, MOST_DRAFTED))
@@ -187,7 +187,7 @@ def _members_of_each(keys: tuple[list[str], np.ndarray]) -> np.ndarray:
 
 def _alike(file: PublicFile, key: str, names: Sequence[str]) -> list[str]:
     """The columns that have one value in all rows of each key."""
-    texts, codes = every_row(file, (key,))[key]
+    texts, codes = every_row(file, (key,), key)[key]
     found = []
     for name in names:
         other, values = every_row(file, (name,))[name]
@@ -199,7 +199,7 @@ def _alike(file: PublicFile, key: str, names: Sequence[str]) -> list[str]:
 
 def _order(file: PublicFile, key: str, names: Sequence[str]) -> tuple[str, ...]:
     """The first column that numbers the members of each root from 1, as far as there is one."""
-    texts, codes = every_row(file, (key,))[key]
+    texts, codes = every_row(file, (key,), key)[key]
     number = np.bincount(codes, minlength=len(texts))[codes]
     for name in names:
         values, of_rows = every_row(file, (name,))[name]

@@ -85,7 +85,7 @@ class UnitAnswer:
         """
         if self.key is None:
             return self
-        rows = every_row(file, (self.key, *dated))
+        rows = every_row(file, (self.key, *dated), self.key)
         keys, every = rows[self.key]
         if (n := len({*keys} - {""})) < FEWEST_PERSONS:
             raise InputError(

@@ -10,6 +10,7 @@ import numpy as np
 
 from synthrelease.drafting.column_draft import Answers
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.enclave.marks import keys_of
 
 MOST_ROWS = 200_000
 """Rows that are looked at together; of a longer file every second, third, ... one."""
@@ -62,12 +63,18 @@ def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
     )
 
 
-def every_row(file: PublicFile, names: Sequence[str]) -> dict[str, tuple[list[str], np.ndarray]]:
-    """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has."""
+def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has.
+
+    Parameters
+    ----------
+    key : one of them whose texts are keys, in their normal form, as a release reads them: "" for none.
+    """
     known: dict[str, dict[str, int]] = {name: {} for name in names}
     codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
     for batch in file.batches(tuple(names)) if names else ():
         for name, places in known.items():
-            found = [places.setdefault((text or "").strip(), len(places)) for text in batch[name].texts]
+            texts = (each and each[0] for each in keys_of(batch[name], file.input)) if name == key else batch[name].texts
+            found = [places.setdefault((text or "").strip(), len(places)) for text in texts]
             codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes])
     return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}

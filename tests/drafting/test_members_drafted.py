@@ -32,6 +32,14 @@ def members(tmp_path_factory: pytest.TempPathFactory) -> MembersDraft:
     return read_members(folder / "roots.csv", folder / "people.csv", "hh", {})[1]
 
 
+def test_keys_that_the_two_files_write_in_two_ways_are_counted_as_a_release_does(members: MembersDraft, tmp_path: Path) -> None:
+    (tmp_path / "roots.csv").write_text("hh,region\n" + "".join(f"{root}.0,{'ns'[root % 2]}\n" for root in range(500)))
+    people = [(f"{root}.00" if place else root, place) for root in range(500) for place in range(1 + root % 3)]
+    (tmp_path / "people.csv").write_text("hh,age,sex\n" + "".join(f"{root},{place * 20},m\n" for root, place in people))
+    found = read_members(tmp_path / "roots.csv", tmp_path / "people.csv", "hh", {})[1]
+    assert (found.n_roots, found.n_members, found.most) == (members.n_roots, members.n_members, members.most) == (500, 999, 3)
+
+
 def test_numbers_stand_for_the_bins_of_members_alone(members: MembersDraft) -> None:
     """Numbers of finer bins, which members do not have, made the draft one that cannot be loaded, and the column went."""
     [age] = [column for column in members.columns if column.name == "age"]

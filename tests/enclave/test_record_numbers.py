@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import re
+import sqlite3
 import sys
 from collections import Counter
+from contextlib import closing
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -109,6 +111,38 @@ def test_a_number_has_one_piece_and_one_digest_however_it_is_written(other: str)
     typed = RecordNumbers(KEY, "number", 2, InputTable(decimal=","))
     typed.add(replace(texts("12.0", "8"), typed=True))
     assert typed.digest() == numbers_of("12", "8").digest()
+
+
+def held_as(way: str, folder: Path) -> Source:
+    """A register of the numbers 7, 12 and 100000, in files and tables of other types."""
+    import pyarrow as pa
+    from pyarrow import feather, parquet
+
+    numbers, path = (
+        [7, 12, 100_000],
+        folder / f"register.{'feather' if way == 'feather' else 'db' if way == 'sqlite' else 'parquet'}",
+    )
+    if way == "sqlite":
+        with closing(sqlite3.connect(path)) as database, database:
+            database.execute("CREATE TABLE register (number REAL, a INTEGER)")
+            database.executemany("INSERT INTO register VALUES (?, 1)", [(float(number),) for number in numbers])
+        return Source.of(path)
+    kinds = {"int64": pa.int64(), "float": pa.float64(), "float32": pa.float32(), "decimal": pa.decimal128(24, 3)}
+    column = (
+        pa.array([f"{number}.0" for number in numbers]) if way == "text" else pa.array(numbers).cast(kinds.get(way, pa.int64()))
+    )
+    table = pa.table({"number": column, "a": [1, 1, 1]})
+    (feather.write_feather if way == "feather" else parquet.write_table)(table, path)
+    return Source.of(path)
+
+
+@pytest.mark.parametrize("way", ["int64", "float", "float32", "decimal", "text", "feather", "sqlite"])
+def test_a_register_has_the_same_numbers_in_every_format(way: str, tmp_path: Path) -> None:
+    if way == "sqlite":
+        pytest.importorskip("duckdb", reason="needs the extra database")
+        pytest.importorskip("sqlalchemy", reason="needs the extra database")
+    digest = read_numbers(held_as(way, tmp_path), WORLD.schema, POLICY, RULE, KEY).digest()
+    assert digest == numbers_of("1e+05", "12", "7").digest()
 
 
 def test_each_row_is_read_in_one_piece_and_values_of_others_have_no_effect(tmp_path: Path) -> None:
