@@ -1,0 +1,345 @@
+"""How often the statements of a card hold, over releases of one and the same file: bands, intervals, limits, counts, estimates.
+
+    python -m tests.benchmarks.coverage_card NAME [--file CSV] [--way counted|stated] [--sharp] [--runs 100] [--seed 1]
+
+NAME is births, labour, nist or small. A public file plays the private one: the surrogates of the births and of the labour
+survey, NIST's excerpt (--file), or the first 4,000 births. Some of its columns are put into bins; rows that lack one of them
+are left out. Every run is a whole release from the kept rows on, with seeded entropy: the rows are counted with noise and drawn
+(at the default margin; with --way stated a tenth of the file is stated), tables are measured, a candidate is made and judged,
+and rounds are repeated until one is accepted. Then release.json is written. Each statement of it and of
+its card is held against the truth: the exact figures of the drawn rows and of all kept rows of the file. With --sharp criteria
+get little noise, so that the drawing of the rows is all that is left. Prints Markdown. A run without a table is not counted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import gzip
+import io
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from itertools import combinations
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.bundle.card.protection import rows_left_out
+from synthrelease.bundle.contents import release_files
+from synthrelease.bundle.estimates_files import CSV, read_lines
+from synthrelease.bundle.file_ends import band_columns, error_band, kept_rows
+from synthrelease.criteria import Query
+from synthrelease.domain.counts import Counts
+from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.enclave.door import PrivateRows
+from synthrelease.enclave.ingest import read_public
+from synthrelease.enclave.resizing import resize
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.releasing.attempt import Prepared, prepare
+from synthrelease.releasing.release import Release, one_round
+from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.specification.spec import load_spec
+from tests.whole import digests
+
+ROOT = Path(__file__).resolve().parents[2]
+MOST_ROUNDS = 40
+Row = Mapping[str, str]
+Binned = Mapping[str, tuple[Callable[[str], int], int]]
+"""Of each column, the bin of a text (below 0 for none) and the number of bins."""
+
+
+def steps(*edges: float) -> tuple[Callable[[str], int], int]:
+    """Bins between edges, of whatever is a number."""
+
+    def place(text: str) -> int:
+        try:
+            return int(np.searchsorted(edges, float(text), side="right"))
+        except ValueError:
+            return -1
+
+    return place, len(edges) + 1
+
+
+def listed(*texts: str) -> tuple[Callable[[str], int], int]:
+    """A bin for each text; none for others."""
+    return (lambda text: texts.index(text) if text in texts else -1), len(texts)
+
+
+BIRTHS: Binned = {
+    "mother_age": steps(20, 25, 30, 35, 40),
+    "parity": steps(2, 3, 4),
+    "gestation_week": steps(28, 32, 37, 39, 41),
+    "is_female": listed("False", "True"),
+    "birth_weight": steps(1500, 2500, 3000, 3500, 4000),
+}
+FILES: Mapping[str, Binned] = {
+    "births": BIRTHS,
+    "small": BIRTHS,
+    "labour": {
+        "sex": listed("1", "2"),
+        "age": steps(25, 35, 45, 55, 65),
+        "marital_status": listed("1", "2", "3", "4"),
+        "education": steps(2, 3, 4, 6),
+        "labour_status": listed("1", "2", "3"),
+    },
+    "nist": {
+        "SEX": listed("1", "2"),
+        "MSP": listed("1", "2", "3", "4", "5", "6"),
+        "AGEP": steps(25, 40, 55, 70),
+        "OWN_RENT": listed("1", "2"),
+        "EDU": steps(5, 8, 10, 12),
+    },
+}
+QUESTION = {
+    "births": "birth_weight <= 1",
+    "small": "birth_weight <= 1",
+    "labour": "labour_status == 1",
+    "nist": "OWN_RENT == 1",
+}
+"""A share that the release is meant to tell."""
+
+
+def table_of(name: str, file: Path | None) -> str:
+    """The columns of a file in bins, as a CSV text; blank where a row has no bin."""
+    path = file or ROOT / "public_data" / f"{'births' if name == 'small' else name}_surrogate.csv.gz"
+    content = gzip.decompress(path.read_bytes()) if path.suffix == ".gz" else path.read_bytes()
+    written = io.StringIO()
+    with io.StringIO(content.decode("utf-8")) as lines:
+        writer = csv.writer(written)
+        writer.writerow(FILES[name])
+        for number, row in enumerate(csv.DictReader(lines)):
+            if name == "small" and number >= 4000:
+                break
+            bins = [place(row[column]) for column, (place, _) in FILES[name].items()]
+            writer.writerow(["" if each < 0 else each for each in bins])
+    return written.getvalue()
+
+
+def config_of(name: str, text: str, folder: Path, *, stated: bool, sharp: bool) -> tuple[Path, Path]:
+    """The two files of a release of this table, and the table."""
+    columns, n_file = FILES[name], text.count("\n") - 1
+    first, last = next(iter(columns)), list(columns)[-1]
+    of_rows = f"rows = {n_file // 10}" if stated else 'rows = "private"'
+
+    epsilon = 1 / (n_file // 10 if stated else n_file) / (0.0001 if sharp else 0.0015)
+    more = {"ratio": 20, "mean": 20}  # of larger sensitivities
+    schema = "".join(
+        f'[columns.{one}]\nkind = "integer"\nbounds = [0, {bins - 1}]\nalternatives.single = ["0..{bins - 1}"]\n\n'
+        for one, (_, bins) in columns.items()
+    )
+    config = folder / "study.toml"
+    config.write_text(
+        f'title = "Study"\nacceptance = "study_acceptance.toml"\n\n[input]\n{of_rows}\n\n{schema}'
+        '[[generators]]\nfamily = "marginals"\ntables = "all 2-way"\n\n'
+        '[[projections]]\nkind = "minimum_count"\nminimum_count = 1\n\n'
+        f"[budget]\ngeneration = {20 if name == 'small' else 4}\nlimit = 1000000\n{'' if stated else 'rows = 0.05'}\n\n"
+        '[selection]\nstop_probability = 0.001\nmeasurements = "shared"\npublish_measurements = true\n\n'
+        f'[[intended_queries]]\nquery = "{QUESTION[name]}"\ngiven = "{first} >= 0"\n',
+        encoding="utf-8",
+    )
+    criteria = {
+        "all tables": f'kind = "absolute_marginal_error"\nlargest = 2\nthreshold = {0.05 if name == "small" else 0.02}',
+        "single columns": f'kind = "absolute_marginal_error"\nlargest = 1\nthreshold = {0.03 if name == "small" else 0.01}',
+        "ratio": 'kind = "relative_marginal_error"\nclip = 3\nthreshold = 2.9',
+        "tables": f'kind = "mean_marginal_error"\ntables = ["all 2-way"]\nthreshold = {0.2 if name == "small" else 0.05}',
+        "median": f'kind = "conditional_median"\ncolumn = "{last}"\nby = ["{first}"]\nwithin = 1\nthreshold = 0.02',
+        "share": f'kind = "difference_in_proportions"\ncolumn = "{last}"\nbins = ["1"]\nthreshold = 0.05',
+        "distribution": f'kind = "kolmogorov_distance"\ncolumn = "{last}"\nthreshold = 0.05',
+        "mean": f'kind = "conditional_mean"\ncolumn = "{last}"\nrange = [0, {columns[last][1] - 1}]\nsize_margin = 0.05\n'
+        "threshold = 0.5",
+    }
+    (folder / "study_acceptance.toml").write_text(
+        "".join(
+            f'[[criteria]]\nname = "{one}"\n{text}\nepsilon = {more.get(one, 1) * epsilon:.6f}\n\n'
+            for one, text in criteria.items()
+        ),
+        encoding="utf-8",
+    )
+    data = folder / "study.csv"
+    data.write_text(text, encoding="utf-8")
+    return config, data
+
+
+@dataclass(kw_only=True)
+class Found:
+    """Of a statement, over the runs: how many of its parts held, and how many it had."""
+
+    held: list[float] = field(default_factory=list)
+    widths: list[float] = field(default_factory=list)
+
+    def add(self, held: bool | float, width: float = float("nan")) -> None:
+        self.held.append(float(held))
+        self.widths.append(width)
+
+
+class Study:
+    """What stays the same from run to run."""
+
+    def __init__(self, name: str, text: str, folder: Path, *, stated: bool, sharp: bool):
+        config, data = config_of(name, text, folder, stated=stated, sharp=sharp)
+        self.name, self.spec = name, load_spec(config)
+        self.kept: Counts = read_public(data, self.spec.schema, self.spec.input, self.spec.raw)
+        self.n_file = text.count("\n") - 1
+        self.found = dict[str, Found]()
+
+    def run(self, seed: int) -> bool:
+        """One release, its statements held against the truth; False where no table was accepted."""
+        with seeded(seed):
+            rows = PrivateRows(self.kept, self.n_file)
+            private = resize(rows, self.spec.rows, self.spec.raw, self.spec.plan.once)
+            drawn = private.spend([], lambda counts: counts)
+            prepared = prepare(self.spec, private)
+            rounds = (one_round(self.spec, private, prepared) for _ in range(MOST_ROUNDS))
+            accepted = next((each for each in rounds if each is not None), None)
+        if accepted is None:
+            return False
+        release = Release(
+            spec=self.spec,
+            guarantee=stated_guarantee(self.spec, self.n_file, private.n),
+            n_file=self.n_file,
+            charges=self.spec.plan.total,
+            candidate=accepted.candidate,
+            scores=accepted.scores,
+            measured=prepared.measured,
+        )
+        self.look(release, drawn, prepared)
+        return True
+
+    def add(self, statement: str, held: bool | float, width: float = float("nan")) -> None:
+        self.found.setdefault(statement, Found()).add(held, width)
+
+    def look(self, release: Release, drawn: Counts, prepared: Prepared) -> None:
+        _, document, files = release_files(release)
+        candidate, total = release.candidate, self.kept.total
+        on = candidate.transformation
+        truth, of_drawn = (BinnedCounts.of_atoms(table, on) for table in (self.kept, drawn))
+        self._shares(document, candidate.counts, truth, of_drawn)
+        scaled = replace(candidate, counts=candidate.counts.with_counts(candidate.counts.counts * total))
+        file = BinnedCounts.of_atoms(self.kept.with_counts(self.kept.counts * candidate.n), on)
+        every = True
+        for part, criterion in zip(document.criteria, self.spec.criteria, strict=True):
+            setting, interval = self.spec.setting, part.interval
+            asked = criterion.asked(candidate.n, candidate, setting, prepared.fitted)
+            if not isinstance(asked, Query) or interval is None:
+                continue
+            exact, high = asked.figure(of_drawn), np.inf if interval.high is None else float(interval.high)
+            held = float(interval.low) <= exact <= high
+            every = every and held
+            self.add(f"interval: {part.name}", held, high - float(interval.low))
+            if interval.high is not None:
+                of_file = criterion.asked(scaled.n, scaled, setting, prepared.fitted)
+                figure = of_file.figure(file) if isinstance(of_file, Query) else float("nan")
+                if interval.file_high is None:
+                    self.add(f"not stated: {part.name}, the file, by the interval's end", figure <= high, high)
+                else:
+                    self.add(f"limit for the file: {part.name}", figure <= interval.file_high, float(interval.file_high))
+                    self.add(f"as before: {part.name}, the file, by the interval's end", figure <= high, high)
+        self.add("all intervals together (60% is stated)", every)
+        self._counts(document)
+        self._estimates(document, files[CSV], truth)
+
+    def _shares(self, document: ReleaseDocument, released: Counts, truth: Counts, drawn: Counts) -> None:
+        columns = range(len(released.layout.sizes))
+        alone, together = error_band(document, 1), error_band(document)
+        off = max(furthest(released, truth, [column]) for column in columns)
+        before = next(one.interval for one in document.criteria)
+        if alone is not None and before is not None:
+            self.add("all bands of single columns at once", off <= alone, alone)
+            self.add("as before: all bands at once", off <= float(before.high or 0), float(before.high or 0))
+        if together is not None:
+            largest = band_columns(document) or len(columns)
+            pairs = [pair for size in range(1, largest + 1) for pair in combinations(columns, size)]
+            self.add(
+                "error of shares of any combination",
+                max(furthest(released, truth, pair) for pair in pairs) <= together,
+                together,
+            )
+
+    def _counts(self, document: ReleaseDocument) -> None:
+        kept = kept_rows(document)
+        low, high = kept.limits(0.05)
+        self.add("number of kept rows, between", low <= self.kept.total <= high, high - low)
+        left_out = rows_left_out(document)
+        if left_out is not None:
+            self.add("records left out, from", left_out.least <= self.n_file - self.kept.total)
+            self.add("records left out, to", self.n_file - self.kept.total <= left_out.most)
+
+    def _estimates(self, document: ReleaseDocument, content: bytes, truth: Counts) -> None:
+        if document.estimates is None:
+            return
+        (asked,) = document.estimates.intended
+        if asked is not None and asked.low is not None and asked.high is not None:
+            self.add(
+                "estimate of an intended question",
+                asked.low <= self.share(document, truth) <= asked.high,
+                asked.high - asked.low,
+            )
+        places = {column.name: place for place, column in enumerate(document.columns)}
+        errors, held = document.estimates.errors, list[bool]()
+        for line in read_lines(content):
+            if line.statistic == "count" and line.estimate and line.column in errors and not line.by and not line.question:
+                place = places[line.column]
+                rows = truth.marginal([place])[document.columns[place].labels.index(line.value)]
+                held.append(abs(float(line.estimate) - rows) <= errors[line.column])
+        if held:
+            self.add(
+                "error of a count of a bin (estimates.errors)", float(np.mean(held)), float(np.mean(list(errors.values())))
+            )
+
+    def share(self, document: ReleaseDocument, truth: Counts) -> float:
+        """The true share that is asked for."""
+        name, _, value = QUESTION[self.name].partition(" ")
+        place = [column.name for column in document.columns].index(name)
+        bins = np.arange(truth.layout.sizes[place])
+        met = bins <= 1 if value.startswith("<=") else bins == 1
+        return float(truth.marginal([place])[met].sum() / truth.total)
+
+
+def furthest(left: Counts, right: Counts, columns: Sequence[int]) -> float:
+    """The largest difference of a share between two tables."""
+    return float(np.abs(left.marginal(list(columns)) / left.total - right.marginal(list(columns)) / right.total).max())
+
+
+@contextmanager
+def seeded(seed: int) -> Iterator[None]:
+    """Every draw from this seed."""
+    kept, digests.SEED = digests.SEED, seed
+    try:
+        with digests.seeded():
+            yield
+    finally:
+        digests.SEED = kept
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("name", choices=sorted(FILES))
+    parser.add_argument("--file", type=Path, help="the file; needed for nist")
+    parser.add_argument("--way", choices=["counted", "stated"], default="counted")
+    parser.add_argument("--sharp", action="store_true")
+    parser.add_argument("--runs", type=int, default=100)
+    parser.add_argument("--seed", type=int, default=1)
+    options = parser.parse_args()
+    start, runs = time.process_time(), 0
+    with tempfile.TemporaryDirectory() as folder:
+        text = table_of(options.name, options.file)
+        study = Study(options.name, text, Path(folder), stated=options.way == "stated", sharp=options.sharp)
+        for number in range(options.runs):
+            runs += study.run(1000 * options.seed + number)
+    seconds, chance = time.process_time() - start, clopper_pearson(round(0.95 * runs), runs)
+    without = options.runs - runs
+    print(f"{runs} releases of {study.kept.total:,} kept rows of {study.n_file:,}, {without} without a table; {seconds:,.0f} s")
+    print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
+    print("| statement | held | mean width or limit | runs |\n|---|---|---|---|")
+    for statement, found in study.found.items():
+        width = np.mean(found.widths)
+        shown = f"{width:.3g}" if np.isfinite(width) else ""
+        print(f"| {statement} | {100 * np.mean(found.held):.1f}% | {shown} | {len(found.held)} |")
+
+
+if __name__ == "__main__":
+    main()
