@@ -323,16 +323,20 @@ def main() -> None:
     parser.add_argument("--sharp", action="store_true")
     parser.add_argument("--runs", type=int, default=100)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=1e6, help="begin no runs after so many")
     options = parser.parse_args()
-    start, runs = time.process_time(), 0
+    start, runs, tried = time.process_time(), 0, 0
+    last = time.monotonic() + 60 * options.minutes
     with tempfile.TemporaryDirectory() as folder:
         text = table_of(options.name, options.file)
         study = Study(options.name, text, Path(folder), stated=options.way == "stated", sharp=options.sharp)
-        for number in range(options.runs):
-            runs += study.run(1000 * options.seed + number)
+        while tried < options.runs and time.monotonic() < last:
+            runs += study.run(1000 * options.seed + tried)
+            tried += 1
     seconds, chance = time.process_time() - start, clopper_pearson(round(0.95 * runs), runs)
-    without = options.runs - runs
-    print(f"{runs} releases of {study.kept.total:,} kept rows of {study.n_file:,}, {without} without a table; {seconds:,.0f} s")
+    print(
+        f"{runs} releases of {study.kept.total:,} kept rows of {study.n_file:,}, {tried - runs} without a table; {seconds:,.0f} s"
+    )
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
     print("| statement | held | mean width or limit | runs |\n|---|---|---|---|")
     for statement, found in study.found.items():
