@@ -334,9 +334,8 @@ def main() -> None:
             runs += study.run(1000 * options.seed + tried)
             tried += 1
     seconds, chance = time.process_time() - start, clopper_pearson(round(0.95 * runs), runs)
-    print(
-        f"{runs} releases of {study.kept.total:,} kept rows of {study.n_file:,}, {tried - runs} without a table; {seconds:,.0f} s"
-    )
+    of = f"{study.kept.total:,} kept rows of {study.n_file:,}"
+    print(f"{runs} releases of {of}, {tried - runs} without a table; {seconds:,.0f} s")
     print(f"Of 95% in so many runs, {100 * chance.low:.1f}% to {100 * chance.high:.1f}% is what chance does.\n")
     print("| statement | held | mean width or limit | runs |\n|---|---|---|---|")
     for statement, found in study.found.items():

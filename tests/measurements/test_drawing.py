@@ -135,6 +135,12 @@ def test_a_risk_does_for_the_bins_that_could_have_been_released_as_well() -> Non
         assert 0 < parts <= risk
 
 
+def test_more_ways_to_be_released_have_smaller_parts_of_the_risk() -> None:
+    """Two columns of three bins, one released on one of 5 sets of bins: a cell of it has a fifth of a half of the risk."""
+    drawing = Drawing(n=50, most=60, risk=0.02, ways={"a": 5})
+    assert drawing.of_cells({"a": 3, "b": 3}, 1) == Drawing(n=50, most=60, risk=0.02).of_shares(2 * 5 * 3)
+
+
 def test_a_distance_of_tables_is_a_share_of_the_worst_set_of_cells() -> None:
     """Half the sum of absolute differences is the largest difference over all sets of cells: 2^(cells - 1) shares."""
     random = np.random.default_rng(3)
