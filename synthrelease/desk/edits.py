@@ -24,6 +24,7 @@ CARD_TEXTS = (
 )
 CARD_LISTS = ("uses", "unsuitable", "registry_authors", "signed_by")
 """Texts of [card] of which there are several: one a line."""
+PROGRAM = "card:program"
 Form = Mapping[str, str]
 
 
@@ -61,7 +62,7 @@ def changes_of(shown: Shown, name: str, place: str, form: Form) -> Changes:
         "columns": lambda: _of_column(shown, what, which, form),
         "questions": lambda: _of_questions(shown, what, which, form),
         "budget": lambda: _of_budget(place, form),
-        "signoff": lambda: {"configuration": _of_card(place, form)},
+        "signoff": lambda: {"configuration": _of_program(shown, form) if place == PROGRAM else _of_card(place, form)},
     }
     if name not in of_screen:
         raise NoSuchControl
@@ -201,6 +202,14 @@ def _of_card(place: str, form: Form) -> list[Edit]:
     if what == "card" and which in CARD_LISTS:
         return [Edit(path=("card", which), toml=toml([line.strip() for line in text.split("\n") if line.strip()]))]
     raise NoSuchControl
+
+
+def _of_program(shown: Shown, form: Form) -> list[Edit]:
+    """Where readers get the program; two empty fields take it out."""
+    given = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
+    if not given and shown.spec.card.program is None:
+        raise ValueError("Expected the address of the program and its SHA-256, found neither. Nothing was saved.")
+    return [Edit(path=("card", "program"), toml=toml(given) if given else None)]
 
 
 def number(text: str) -> str:

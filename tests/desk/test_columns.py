@@ -238,3 +238,20 @@ def test_no_column_becomes_the_key_before_somebody_chose_it(coins: Coins) -> Non
     assert criterion.count(" selected") == 0
     assert criterion.count("required") == 2
     assert coins.texts() == before
+
+
+def test_where_readers_get_the_program_is_saved_and_taken_out(coins: Coins) -> None:
+    before, stated = coins.texts(), {"address": "https://example.org/p.tar.gz", "sha256": "A" * 64}
+    assert coins.post("signoff", "card:program", **stated).status_code == 303
+    program = load_spec(coins.config).card.program
+    assert program is not None
+    assert (program.address, program.sha256) == (stated["address"], "a" * 64)
+    assert 'value="https://example.org/p.tar.gz"' in coins.browser.get("/signoff").text
+    for wrong in ({"address": ""}, {"sha256": "0"}, {"address": "ftp://x"}, {"sha256": '0"\nx = "'}):
+        saved = coins.texts()
+        assert coins.post("signoff", "card:program", **(stated | wrong)).status_code == 422, wrong
+        assert coins.texts() == saved
+    assert coins.post("signoff", "card:program", address="", sha256="").status_code == 303
+    assert load_spec(coins.config).card.program is None
+    assert coins.post("signoff", "card:program").status_code == 422
+    assert coins.texts()[1] == before[1]

@@ -82,6 +82,7 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path
         "others": [each for each in unstated if each.replace("card.", "card:", 1) not in dict(fields)],
         "labels": LABELS,
         "lists": {f"card:{name}" for name in CARD_LISTS},
+        "program": card.program,
         "signed": (*card.signed_by, "", "")[:2],
     }
 
