@@ -147,9 +147,8 @@ class ConditionalMean(InGroups):
         return np.clip(low, *self.range), np.clip(high, *self.range)
 
     def least_sensitivity(self, n: int, setting: Setting | None = None) -> float:
-        return (self.range[1] - self.range[0]) / max(
-            1, self.rows_of_smallest_group(n, setting) - math.ceil(n * self.size_margin)
-        )
+        smallest = self.rows_of_smallest_group(n, setting) - math.ceil(n * self.size_margin)
+        return (self.range[1] - self.range[0]) / max(1, smallest)
 
     @classmethod
     def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:

@@ -52,7 +52,7 @@ IN_GROUPS = {
 def test_a_threshold_below_the_margin_in_the_smallest_group_is_refused(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """Of all 400 rows the margin is 0.69 and 0.10, below both thresholds: the plan said nothing, and each run lost its budget."""
+    """Of all 400 rows the margin is 0.69 and 0.10, below both thresholds: the plan said nothing, and runs lost their budget."""
     config = write_config(tmp_path, IN_GROUPS)
     with pytest.raises(SpecError) as caught:
         plan([config], rows=400)
