@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import warnings
 from pathlib import Path
 
@@ -9,6 +10,9 @@ import pytest
 
 import synthrelease
 from synthrelease.cli import releasing
+from synthrelease.desk.rehearsals import Rehearsals
+from synthrelease.desk.screens.signoff import gathered
+from synthrelease.drafting import write_draft
 from synthrelease.errors import InputError, SpecError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
@@ -154,3 +158,28 @@ def test_nothing_is_written_beside_the_files_that_come_with_synthrelease() -> No
     config = resource("configs/births.toml")
     leave(load_spec(config), "rehearsal")
     assert not beside(config).exists()
+
+
+@pytest.mark.slow
+def test_a_draft_was_tried_and_answering_its_question_is_no_edit(tmp_path: Path) -> None:
+    write_data(tmp_path)
+    config, acceptance, _ = write_draft("drafted", tmp_path / "coins.csv", tmp_path)
+    assert tried(load_spec(config))
+    text = config.read_text()
+    config.write_text(
+        text.replace('records_per_person = "not answered"', 'records_per_person = 1\nwhy = "No coin stands twice"')
+    )
+    assert load_spec(config).unit.answered
+    assert tried(load_spec(config))
+    acceptance.write_text(re.sub(r"(?m)^threshold = \S+", "threshold = 0.0001", acceptance.read_text(), count=1))
+    with pytest.raises(SpecError, match="found changes in criterion"):
+        tried(load_spec(config))
+
+
+def test_the_desk_says_at_the_sign_off_that_files_were_changed(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    leave(load_spec(config), "draft")
+    edited(tmp_path, EDITS["budget"])
+    page = gathered(load_spec(config), config, Rehearsals(config, None, None), None)
+    assert [each for each in page["open"] if "changes in budget. Rehearse them" in each]
+    assert page["digest"] == ""
