@@ -56,7 +56,7 @@ def test_the_catalogue_is_what_the_documents_say() -> None:
     assert families["noisy marginals"] >= 10
     assert families["joint test"] >= 9
     assert families["rounded Gaussian"] == 7
-    assert families["discrete Laplace, by length"] == 12
+    assert families["discrete Laplace, by length"] == 15
     for family in ("discrete Laplace", "released figure", "permute and flip", "exponential mechanism", "stop coin", "selection",
                    "functional mechanism", "selection, rounds side by side", "low bits of a figure"):  # fmt: skip
         assert families[family]

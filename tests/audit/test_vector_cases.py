@@ -9,7 +9,7 @@ import pytest
 
 from synthrelease.audit import biased_sampler
 from synthrelease.audit.running import Effort, audit_cases
-from synthrelease.audit.vector_cases import LENGTHS, MOST_CALLS, SCALES, laplace_vector_case, numbers, vector_cases
+from synthrelease.audit.vector_cases import LENGTHS, MOST_CALLS, SCALES, laplace_vector_case, numbers, scale_case, vector_cases
 from synthrelease.randomness import SystemEntropy
 
 SURE = 1 - 1e-7
@@ -17,7 +17,8 @@ SURE = 1 - 1e-7
 
 def test_there_is_a_case_for_every_length_and_scale() -> None:
     names = {case.name for case in vector_cases() if case.family == "discrete Laplace, by length"}
-    assert names == {f"one count by 1, in vectors of {n}, scale {scale}" for n in (1, 2, 199) for scale in (5, 40, 100, 1000)}
+    by_one = {f"one count by 1, in vectors of {n}, scale {scale}" for n in (1, 2, 199) for scale in (5, 40, 100, 1000)}
+    assert names == by_one | {f"one count by 5, in vectors of {n}, scale 5" for n in (1, 2, 199)}
 
 
 def test_vectors_are_drawn_one_by_one_and_as_long_as_they_say() -> None:
@@ -83,6 +84,17 @@ def test_the_cases_find_the_biased_sampler_and_nothing_in_ours(
     planted = Planted(scale)
     monkeypatch.setattr(SystemEntropy, "add_laplace", lambda self, values, scale: planted(values, scale))
     (found,) = audit_cases([case], confidence=SURE)
+    assert found.exceeded
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("length", [1, 199])
+def test_a_scale_that_is_a_tenth_too_small_is_found_in_short_vectors(length: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    case, true = scale_case(length), SystemEntropy.add_laplace
+    (ours,) = audit_cases([case], effort=Effort(draws=2_000), confidence=SURE)
+    assert not ours.exceeded
+    monkeypatch.setattr(SystemEntropy, "add_laplace", lambda self, values, scale: true(self, values, 0.9 * scale))
+    (found,) = audit_cases([case], effort=Effort(draws=30_000), confidence=0.999)
     assert found.exceeded
 
 
