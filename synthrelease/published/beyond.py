@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.measurements import NAME as MEASUREMENTS
 
 
 def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
@@ -25,8 +26,12 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
     yield "that noise was drawn as it should be: a released figure can be any number on the grid of its noise"
     if any(part.noise_bound is not None for part in document.criteria):
         yield "how far noise moves the figures to which none is added (their intervals are estimates)"
-    if (drawn_from := document.selection.configurations) > 1:
-        yield f"which of the {drawn_from} configurations was drawn, and that it made these rows"
+    which, drawn_from = "that the configuration", document.selection.configurations
+    if drawn_from > 1:
+        which = f"which of the {drawn_from} configurations was drawn, and that it"
+    yield f"{which} made these rows: they can be any rows that fit the bins, the rules and the promised counts"
+    if MEASUREMENTS in document.files:
+        yield "that the noisy tables count the private file: each number can be any that fits the number of rows"
     records = document.guarantee.person.records
     if document.domain.persons is None:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"

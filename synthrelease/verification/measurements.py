@@ -74,7 +74,10 @@ def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes)
         yield from (f"sum {one.sum}: {problem}" for problem in _sum_problems(one, [columns[name] for name in one.columns]))
     for table in read.tables:
         name = ":".join(table.columns)
-        yield from (f"table {name}: {problem}" for problem in _table_problems(table, [columns[one] for one in table.columns]))
+        problems = list(_table_problems(table, [columns[one] for one in table.columns]))
+        if not problems and document.linked is None and document.divided_rows is None:  # else members, or a piece, are counted
+            problems += _total_problem(table, read.n_rows)
+        yield from (f"table {name}: {problem}" for problem in problems)
 
 
 def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
@@ -133,6 +136,22 @@ def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iter
         yield str(error)
         return
     yield from _bin_problems(table.labels, table.released, columns)
+
+
+def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
+    """A table counts all rows once, so its numbers add up to them but for their noise; so two tables agree, too.
+
+    The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
+    of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that
+    is below 1e-9 for each table.
+    """
+    counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
+    k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
+    near = b * math.sqrt(8 * k * beyond)
+    limit = near if near <= 2 * math.sqrt(2) * k * b else math.sqrt(2) * b * (k + beyond)
+    if abs(total - n_rows) > limit:
+        found = f"found {total:g}, and noise of its size moves a sum by at most {limit:g}"
+        yield f"expected numbers that add up to {n_rows} rows; {found}"
 
 
 def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from hashlib import sha256
 from pathlib import Path
@@ -16,17 +16,20 @@ import pytest
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.errors import InputError
-from synthrelease.published.document import ReleaseDocument
+from synthrelease.noise_grids import noise_grid
+from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.files import Files
+from synthrelease.published.measurements import read_measurements
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import alone, verify_bundle
 from synthrelease.verification.alone import verify_alone
+from synthrelease.verification.measurements import measurements
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
-from tests.helpers.forgeries import Tables, looked_at, problems, resealed
-from tests.helpers.tiny import write_config, write_data
+from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, resealed
+from tests.helpers.tiny import write_config, write_data, write_measured_release
 
 KEPT = Path(__file__).parents[1] / "kept"
 
@@ -193,3 +196,45 @@ def test_rows_are_taken_from_parquet_where_the_lines_are_those_that_are_written(
         whole, by_lines = verify_files(files), verify_alone(Files(files))
         assert not whole.passed
         assert [one for one in whole.checks if one.name == "table"] == [one for one in by_lines.checks if one.name == "table"]
+
+
+# --- Numbers that no noise reaches
+
+
+def test_a_figure_that_its_noise_cannot_reach_is_found() -> None:
+    """ "Absolute error" of -1,000,000, with its interval; one as far off as noise can be is listed, not found."""
+    for sds, found in ((-1e6, True), (-30, True), (-20, False)):
+        tables = json.loads(rich_bundle()["release.json"])
+        one = tables["criteria"][0]
+        step = noise_grid(one["sensitivity"]).step
+        one["value"] = round(sds * one["noise_sd"] / step) * step
+        one["interval"] = interval_of(tables, one["name"])
+        report = looked_at(rich_bundle(), tables)
+        assert report is not None
+        assert any("out of reach of its noise" in problem for problem in problems(report)) is found, sds
+
+
+def test_noisy_tables_that_do_not_add_up_to_the_rows_are_found(tmp_path: Path) -> None:
+    """Counts tripled, or one more in each of eight cells at an epsilon of 10; an honest table passes."""
+    folder = write_measured_release(tmp_path, tmp_path / "release")
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    tables = json.loads(files["measurements.json"])
+    document = read_strictly(files["release.json"])
+
+    def told(change: Callable[[float], float]) -> str:
+        counts = [[change(value) for value in row] for row in tables["tables"][0]["counts"]]
+        other = {**tables, "tables": [{**tables["tables"][0], "counts": counts}]}
+        content = (read_measurements(json.dumps(other), unknown="forbid")).dumped()
+        return "\n".join(measurements(document, {**files, "measurements.json": content}).problems)
+
+    assert told(lambda value: value) == ""
+    for change in (lambda value: 3 * value, lambda value: value + 1):
+        assert "expected numbers that add up to 400 rows" in told(change)
+
+
+def test_what_nobody_can_check_is_listed_with_one_configuration_too(tmp_path: Path) -> None:
+    folder = write_measured_release(tmp_path, tmp_path / "release")
+    report = verify_bundle(folder, documents=False)
+    assert read_strictly((folder / "release.json").read_bytes()).selection.configurations == 1
+    assert any("made these rows: they can be any rows that fit" in sentence for sentence in report.beyond)
+    assert any("the noisy tables count the private file" in sentence for sentence in report.beyond)
