@@ -8,6 +8,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from synthrelease.hidden_characters import visible
+
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.bccache import Bucket, BytecodeCache
@@ -39,7 +41,8 @@ def file_digest(path: str | Path) -> str:
 
 
 def templates(folder: Path, settings: str) -> Environment:
-    """The templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is escaped.
+    """The templates of a folder, as `compiled_templates` keeps them. Everything that is put into a page (.html) is escaped, and
+    hidden characters are shown as their codes.
 
     Parameters
     ----------
@@ -52,6 +55,7 @@ def templates(folder: Path, settings: str) -> Environment:
         bytecode_cache=compiled_templates(folder, settings),
         autoescape=lambda name: name is not None and name.endswith(".html"),
         undefined=jinja2.StrictUndefined,
+        finalize=lambda value: visible(value) if type(value) is str else value,
         trim_blocks=True,
         lstrip_blocks=True,
     )

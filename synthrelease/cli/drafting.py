@@ -15,6 +15,7 @@ from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
+from synthrelease.hidden_characters import visible
 from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
@@ -132,10 +133,10 @@ def _what_became(found: Draft, told_together: Container[str]) -> Iterator[Table]
         shown = Table("column", "kind", "bins", "from", "remark", title=title)
         for column in columns:
             bins = f"{column.n_bins} + missing" if column.keeps_missing else str(column.n_bins)
-            shown.add_row(column.name, column.kind, bins, column.source, column.remark)
+            shown.add_row(column.name, column.kind, bins, visible(column.source), column.remark)
         for left in left_out:
             if left.because not in told_together:
-                shown.add_row("-", "left out", "", left.source, left.because)
+                shown.add_row("-", "left out", "", visible(left.source), left.because)
         yield shown
 
 

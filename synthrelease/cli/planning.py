@@ -25,6 +25,7 @@ from synthrelease.cli.terminal import (
     MembersFile,
     TableName,
     Unrehearsed,
+    alike_in_words,
     cluster_address,
     err,
     out,
@@ -303,6 +304,8 @@ def check(
         f"{so_many(len(spec.rules), 'rule')}, {so_many(len(spec.space), 'configuration')}, "
         f"{so_many(len(spec.criteria), 'criterion', 'criteria')}, {loss_text(spec.plan.total)}."
     )
+    for line in alike_in_words(spec):
+        out.print(line, style="yellow", highlight=False)
     _print_unmeasured(spec)
     print_associations(spec)
     if data is not None:

@@ -17,6 +17,7 @@ from synthrelease.accounting.rows import NOT_COVERED
 from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
+from synthrelease.hidden_characters import alike, visible
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,7 +49,8 @@ Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the
 class _Terminal:
     """A console of rich, which is loaded when the first line is printed: help and numbers need none.
 
-    Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them.
+    Texts are printed as they are: [brackets] and :colons: in them are no commands to rich, whoever wrote them. Only hidden
+    characters, which would turn a line around or hide in a name, are shown as their codes.
     """
 
     def __init__(self, stderr: bool) -> None:
@@ -57,8 +59,14 @@ class _Terminal:
     @cached_property
     def console(self) -> Console:
         from rich.console import Console
+        from rich.segment import Segment
 
-        return Console(stderr=self._stderr, markup=False, emoji=False)
+        class Visible(Console):
+            def _render_buffer(self, buffer: Any) -> str:
+                shown = (part if part.control else Segment(visible(part.text), part.style) for part in buffer)
+                return super()._render_buffer(shown)
+
+        return Visible(stderr=self._stderr, markup=False, emoji=False)
 
     def print(self, *texts: Any, **how: Any) -> None:
         self.console.print(*texts, **how)
@@ -184,7 +192,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     if spec.unit.key is not None:
         rows = rows.replace("number of rows of the file", "number of persons of the file")
     out.print(rows, style=style)
-    for line in [*refusals_in_words(spec), *said_in_words(spec)]:
+    for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
         out.print(line, highlight=False)
     for text in rows_texts(spec.parts):
         out.print(text)
@@ -212,6 +220,19 @@ def refusals_in_words(spec: Any) -> list[str]:
         f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
         'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
     ]
+
+
+def alike_in_words(spec: Any) -> list[str]:
+    """Categories that look the same and are different texts, of each column that has some."""
+    lines = []
+    for column in spec.schema.columns:
+        for texts in alike(column.values):
+            if len({column.values[text] for text in texts}) > 1:
+                lines.append(
+                    f"Look the same: {' and '.join(map(ascii, texts))} of {column.name!r} are different categories. A row gets "
+                    "the one that is written as it is. List both texts under one label where they mean the same."
+                )
+    return lines
 
 
 def said_in_words(spec: Any) -> list[str]:

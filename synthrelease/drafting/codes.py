@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 import statistics
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -149,14 +150,15 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """The answers with one text for all that differ by capitals or spaces ("Ja", "ja", "JA "), the most frequent one, and the
-    others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are many."""
+    """The answers with one text for all that differ by capitals, spaces or how an accent is stored ("Ja", "ja", "JA "), the most
+    frequent one, and the others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are
+    many."""
     texts = answers.texts
     if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
         return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
     of_word: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: -texts[text]):
-        of_word.setdefault(" ".join(text.casefold().split()), []).append(text)
+        of_word.setdefault(" ".join(unicodedata.normalize("NFC", text).casefold().split()), []).append(text)
     if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
         return answers, {}
     merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
