@@ -64,8 +64,8 @@ def templates(folder: Path, settings: str) -> Environment:
 def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
     """Keeps the templates of a folder as Python keeps its modules: compiled, in `__pycache__` beside them, where it may write.
 
-    They are compiled anew for another text of the template or of the module `settings`, which makes their environment, and for
-    another version of Python or jinja2.
+    They are compiled anew for another text of the template or of the two modules that make its environment, this one and
+    `settings`, and for another version of Python or jinja2.
     """
     import jinja2
 
@@ -81,4 +81,5 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
 
     if sys.dont_write_bytecode:
         return None
-    return Beside(str(folder / "__pycache__"), f"%s.{file_digest(settings)[:16]}.jinja2-{jinja2.__version__}.cache")
+    settled = f"{file_digest(settings)[:16]}.{file_digest(__file__)[:8]}"
+    return Beside(str(folder / "__pycache__"), f"%s.{settled}.jinja2-{jinja2.__version__}.cache")

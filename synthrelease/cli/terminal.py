@@ -61,12 +61,12 @@ class _Terminal:
         from rich.console import Console
         from rich.segment import Segment
 
-        class Visible(Console):
+        class VisibleConsole(Console):
             def _render_buffer(self, buffer: Any) -> str:
                 shown = (part if part.control else Segment(visible(part.text), part.style) for part in buffer)
                 return super()._render_buffer(shown)
 
-        return Visible(stderr=self._stderr, markup=False, emoji=False)
+        return VisibleConsole(stderr=self._stderr, markup=False, emoji=False)
 
     def print(self, *texts: Any, **how: Any) -> None:
         self.console.print(*texts, **how)

@@ -150,9 +150,11 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """The answers with one text for all that differ by capitals, spaces or how an accent is stored ("Ja", "ja", "JA "), the most
-    frequent one, and the others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of which there are
-    many."""
+    """The answers with one text for all that differ by capitals, spaces or how an accent is stored ("Ja", "ja", "JA ").
+
+    It is the most frequent one, with the others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of
+    which there are many.
+    """
     texts = answers.texts
     if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
         return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
