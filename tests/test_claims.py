@@ -126,7 +126,7 @@ def options() -> dict[str, set[str]]:
 
 
 OF_OTHERS = {"--no-index", "--find-links", "--require-hashes", "--no-deps", "--strict", "--system", "--python", "--check",
-             "--write", "--help", "--rules", "--apart"}  # fmt: skip
+             "--write", "--help", "--rules", "--apart", "--edits"}  # fmt: skip
 """Options of pip, mkdocs, sha256sum and the scripts of the benchmarks."""
 
 
