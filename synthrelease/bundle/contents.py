@@ -6,7 +6,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from synthrelease.bundle import measurements
 from synthrelease.bundle.card import markdown_bytes, page_bytes
 from synthrelease.bundle.citation import citation_bytes
 from synthrelease.bundle.datapackage import datapackage_bytes
@@ -22,6 +21,7 @@ from synthrelease.bundle.planned import column_parts
 from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.sign_sheet import sign_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.published import measurements
 from synthrelease.published.associations import associations_files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory

@@ -10,9 +10,8 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.noise_grids import laplace_sd
-from synthrelease.published.measurements import FORMAT, NAME, MeasuredSumPart, MeasuredTablePart, MeasurementsPart
-
-__all__ = ["NAME", "measurements_bytes"]
+from synthrelease.published.measurements import FORMAT as MEASUREMENTS_FORMAT
+from synthrelease.published.measurements import MeasuredSumPart, MeasuredTablePart, MeasurementsPart
 
 
 def measurements_bytes(measured: NoisyMarginals, transformation: Transformation, released: Transformation) -> bytes:
@@ -50,7 +49,7 @@ def measurements_bytes(measured: NoisyMarginals, transformation: Transformation,
         )
         for one in measured.sums
     ]
-    return MeasurementsPart(format=FORMAT, n_rows=measured.n, tables=tables, sums=sums or None).dumped()
+    return MeasurementsPart(format=MEASUREMENTS_FORMAT, n_rows=measured.n, tables=tables, sums=sums or None).dumped()
 
 
 def _variance(one: NoisySum) -> float:

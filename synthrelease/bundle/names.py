@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle import measurements
 from synthrelease.bundle.options import file_words
-from synthrelease.published import associations, checksums, signatures
+from synthrelease.published import associations, checksums, measurements, signatures
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import documents
 from synthrelease.specification import canonical

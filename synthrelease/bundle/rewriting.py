@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from synthrelease.bundle import measurements
 from synthrelease.bundle.contents import table_files, written
 from synthrelease.bundle.document import own_version, with_flavour, writers
 from synthrelease.bundle.estimates_files import estimates_files, with_errors
@@ -17,6 +16,7 @@ from synthrelease.bundle.part import OtherRelease as OtherRelease
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
+from synthrelease.published import measurements
 from synthrelease.published.document import FORMAT, read_strictly
 from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv

@@ -14,16 +14,17 @@ import platform
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
 
 from synthrelease.errors import OutputError
 
-_locks: ModuleType | None
+_fcntl: ModuleType | None
 try:
-    import fcntl as _locks
+    _fcntl = import_module("fcntl")
 except ImportError:  # Windows, where no folder can be locked
-    _locks = None
+    _fcntl = None
 
 ENDING = ".partial"
 WRITER = "writer"
@@ -135,7 +136,7 @@ def _remove_dead(place: Path) -> bool:
 
 def _lock(place: Path) -> tuple[int | None, bool]:
     """(The lock of a folder, whether it is sure who holds it). None and sure: another run does, or the folder is gone."""
-    if _locks is None:
+    if _fcntl is None:
         return None, False
     try:
         found = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
@@ -145,7 +146,7 @@ def _lock(place: Path) -> tuple[int | None, bool]:
         return None, False
     sure = True
     try:
-        _locks.flock(found, _locks.LOCK_EX | _locks.LOCK_NB)
+        _fcntl.flock(found, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
         if os.path.samestat(os.fstat(found), os.lstat(place)):  # it may have been removed and made anew
             return found, True
     except (BlockingIOError, FileNotFoundError):

@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from synthrelease.bundle import measurements
 from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import declared, estimates_part
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
+from synthrelease.published import measurements
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.specification import canonical

@@ -25,7 +25,7 @@ from synthrelease.specification.shortlist import configuration_of
 from synthrelease.specification.spec import read_specification
 from synthrelease.toml.reading import dotted, shown
 from synthrelease.verification.checks import Check
-from synthrelease.verification.options import asked
+from synthrelease.verification.options import asked as asked_of_options
 
 _SHOWN = 5
 """Differences that are told; there may be as many as release.json has values."""
@@ -62,7 +62,7 @@ def _problems(document: ReleaseDocument, table: ReleasedTable, spec: ReleaseSpec
         yield from _criterion_problems(part, criterion, spec.noises.get(part.name), joint=spec.joint_test is not None)
     if (MEASUREMENTS in document.files) != spec.publish_measurements:
         yield f"{MEASUREMENTS}: expected just where [selection] publishes measurements, found otherwise"
-    yield from asked(document, spec.parts)
+    yield from asked_of_options(document, spec.parts)
 
 
 def _criterion_problems(part: CriterionPart, criterion: Criterion, noise: OneNoise | None, *, joint: bool) -> Iterator[str]:

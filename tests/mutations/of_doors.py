@@ -154,7 +154,7 @@ OF_DOORS = (
         name="taking: whoever lives is taken for dead",
         breaks="what another run is writing is removed, and both are charged",
         place="bundle.taking:_lock",
-        old="_locks.flock(found, _locks.LOCK_EX | _locks.LOCK_NB)",
+        old="_fcntl.flock(found, _fcntl.LOCK_EX | _fcntl.LOCK_NB)",
         new="pass",
         tests=(TAKING,),
     ),

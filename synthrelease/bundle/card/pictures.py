@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from markupsafe import Markup
 
 from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
@@ -16,7 +17,7 @@ from synthrelease.published.costs import ChargePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Markup, Picture, shade, shortened
+from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Picture, shade, shortened
 
 MAX_PAIRS, MAX_BINS = 36, 64
 """Beyond so many pairs of columns, or bins of a column, a heat map is left out; the card says so."""
