@@ -367,6 +367,15 @@ def test_the_same_of_arrow_and_parquet_files(tmp_path: Path) -> None:
             check_opens(Source.of(path), spec.schema, spec.input)
 
 
+@pytest.mark.parametrize("first", ["PARENT", "FEA1"])
+def test_a_column_that_is_called_like_the_mark_of_another_format_is_read(tmp_path: Path, first: str) -> None:
+    spec, path = load_spec(write_config(tmp_path)), tmp_path / "coins.csv"
+    path.write_text(f"{first},face,year\n\0")
+    check_opens(Source.of(path), spec.schema, spec.input)  # whatever its rows are
+    path.write_text(f"{first},face,year\n" + "1,head,1\n" * 40)
+    assert read_public(path, spec.schema, spec.input, spec.raw, spec.unit).total == 40
+
+
 def test_every_file_of_a_folder_is_looked_at(tmp_path: Path, ledger: Path) -> None:
     write_config(tmp_path)
     there = tmp_path / "parts"

@@ -32,6 +32,9 @@ VALUES_PER_BATCH = 2**21
 CHARACTERS_PER_BATCH = 2**25
 """A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
+_NAMES = (b"PARE", b"FEA1")
+"""Marks of formats with which the name of a column may begin, as in PARENT."""
+_CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -116,7 +119,7 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
         raise InputError(unreadable.utf_16(policy.encoding))
     for mark, kind in unreadable.OTHER_FORMATS.items():
-        if start.startswith(mark):
+        if start.startswith(mark) and not (mark in _NAMES and _CONTROLS.isdisjoint(start.splitlines()[0])):
             raise InputError(f"expected {unreadable.FORMATS}, found {kind}.")
     return start.startswith(GZIP)
 
