@@ -80,7 +80,7 @@ def test_bounds_use_what_is_published(folder: Path, tmp_path: Path) -> None:
     without = json.loads((folder / "measurements.json").read_text())
     del without["tables"][0]["released"]
     (tmp_path / "copy" / "measurements.json").write_text(json.dumps(without))
-    with pytest.raises(InputError, match="tables.0.released: expected measurements as"):
+    with pytest.raises(InputError, match=r"tables\[0\]\.released: expected measurements as"):
         load(tmp_path / "copy")
     (tmp_path / "copy" / "measurements.json").unlink()
     assert load(tmp_path / "copy").measurements is None
