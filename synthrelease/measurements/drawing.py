@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 import numpy as np
-from scipy.special import gammaln
 
 MOST_CANDIDATES = 20_000
 """Of more rows, both drawn and left out, the closed form is taken. It is up to a quarter wider; the exact one takes seconds."""
@@ -22,6 +21,8 @@ _MOST_CELLS = 100_000
 """Of more cells the drawing limits no distance of tables, for so few rows as there are."""
 _ROUNDING = 1e-6
 """Probabilities that are summed here are off by a smaller part of themselves."""
+_FEW = 32
+_OF_FEW = np.array([math.lgamma(number + 1) for number in range(_FEW)])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -150,4 +151,12 @@ def _upper_tail(x: np.ndarray, g: np.ndarray, m: int, rows: int) -> np.ndarray:
 
 
 def _log_choices(n: np.ndarray, k: np.ndarray) -> np.ndarray:
-    return np.asarray(gammaln(n + 1) - gammaln(k + 1) - gammaln(n - k + 1))
+    return log_factorials(n) - log_factorials(k) - log_factorials(n - k)
+
+
+def log_factorials(n: np.ndarray) -> np.ndarray:
+    """ln n! of whole numbers, by Stirling's series, with an error below 1e-15 from `_FEW` on. SciPy loads slowly."""
+    x = np.maximum(n, _FEW) + 1.0
+    series = (1 / 12 - (1 / 360 - (1 / 1260 - 1 / (1680 * x**2)) / x**2) / x**2) / x
+    of_many = (x - 0.5) * np.log(x) - x + math.log(2 * math.pi) / 2 + series
+    return np.where(n < _FEW, _OF_FEW[np.minimum(n, _FEW - 1).astype(int)], of_many)

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from synthrelease.measurements.drawing import Drawing, closed_limit, one_sided_limit
+from synthrelease.measurements.drawing import Drawing, closed_limit, log_factorials, one_sided_limit
 
 
 def law(n: int, rows: int, ones: int) -> dict[Fraction, Fraction]:
@@ -39,6 +39,12 @@ def least_limit(n: int, rows: int, risk: float, only: Sequence[int] | None = Non
                 worst = max(worst, off)
                 break
     return worst
+
+
+def test_logarithms_of_factorials_are_those_of_whole_numbers() -> None:
+    """Small ones stand in a table, so both sides of its end are looked at."""
+    exact = [math.log(math.factorial(number)) for number in range(400)]
+    np.testing.assert_allclose(log_factorials(np.arange(400.0)), exact, rtol=1e-15, atol=1e-14)
 
 
 @pytest.mark.parametrize("risk", [0.31, 0.047, 0.0011, 1e-7])
