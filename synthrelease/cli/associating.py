@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from synthrelease.candidates.associations import CarriedPairs
-
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -16,6 +14,7 @@ MOST_TRIPLES = 10
 
 def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
     """The list in sentences, the first of them a heading."""
+    from synthrelease.candidates.associations import CarriedPairs
     from synthrelease.specification.associations import planned_associations
 
     found = CarriedPairs.of(planned_associations(spec))

@@ -13,7 +13,6 @@ import typer
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.accounting.guarantee import check_delta, loss_text
 from synthrelease.accounting.stopping_laws import nothing_where
-from synthrelease.candidates.associations import weakest_of
 from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.chances import cheaper_text
@@ -261,6 +260,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 def _associations(spec: ReleaseSpec) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
+    from synthrelease.candidates.associations import weakest_of
     from synthrelease.specification.associations import planned_associations
 
     planned = planned_associations(spec)
