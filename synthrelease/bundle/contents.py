@@ -22,7 +22,7 @@ from synthrelease.bundle.questions_sheet import questions_files
 from synthrelease.bundle.sign_sheet import sign_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published import measurements
-from synthrelease.published.associations import associations_files
+from synthrelease.published.associations_file import associations_files
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.names import page_name

@@ -196,7 +196,9 @@ class PublishedRelease:
         from synthrelease.published.associations import associations_of
 
         try:
-            return associations_of(self)
+            return associations_of(
+                self.layout, self.configuration, rules=self.rules, functions=self.functions, linked=self.linked
+            )
         except ValueError:
             problem = f"{self.folder}: expected the settings of a generator in release.json, found others"
         raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")

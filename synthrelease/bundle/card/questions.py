@@ -7,7 +7,7 @@ import numpy as np
 from synthrelease.bounds.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.associations import pairs_not_carried
 from synthrelease.candidates.associations import Associations
-from synthrelease.published.associations import of_document
+from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 from synthrelease.toml.questions import QuestionTable

@@ -1,0 +1,41 @@
+"""associations.csv: which associations the rows carry, as a function of release.json alone."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from synthrelease.errors import BudgetError
+from synthrelease.published.associations import HEADER, NAME, associations_of
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.folder import release_of
+
+if TYPE_CHECKING:
+    from synthrelease.candidates.associations import Associations
+
+
+def of_document(document: ReleaseDocument) -> Associations | None:
+    """The associations of the released rows; None where the settings of the generator are none, which `verify` tells."""
+    try:
+        release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
+        return associations_of(
+            release.layout, release.configuration, rules=release.rules, functions=release.functions, linked=release.linked
+        )
+    except (ValueError, BudgetError):
+        return None
+
+
+def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
+    """associations.csv by its name: a line for every pair of columns, and for every three whose association the rows carry."""
+    if (found := of_document(document)) is None:
+        return {}
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(HEADER)
+    for one in (*found.pairs, *found.triples):
+        first, second, *third = one.columns
+        lines.writerow([first, second, *(third or [""]), one.carried, one.how, ";".join(one.through)])
+    return {NAME: text.getvalue().encode("utf-8")}
