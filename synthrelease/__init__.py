@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from synthrelease.version import VERSION
+
 if TYPE_CHECKING:
     from synthrelease.api import plan, rehearse, release
     from synthrelease.bounds import Bound, bound
@@ -15,7 +17,7 @@ if TYPE_CHECKING:
     from synthrelease.estimates.trends import trend
     from synthrelease.published import PublishedRelease, load
 
-__version__ = "1.0.0"
+__version__ = VERSION
 __all__ = [
     "Bound",
     "Estimate",

@@ -6,8 +6,10 @@ import re
 
 import pytest
 import yaml
+from packaging.version import Version
 
 import synthrelease
+from synthrelease.bundle.document import own_version
 from tests.conftest import ROOT
 from tests.long import LONG, is_long
 
@@ -68,8 +70,16 @@ def test_the_tests_of_a_criterion_have_its_file_among_them() -> None:
 
 def test_one_version_is_said_everywhere() -> None:
     (packaged,) = re.findall(r'^version = "(.*)"$', (ROOT / "pyproject.toml").read_text(encoding="utf-8"), re.MULTILINE)
-    (first, *_) = re.findall(r"^## (\d\S*?),? ", (ROOT / "CHANGELOG.md").read_text(encoding="utf-8"), re.MULTILINE)
-    assert packaged == first == synthrelease.__version__
+    assert packaged == synthrelease.__version__ == own_version()
+
+
+def test_the_changelog_has_the_version_or_says_that_it_is_in_development() -> None:
+    """A version in development comes after the newest one that was published, and its changes stand above that one's."""
+    text = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    first, *rest = re.findall(r"^## (Unreleased|\d[\d.]*)(?=,|$)", text, re.MULTILINE)
+    version = Version(synthrelease.__version__)
+    assert version.is_devrelease == (first == "Unreleased")
+    assert Version(rest[0]) < version if version.is_devrelease else Version(first) == version
 
 
 def test_what_make_test_leaves_out_is_run_by_make_test_long_and_by_continuous_integration() -> None:

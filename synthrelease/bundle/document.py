@@ -22,11 +22,12 @@ from synthrelease.published.parts import Part, number
 from synthrelease.published.selection import BoundsPart
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.bundle import BundleTable
+from synthrelease.version import VERSION
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release
 
-_PACKAGES = ("synthrelease", "numpy", "scipy", "networkx", "joblib", "pydantic", "pyarrow")
+_PACKAGES = ("numpy", "scipy", "networkx", "joblib", "pydantic", "pyarrow")
 
 
 def release_document(
@@ -112,13 +113,14 @@ def _figure_interval(part: CriterionPart, sensitivity: float, n: int) -> FigureI
 
 def own_version() -> str:
     """The version of synthrelease that is running."""
-    return package_version("synthrelease")
+    return VERSION
 
 
 def versions(spec: ReleaseSpec) -> dict[str, str]:
     """Versions of Python and of the packages that a release rests on, with those of the libraries of its generators."""
     libraries = dict.fromkeys(package for generator in spec.space.generators for package in generator.packages)
-    found = {"python": platform.python_version()} | {package: package_version(package) for package in (*_PACKAGES, *libraries)}
+    found = {"python": platform.python_version(), "synthrelease": own_version()}
+    found |= {package: package_version(package) for package in (*_PACKAGES, *libraries)}
     return found | writers(spec.bundle)
 
 

@@ -111,7 +111,9 @@ def test_an_edited_list_is_found(folder: Path) -> None:
     assert any(problem.startswith(f"{NAME}: line 2") for problem in found)
 
 
-@pytest.mark.parametrize(("version", "refused"), [("1.0.0", False), ("0.9.3", False), ("1.0.1", True), ("?", True)])
+@pytest.mark.parametrize(
+    ("version", "refused"), [("1.0.0", False), ("0.9.3", False), ("1.1.0.dev0", True), ("1.0.1", True), ("?", True)]
+)
 def test_a_release_of_a_version_before_needs_no_list_and_a_later_one_does(folder: Path, version: str, refused: bool) -> None:
     files = {name: content for name, content in read_files(folder).items() if name != NAME}
     found = documents_of(folder, files, version)
