@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.bundles import Password, Sign, print_outcomes, warn_of_gaps
 from synthrelease.cli.chances import cheaper_text
 from synthrelease.cli.terminal import (
@@ -24,14 +23,13 @@ from synthrelease.cli.terminal import (
     Unrehearsed,
     cluster_address,
     err,
+    print_charges,
     print_plan,
     progress_line,
 )
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.rows_left_out import RowsLeftOut
     from synthrelease.publish import Listener, Published, ReleaseRequest
 
 
@@ -93,9 +91,17 @@ def release(
     run(request)
 
 
-def run(request: ReleaseRequest) -> None:
-    """Release what was asked for, and print what happens on the way and what came of it."""
-    from synthrelease.publish import publish
+def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, question: str | None = None) -> None:
+    """Release what was asked for, and print what happens on the way and what came of it.
+
+    Parameters
+    ----------
+    steps : whether the plan and each step are printed; otherwise the outcome alone.
+    charges : whether the charges of the budget are printed where the plan is not.
+    question : an example for the released folder.
+    """
+    from synthrelease.cli.outcome import budget_text
+    from synthrelease.publish import chosen, publish
 
     with ExitStack() as stack:
         lines: list[Callable[[str], None]] = []
@@ -105,22 +111,30 @@ def run(request: ReleaseRequest) -> None:
                 lines.append(stack.enter_context(progress_line()))
             lines[0](phase)
 
-        published = publish(request, _listener(request, show))
+        published = publish(request, _listener(request, show, steps=steps, charges=charges))
     if published is None:
-        err.print(
-            "Nothing was released: the rounds came to their end before a dataset met all criteria. The planned budget is "
-            "spent. Rehearse on public data to find configurations that are accepted more often."
-        )
+        total = chosen(request).plan.total
+        err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.", highlight=False)
+        if steps:
+            err.print("Rehearse on public data to find a plan that ends with a table more often: synthrelease rehearse.")
         raise typer.Exit(NOTHING_RELEASED)
-    _report(published)
+    _report(published, question)
 
 
-def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
+def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool, charges: bool) -> Listener:
     """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
     from synthrelease.specification.tried import NEVER, leave
 
-    class Printing(room.Listener):
+    class Quiet(room.Listener):
+        def chosen(self, spec: room.ReleaseSpec) -> None:
+            if charges:
+                print_charges(spec)
+
+        def phase(self, name: str) -> None:
+            show(name)
+
+    class Printing(Quiet):
         def chosen(self, spec: room.ReleaseSpec) -> None:
             print_plan(spec, request.shortlist)
             warn_of_gaps(spec)
@@ -160,57 +174,14 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None]) -> Listener:
                     "This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset."
                 )
 
-        def phase(self, name: str) -> None:
-            show(name)
-
-    return Printing()
+    return Printing() if steps else Quiet()
 
 
-def left_out_words(found: RowsLeftOut, *, of_persons: bool) -> str:
-    """The share of the file that no row was made from; where a key tells persons, of these: each has one row at most."""
-    whose = "its persons" if of_persons else "the file"
-    told = f"The noisy count of the rows that the rules keep tells that {found.share} of {whose} were left out."
-    if found.many:
-        told += (
-            " The release is about the others. Which columns leave rows out is in the card; check --data names those in which "
-            "values do not fit."
-        )
-    return told
+def _report(published: Published, question: str | None) -> None:
+    from synthrelease.cli.outcome import print_outcome
+    from synthrelease.published.document import read_leniently
 
-
-def _report(published: Published) -> None:
-    from rich.table import Table
-
-    from synthrelease.criteria.scores import ANSWERED
-
-    result, out = published.release, published.folder
-    table = Table(
-        "criterion",
-        "threshold",
-        "released value",
-        "noise sd",
-        "epsilon",
-        title="Acceptance criteria",
-        caption="Released values carry noise: a small one may lie below 0."
-        if result.spec.joint_test is None
-        else "All criteria passed the joint test. The figures got their noise afterwards: one may lie above its threshold.",
-    )
-    for score in result.scores:
-        noise = "" if score.noise_sd is None else f"{score.noise_sd:.3g}"
-        noise = "a bound" if score.mechanism == ANSWERED else noise
-        table.add_row(score.name, f"{score.threshold:g}", f"{score.value:.4g}", noise, decimal_text(score.epsilon))
-    terminal.print(table)
-    spent = f"epsilon = {decimal_text(result.guarantee.epsilon)}"
-    if result.guarantee.delta:
-        spent += f", delta = {float(result.guarantee.delta):g}"
-    terminal.print(f"Released {result.candidate.n} synthetic rows with {spent}.")
-    if (left_out := result.rows_left_out) is not None:
-        told = left_out_words(left_out, of_persons=result.spec.unit.key is not None)
-        (err if left_out.many else terminal).print(told, style="yellow" if left_out.many else None, highlight=False)
-    print_outcomes(out)
-    terminal.print(
-        f"The data are in {str(out / f'{result.spec.bundle.stem}.csv')}; what they are and are not good for is in "
-        f"{str(out / 'README.html')}. Check the files with synthrelease verify {quoted_path(out)}."
-    )
+    print_outcome(read_leniently((published.folder / "release.json").read_bytes()), published.folder, question=question)
+    print_outcomes(published.folder)
     if published.archive is not None:
         terminal.print(f"The same files as one archive: {str(published.archive)}.")

@@ -39,7 +39,7 @@ def five_years(folder: Path, jobs: int) -> None:
             plan_years(ledger, config)
         _release(config, data, out, ledger, jobs)
         if not out.exists() and year > years[0]:
-            terminal.print("Nothing was released. The plan has room for a second release, without last year's.")
+            terminal.print("The plan has room for a second release of this year. It does not use last year's release.")
             again = _configuration(folder, year, released, again=True)
             _release(again, data, out, ledger, jobs)
         released += [out] if out.exists() else []

@@ -171,18 +171,11 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
-    from rich.text import Text
-    from rich.tree import Tree
-
     from synthrelease.specification.options import rows_texts
     from synthrelease.specification.persons import guarantee_in_words
 
     total = spec.plan.total
-    what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
-    tree = Tree(Text.assemble((spec.title, "bold"), what))
-    for part in total.parts:
-        _grow(tree, part)
-    out.print(tree)
+    print_charges(spec)
     for told in chance_of_nothing(spec, shortlist):
         out.print(told, highlight=False)
     for line in guarantee_in_words(spec.unit, total):
@@ -203,6 +196,19 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         out.print("Its ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
     if total.delta > LARGE_DELTA:
         out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
+
+
+def print_charges(spec: Any) -> None:
+    """Print what each part of the plan costs, as a tree."""
+    from rich.text import Text
+    from rich.tree import Tree
+
+    total = spec.plan.total
+    what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
+    tree = Tree(Text.assemble((spec.title, "bold"), what))
+    for part in total.parts:
+        _grow(tree, part)
+    out.print(tree)
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:

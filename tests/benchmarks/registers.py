@@ -202,7 +202,8 @@ def _refusal(step: Step) -> str:
     lines = [line.strip() for line in step.output.splitlines() if line.strip() and not line.rstrip().endswith(" ...")]
     said = " ".join(lines)
     if step.code == NOTHING:
-        return f"`{step.command}` ended with nothing (exit {step.code}): {said[said.rfind('Nothing was released') :]}"
+        text = said[said.rfind("The search found no acceptable table") :]
+        return f"`{step.command}` ended with nothing (exit {step.code}): {text}"
     return f"`{step.command}` refused (exit {step.code}): {said[-600:] or 'without a word'}"
 
 

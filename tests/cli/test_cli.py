@@ -10,12 +10,13 @@ import json
 import re
 import subprocess
 import sys
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
 from synthrelease.accounting.rows_left_out import RowsLeftOut
-from synthrelease.cli.releasing import left_out_words
+from synthrelease.cli.outcome import excluded_words, shown_epsilon
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.command_line import called
@@ -141,7 +142,7 @@ def test_help_loads_nothing_that_a_command_works_with() -> None:
 def test_a_release_ends_with_0_writes_the_files_and_loads_neither_torch_nor_jax_nor_opendp(tmp_path: Path) -> None:
     result = released(tmp_path, before=reporting(EXTRAS | {"opendp"}), alone=True)
     assert reported(result) == set()
-    assert f"with epsilon = {SPENT}" in words(result.stdout)
+    assert f"epsilon = {shown_epsilon(Fraction(SPENT))}" in words(result.stdout)
     assert left_in(tmp_path) == INPUTS | LEDGER | {"out"}
     assert left_in(tmp_path / "out") == {
         "data.csv", "data.parquet", "release.json", "datapackage.json", "deployment.yaml", "CITATION.cff", "README.html",
@@ -160,7 +161,7 @@ def test_nothing_released_ends_with_3_and_leaves_no_file(tmp_path: Path) -> None
     never = {'kind = "face_privacy"\nminimum_count = 2': 'kind = "face_privacy"\nminimum_count = 400'}
     result = released(tmp_path, changes=never | {"stop_probability = 0.001": "stop_probability = 1"})
     assert result.returncode == 3
-    assert "Nothing was released" in result.stderr
+    assert re.search(r"The search found no acceptable table\. The budget of \d+\.\d\d is spent\.", words(result.stderr))
     assert left_in(tmp_path) == INPUTS | LEDGER
 
 
@@ -350,7 +351,8 @@ def test_a_release_takes_no_seed(tmp_path: Path) -> None:
 def test_what_was_left_out_is_of_the_file_or_of_its_persons() -> None:
     """Of 8,000 rows of 4,000 persons half are left out because each person has one; of the persons nobody need be."""
     found = RowsLeftOut.of_count(n_file=4000, n=3898, margin=62)
-    assert left_out_words(found, of_persons=True).endswith("tells that at most 3% of its persons were left out.")
-    assert left_out_words(found, of_persons=False).endswith("tells that at most 3% of the file were left out.")
+    assert excluded_words(found, of_persons=True) == "The rules excluded at most 3% of its persons (estimated with noise)."
+    assert excluded_words(found, of_persons=False) == "The rules excluded at most 3% of the file (estimated with noise)."
     many = RowsLeftOut.of_count(n_file=4000, n=1898, margin=62)
-    assert "49% to 53% of the file were left out. The release is about the others." in left_out_words(many, of_persons=False)
+    told = excluded_words(many, of_persons=False)
+    assert "excluded 49% to 53% of the file (estimated with noise). The release is about the others." in told

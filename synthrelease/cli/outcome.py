@@ -1,0 +1,209 @@
+"""What a release made, in the order of a reader's questions: what, where, at what cost, how good, what next.
+
+Everything is said from release.json, which is public.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import so_many
+from synthrelease.typed import program, quoted_path
+
+if TYPE_CHECKING:
+    from rich.table import Table
+    from rich.text import Text
+
+    from synthrelease.accounting.rows_left_out import RowsLeftOut
+    from synthrelease.published.document import ReleaseDocument
+
+INDENT = 2
+
+
+@dataclass(frozen=True)
+class Copied:
+    """A path or a command, which is printed on one line however long: a reader copies it."""
+
+    text: str
+
+
+def print_outcome(document: ReleaseDocument, folder: Path, *, question: str | None = None) -> None:
+    """Print the five answers.
+
+    Parameters
+    ----------
+    question : an example for `estimate`, or for `bound` where no noisy tables are published.
+    """
+    for heading, body in (
+        ("What was made", _made(document)),
+        ("Where it is", _places(document, folder)),
+        ("What it cost", cost_sentences(document)),
+        ("How good it is", _quality(document)),
+        ("What to do next", _next(document, folder, question)),
+    ):
+        terminal.print(f"\n{heading}", style="bold")
+        for part in body:
+            _print_indented(part)
+
+
+def _print_indented(part: str | Copied | Text | Table) -> None:
+    from rich.padding import Padding
+
+    if isinstance(part, Copied):
+        terminal.print(" " * INDENT + part.text, highlight=False, soft_wrap=True)
+    else:
+        terminal.print(Padding(part, (0, 0, 0, INDENT), expand=False), highlight=False)
+
+
+def _made(document: ReleaseDocument) -> Iterator[str]:
+    columns = sum(len(file.columns) for file in document.table_files)
+    yield f"{document.title}: {document.n_rows:,} synthetic rows, {columns} columns. No row is a person."
+
+
+def _places(document: ReleaseDocument, folder: Path) -> Iterator[Copied]:
+    for file in document.table_files:
+        yield Copied(f"{folder / file.stem}.csv")
+    yield Copied(f"{folder / 'README.html'}  (the data card)")
+
+
+def shown_epsilon(epsilon: Fraction) -> str:
+    """An epsilon as it is told: three digits, two decimals at least, never understated.
+
+    Examples
+    --------
+    >>> [shown_epsilon(Fraction(text)) for text in ("0.7", "0.9935478", "17.3805912", "0.00154")]
+    ['0.70', '0.994', '17.39', '0.00154']
+    """
+    decimals = max(2, 2 - math.floor(math.log10(epsilon))) if epsilon else 2
+    text = decimal_text(Fraction(math.ceil(epsilon * 10**decimals), 10**decimals))
+    whole, _, part = text.partition(".")
+    return f"{whole}.{part:0<2}"
+
+
+def budget_text(epsilon: Fraction, delta: Fraction) -> str:
+    """A privacy budget in a message.
+
+    Examples
+    --------
+    >>> budget_text(Fraction(7, 10), Fraction(0)), budget_text(Fraction(2), Fraction(1, 10**9))
+    ('The budget of 0.70', 'The budget of epsilon 2.00, delta 1e-09')
+    """
+    shown = shown_epsilon(epsilon)
+    return f"The budget of epsilon {shown}, delta {float(delta):.3g}" if delta else f"The budget of {shown}"
+
+
+def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
+    """What epsilon means: how much more likely a result can become, and how often a guess is right that was even before."""
+    from synthrelease.bundle.card.numbers import without_exponent, worst_factor
+    from synthrelease.bundle.card.protection import right_guess
+
+    guarantee, person = document.guarantee, document.guarantee.person
+    epsilon, delta = Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact)
+    several = person.records > 1
+    changed = f"any one {person.unit}" if document.domain.persons is None else "all rows of any one person"
+    yield f"epsilon = {shown_epsilon(epsilon)}{f', delta = {float(delta):.3g}' if delta else ''}"
+    if several and (person.epsilon_exact is None or person.delta_exact is None):
+        yield f"A person with {person.records} rows is not protected: delta would be 1 or more."
+        return
+    if several:
+        epsilon, delta = Fraction(str(person.epsilon_exact)), Fraction(str(person.delta_exact))
+        changed = f"all {person.records} rows of any one person"
+        yield (
+            f"That is for one {person.unit}. A person has at most {person.records}, and is protected at "
+            f"epsilon = {shown_epsilon(epsilon)}{f', delta = {float(delta):.3g}' if delta else ''}."
+        )
+    yield (
+        f"If {changed} in the file had been different, the probability of any result would have been at most "
+        f"{worst_factor(epsilon)} times as large{f', plus {without_exponent(float(delta))}' if delta else ''}."
+    )
+    yield (
+        "Somebody who guesses which of two such files was used is right in at most "
+        f"{right_guess(document, whole_person=several)} of cases, where a coin is right in 50%."
+    )
+
+
+def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
+    from rich.text import Text
+
+    from synthrelease.bundle.card.associations import carried_pairs
+    from synthrelease.bundle.card.numbers import probability, rounded_up
+    from synthrelease.bundle.card.protection import rows_left_out
+    from synthrelease.bundle.file_ends import band_columns, error_band
+    from synthrelease.bundle.interval import LEVEL
+
+    test = document.selection.joint_test
+    criteria = so_many(len(document.criteria), "acceptance criterion", "acceptance criteria")
+    if test is not None:
+        yield (
+            f"One noisy test of {criteria} accepted the table. A table that misses a threshold passes this test with a "
+            f"probability of at most {probability(test.false_acceptance)}."
+        )
+    else:
+        yield f"The table met {criteria}. Each value below was compared with its threshold, noise included."
+    if any(one.answered for one in document.criteria) and (bounds := document.selection.bounds) is not None:
+        yield (
+            "For some criteria the published noisy tables give an upper bound. All these bounds hold, except with a "
+            f"probability of at most {probability(bounds.risk_exact)}."
+        )
+    yield _criteria(document)
+    if (band := error_band(document)) is not None:
+        columns = band_columns(document)
+        values = "any combination of values" + (f" of at most {columns} columns" if columns else "")
+        yield (
+            f"The share of rows with {'any one value of a column' if columns == 1 else values} differs from the share in the "
+            f"file by at most {rounded_up(100 * band)} percentage points (confidence {float(LEVEL):.0%})."
+        )
+    if (pairs := carried_pairs(document)) is not None and pairs.unknown == pairs.pairs:
+        yield "Nobody can tell which pairs of columns keep their association: the generator chose with noise what it measured."
+    elif pairs is not None and pairs.carried < pairs.pairs:
+        yield (
+            f"The rows keep the association of {pairs.carried:,} of {pairs.pairs:,} pairs of columns, within noise. Do not use "
+            "the rows for other pairs. associations.csv lists every pair."
+        )
+    if (excluded := rows_left_out(document)) is not None:
+        words = excluded_words(excluded, of_persons=document.domain.persons is not None)
+        yield Text(words, style="yellow" if excluded.many else "")
+
+
+def _criteria(document: ReleaseDocument) -> Table:
+    from rich.table import Table
+
+    figures = document.selection.joint_test is None
+    table = Table("criterion", "at most", *(["released value", "noise sd"] if figures else []), box=None, header_style="dim")
+    for one in document.criteria:
+        noise = "bound" if one.answered else "" if one.noise_sd is None else f"{one.noise_sd:.3g}"
+        table.add_row(one.name, f"{one.threshold:g}", *([f"{one.value:.4g}", noise] if figures else []))
+    return table
+
+
+def excluded_words(found: RowsLeftOut, *, of_persons: bool) -> str:
+    """The share of the file that no row was made from; where a key tells persons, of these: each has one row at most."""
+    text = f"The rules excluded {found.share} of {'its persons' if of_persons else 'the file'} (estimated with noise)."
+    if found.many:
+        text += (
+            " The release is about the others. The card names the columns that exclude rows; check --data names those in which "
+            "values do not fit."
+        )
+    return text
+
+
+def _next(document: ReleaseDocument, folder: Path, question: str | None) -> Iterator[str | Copied]:
+    called, place = program(), quoted_path(folder)
+    yield "Read the data card in a browser. Check the files:"
+    yield Copied(f"  {called} verify {place}")
+    if document.estimates is not None:
+        if question is None:
+            yield "QUESTIONS.md has examples of analyses with intervals."
+        else:
+            yield "Ask a question, and get an interval:"
+            yield Copied(f'  {called} estimate {place} "{question}"')
+    elif question is not None:
+        yield "Ask a question, and get limits of the error:"
+        yield Copied(f'  {called} bound {place} "{question}"')
