@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.cli.demonstrating import Shipped, demo
+from synthrelease.cli.demonstrating import BIRTHS, Shipped, demo
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
 from tests.conftest import ROOT
@@ -69,7 +69,7 @@ def test_a_steward_simulates_releases_and_verifies_without_pandas(tmp_path: Path
 
 
 @pytest.mark.usefixtures("without_pandas")
-@pytest.mark.parametrize("shown", [each for each in Shipped if each is not Shipped.births])
+@pytest.mark.parametrize("shown", [each for each in Shipped if each not in BIRTHS])
 def test_a_longer_demonstration_says_what_it_needs_before_it_makes_a_folder(tmp_path: Path, shown: Shipped) -> None:
     with pytest.raises(
         InputError,
