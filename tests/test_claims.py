@@ -7,6 +7,7 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator
+from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from pathlib import Path
@@ -301,8 +302,13 @@ def test_the_extras_are_those_of_the_package() -> None:
         assert set(re.findall(r"\bextra `(\w+)`", text(page))) <= set(extras), page.name
 
 
+def test_the_table_of_commands_has_each_command_once() -> None:
+    listed = re.findall(r"^\| `([a-z-]+)` \|", text(DOCS / "commands.md"), re.MULTILINE)
+    assert sorted(listed) == sorted(CLI.commands)
+
+
 def test_the_exit_codes_are_those_of_the_program() -> None:
-    table = dict(re.findall(r"^\| (\d) \| (.+) \|$", text(ROOT / "README.md"), re.MULTILINE))
+    table = dict(re.findall(r"^\| (\d) \| (.+) \|$", text(DOCS / "commands.md"), re.MULTILINE))
     assert "released" in table["0"]
     assert "stopped while private data were in use" in table[str(errors.PrivateFailure.exit_code)]
     assert str(STOPPED) == "1"
@@ -343,6 +349,11 @@ def margin(epsilon: str) -> int:
     return RowsRule(way="counted", epsilon=Fraction(epsilon)).margin
 
 
+def factor(epsilon: str) -> str:
+    """e^epsilon, rounded up."""
+    return up(Fraction(Decimal(epsilon).exp()))
+
+
 CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("accounting.md", lambda: f"| without end | {up(2 * ROUND)} | 0 |"),
     ("accounting.md", lambda: of_law("1 (0.182), 6 (0.47) or 7 (0.348)", law({1: "0.182", 6: "0.47", 7: "0.348"}), 3)),
@@ -374,6 +385,7 @@ CLAIMS: list[tuple[str, Callable[[], str]]] = [
     ("rehearsal.md", lambda: f'"nothing" has a probability of at most `--nothing` ({default("rehearse", "--nothing"):g})'),
     ("rehearsal.md", lambda: f"`--noise-level` ({default('rehearse', '--noise-level'):g})"),
     ("estimates.md", lambda: f"that `--confidence` states ({float(default('bound', '--confidence')):.0%} by default)"),
+    ("faq.md", lambda: f"The factor is {factor('0.7')} at epsilon 0.7, {factor('1')} at 1 and {factor('3')} at 3."),
     ("tutorial.md", lambda: "`synthrelease` needs Python 3.11, 3.12 or 3.13."),
 ]  # fmt: skip
 """Page, and what stands there as the program computes it, when it is asked."""

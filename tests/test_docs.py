@@ -74,15 +74,20 @@ def test_the_page_to_sign_by_names_its_way_in_order() -> None:
     assert re.findall(r"^\d\. .*?\]\(([\w-]+\.md)\)", way, re.MULTILINE) == ["words.md", *navigation()["Reviewer"][1:]]
 
 
-@pytest.mark.parametrize("page", [INDEX, README], ids=lambda page: page.name)
-def test_the_list_of_pages_has_the_groups_and_the_order_of_the_navigation(page: Path) -> None:
-    listed = page.read_text(encoding="utf-8").partition("\n## The pages\n")[2]
+def test_the_list_of_pages_has_the_groups_and_the_order_of_the_navigation() -> None:
+    listed = INDEX.read_text(encoding="utf-8").partition("\n## The pages\n")[2]
     parts = re.split(r"^\*\*(\w+)\*\*", listed, flags=re.MULTILINE)[1:]
     found = {
-        name: [link.partition("#")[0].removeprefix("docs/") for link in _LINK.findall(text) if "docs/" in link or page == INDEX]
+        name: [link.partition("#")[0] for link in _LINK.findall(text)]
         for name, text in zip(parts[::2], parts[1::2], strict=True)
     }
     assert found == {name: pages for name, pages in navigation().items() if name != "Home"}
+
+
+def test_the_readme_leads_to_the_list_of_pages_and_to_each_way() -> None:
+    reached = {path for _, path, _ in links(README)}
+    firsts = {DOCS / navigation()[way][0] for way in ("Steward", "Reviewer")}
+    assert firsts | {INDEX} <= reached
 
 
 def test_every_page_is_reached_from_the_first_by_links() -> None:
