@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.accounting.charges import decimal_text
+from synthrelease.cli.terminal import charge_tree
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import so_many
 from synthrelease.typed import program, quoted_path
@@ -20,6 +21,7 @@ from synthrelease.typed import program, quoted_path
 if TYPE_CHECKING:
     from rich.table import Table
     from rich.text import Text
+    from rich.tree import Tree
 
     from synthrelease.accounting.rows_left_out import RowsLeftOut
     from synthrelease.published.document import ReleaseDocument
@@ -34,17 +36,18 @@ class Copied:
     text: str
 
 
-def print_outcome(document: ReleaseDocument, folder: Path, *, question: str | None = None) -> None:
+def print_outcome(document: ReleaseDocument, folder: Path, *, charges: bool = False, question: str | None = None) -> None:
     """Print the five answers.
 
     Parameters
     ----------
+    charges : whether each charge of the budget is printed, as a tree.
     question : an example for `estimate`, or for `bound` where no noisy tables are published.
     """
     for heading, body in (
         ("What was made", _made(document)),
         ("Where it is", _places(document, folder)),
-        ("What it cost", cost_sentences(document)),
+        ("What it cost", _cost(document, charges)),
         ("How good it is", _quality(document)),
         ("What to do next", _next(document, folder, question)),
     ):
@@ -53,7 +56,7 @@ def print_outcome(document: ReleaseDocument, folder: Path, *, question: str | No
             _print_indented(part)
 
 
-def _print_indented(part: str | Copied | Text | Table) -> None:
+def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
     from rich.padding import Padding
 
     if isinstance(part, Copied):
@@ -71,6 +74,12 @@ def _places(document: ReleaseDocument, folder: Path) -> Iterator[Copied]:
     for file in document.table_files:
         yield Copied(f"{folder / file.stem}.csv")
     yield Copied(f"{folder / 'README.html'}  (the data card)")
+
+
+def _cost(document: ReleaseDocument, charges: bool) -> Iterator[str | Tree]:
+    yield from cost_sentences(document)
+    if charges:
+        yield charge_tree("Charges", document.charges.charge())
 
 
 def shown_epsilon(epsilon: Fraction) -> str:

@@ -23,7 +23,6 @@ from synthrelease.cli.terminal import (
     Unrehearsed,
     cluster_address,
     err,
-    print_charges,
     print_plan,
     progress_line,
 )
@@ -97,7 +96,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
     Parameters
     ----------
     steps : whether the plan and each step are printed; otherwise the outcome alone.
-    charges : whether the charges of the budget are printed where the plan is not.
+    charges : whether the outcome has each charge of the budget.
     question : an example for the released folder.
     """
     from synthrelease.cli.outcome import budget_text
@@ -111,26 +110,22 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
                 lines.append(stack.enter_context(progress_line()))
             lines[0](phase)
 
-        published = publish(request, _listener(request, show, steps=steps, charges=charges))
+        published = publish(request, _listener(request, show, steps=steps))
     if published is None:
         total = chosen(request).plan.total
         err.print(f"The search found no acceptable table. {budget_text(total.epsilon, total.delta)} is spent.", highlight=False)
         if steps:
             err.print("Rehearse on public data to find a plan that ends with a table more often: synthrelease rehearse.")
         raise typer.Exit(NOTHING_RELEASED)
-    _report(published, question)
+    _report(published, charges, question)
 
 
-def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool, charges: bool) -> Listener:
+def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool) -> Listener:
     """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
     from synthrelease.specification.tried import NEVER, leave
 
     class Quiet(room.Listener):
-        def chosen(self, spec: room.ReleaseSpec) -> None:
-            if charges:
-                print_charges(spec)
-
         def phase(self, name: str) -> None:
             show(name)
 
@@ -177,11 +172,12 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
     return Printing() if steps else Quiet()
 
 
-def _report(published: Published, question: str | None) -> None:
+def _report(published: Published, charges: bool, question: str | None) -> None:
     from synthrelease.cli.outcome import print_outcome
     from synthrelease.published.document import read_leniently
 
-    print_outcome(read_leniently((published.folder / "release.json").read_bytes()), published.folder, question=question)
+    document = read_leniently((published.folder / "release.json").read_bytes())
+    print_outcome(document, published.folder, charges=charges, question=question)
     print_outcomes(published.folder)
     if published.archive is not None:
         terminal.print(f"The same files as one archive: {str(published.archive)}.")

@@ -175,7 +175,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     from synthrelease.specification.persons import guarantee_in_words
 
     total = spec.plan.total
-    print_charges(spec)
+    out.print(charge_tree(spec.title, total))
     for told in chance_of_nothing(spec, shortlist):
         out.print(told, highlight=False)
     for line in guarantee_in_words(spec.unit, total):
@@ -198,17 +198,15 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
 
 
-def print_charges(spec: Any) -> None:
-    """Print what each part of the plan costs, as a tree."""
+def charge_tree(title: str, total: Charge) -> Tree:
+    """What each part of a plan costs, and why."""
     from rich.text import Text
     from rich.tree import Tree
 
-    total = spec.plan.total
-    what = f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"
-    tree = Tree(Text.assemble((spec.title, "bold"), what))
+    tree = Tree(Text.assemble((title, "bold"), f": epsilon = {decimal_text(total.epsilon)}, delta = {float(total.delta):g}"))
     for part in total.parts:
         _grow(tree, part)
-    out.print(tree)
+    return tree
 
 
 def refusals(spec: Any) -> dict[str, list[str]]:

@@ -41,6 +41,16 @@ def test_five_answers_in_the_order_of_a_readers_questions(capsys: pytest.Capture
     assert f"  {tmp_path / 'a folder whose name is long' / ('x' * 80) / 'data.csv'}" in lines  # on one line, to be copied
 
 
+def test_the_tree_of_charges_is_printed_on_request_within_the_cost(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    document = kept()
+    leaves = [part.name for part in document.charges.parts]
+    for charges in (False, True):
+        print_outcome(document, tmp_path, charges=charges)
+        printed = capsys.readouterr().out
+        cost = printed[printed.index("What it cost") : printed.index("How good it is")]
+        assert [name in cost for name in leaves] == [charges] * len(leaves)
+
+
 @pytest.mark.parametrize("epsilon", ["1/100", "7/10", "1", "3"])
 def test_the_cost_is_a_factor_and_a_guess(epsilon: str) -> None:
     """Bayes' rule at even odds: a likelihood ratio of at most e^epsilon gives a posterior of at most r / (1 + r)."""
