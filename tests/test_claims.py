@@ -84,7 +84,7 @@ def commands() -> Iterator[tuple[Path, str]]:
         for language, _, inside in blocks(page):
             if language in ("", "console", "text"):
                 for line in re.sub(r"\\\n\s*", "", inside).splitlines():
-                    if match := re.match(r"(?:\$ )?synthrelease (.*)$", line):
+                    if match := re.match(r"(?:\$ |\.venv/bin/)?synthrelease (.*)$", line):
                         yield page, match[1]
 
 
