@@ -22,8 +22,8 @@ def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
         return
     if found.unknown == found.pairs:
         yield (
-            "Associations: the generator chooses with noise which columns it measures together, and the choice is not "
-            "published. So no list says which pairs of columns the rows carry."
+            "Associations: the generator chooses with noise which columns it measures together. The choice is not published, "
+            "so nobody can list the pairs of columns that the rows will carry."
         )
         return
     unknown = (
@@ -32,7 +32,7 @@ def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
     yield f"Associations: the rows will carry {found.carried:,} of {found.pairs:,} pairs of columns.{unknown}"
     if not found.columns:
         return
-    yield "Do not compute a table, a mean by group or a slope of another pair from the rows. It may be off by any amount:"
+    yield "Do not compute a table, a mean by group or a slope of another pair: its error has no limit."
     for line in found.columns[:MOST_LINES]:
         others = ", ".join(line.others) or "no other column"
         yield f"  {line.column}: {'only with' if line.only and line.others else 'with' if line.only else 'not with'} {others}"

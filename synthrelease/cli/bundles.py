@@ -143,7 +143,7 @@ def warn_of_gaps(spec: Any) -> None:
             out.print(line, style="yellow")
     if missing := spec.unstated:
         shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
-        out.print(f"The data card will lack: {shown}. It will say that these are not stated.", style="yellow")
+        out.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         out.print(
             "The acceptance file does not say what the release must be good for (its description). specification.json, which "

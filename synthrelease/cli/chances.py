@@ -25,23 +25,23 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
     if found is not None:
         chance = f"{percent(found.nothing)}{_at_most(found)}"
         yield (
-            f"Chance that this epsilon is spent and nothing is released: {chance}. So the rehearsal on public data, where "
-            f"{percent(found.acceptance)} of the rounds were accepted."
+            f"Probability that the search finds no acceptable table and the budget is spent: {chance}. This is estimated "
+            f"from the rehearsal on public data, where {percent(found.acceptance)} of the rounds were accepted."
         )
         return
     if shortlist is not None:
         yield (
-            f"{shortlist} is of another budget, other rounds or other criteria: how often this plan ends with nothing was not "
-            "rehearsed."
+            f"{shortlist} was made for another budget, other rounds or other criteria. How often this plan finds no acceptable "
+            "table was not rehearsed."
         )
     if law is None:
         return
-    table = Table("if of the rounds there is accepted", *(f"1 in {many}" for many in PASSING))
-    table.title, table.title_justify = "Chance that this epsilon is spent and nothing is released", "left"
-    table.add_row("nothing is released", *map(percent, nothing_where(law).values()))
+    table = Table("share of rounds accepted", *(f"1 in {many}" for many in PASSING))
+    table.title, table.title_justify = "Probability that the budget is spent without a table", "left"
+    table.add_row("no acceptable table", *map(percent, nothing_where(law).values()))
     yield table
     if shortlist is None:
-        yield "How many rounds are accepted, a rehearsal on public data tells: rehearse, then plan --shortlist FILE."
+        yield "To estimate the share of accepted rounds, run rehearse on public data, then plan --shortlist FILE."
 
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
@@ -52,10 +52,10 @@ def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str
     present = "" if known is None else f", the present one with {percent(known.nothing)}{_at_most(known)}"
     return (
         f"A cheaper plan is known: epsilon = {decimal_text(proposal.epsilon)} in place of "
-        f"{decimal_text(spec.plan.total.epsilon)}; on public data it ended with nothing with probability "
+        f"{decimal_text(spec.plan.total.epsilon)}. On public data it found no acceptable table with probability "
         f"{percent(proposal.nothing)}{_at_most(proposal)}{present}. "
         f"`synthrelease rehearse {quoted_path(config)} --data PUBLIC_FILE --out {quoted_path(shortlist.parent)} --adopt` "
-        "writes it into the configuration. This command goes on with the configuration as it is."
+        "writes it into the configuration. This command continues with the present configuration."
     )
 
 

@@ -45,27 +45,29 @@ def plan(
         list[Path],
         typer.Argument(
             metavar="CONFIG...",
-            help="TOML files of releases, or specification.json of a released folder; several are shown side by side.",
+            help="Configurations (TOML), or specification.json of a released folder. Several are shown side by side.",
         ),
     ],
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of a tree.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON. By default a text for people.")] = False,
     jobs: Jobs = 1,
     rows: Annotated[
-        int | None, typer.Option(min=1, help="Rows of the file, for the estimates of time and memory. [default: 100000]")
+        int | None, typer.Option(min=1, help="Number of rows in the file, to estimate time and memory. [default: 100000]")
     ] = None,
     shortlist: Annotated[
         Path | None,
         typer.Option(
-            "--shortlist", metavar="FILE", help="Of a rehearsal: how often the plan ended with nothing, and a cheaper one."
+            "--shortlist",
+            metavar="FILE",
+            help="Shortlist of a rehearsal: adds how often the plan found no table, and a cheaper plan.",
         ),
     ] = None,
 ) -> None:
-    """Show what a release would cost: privacy, number of configurations, time and memory. Reads no data.
+    """Show what a release would cost in privacy, time and memory. Reads no data.
 
-    Beside the price stands how likely it buys nothing: as it was rehearsed, or what the law of the number of rounds tells.
+    Also shows the probability that the search finds no acceptable table: from a rehearsal, or from the number of rounds.
 
-    Ends with exit code 2 when [unit] is not answered, when no table of so many rows can meet a criterion, or when every table
-    meets them all, and with 4 when it costs more than its limit.
+    Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
+    meets all criteria. Exits with code 4 if the plan costs more than its limit.
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.specification.shortlist import cheaper_plan, narrowed
@@ -156,8 +158,8 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import attempt_costs, finest, usual_rows
 
     out.print(
-        f"One attempt, estimated for {rows or usual_rows(spec):,} rows on one core of the machine in "
-        "docs/appendix/benchmarks.md (yours may take several times as much or as little):"
+        f"Time and memory of one attempt with {rows or usual_rows(spec):,} rows, on one core of the machine in "
+        "docs/appendix/benchmarks.md (another machine can be several times faster or slower):"
     )
     for each in attempt_costs(spec, rows):
         time = f"{each.seconds:.0f} s" if each.seconds >= 10 else f"{max(each.seconds, 0.1):.1f} s"
@@ -180,7 +182,7 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
 def print_associations(spec: ReleaseSpec) -> None:
     """Which pairs of columns the rows will carry, line by line."""
     for line in carried_lines(spec):
-        out.print(line, markup=False, highlight=False, soft_wrap=True)
+        out.print(line, markup=False, highlight=False)
 
 
 def _print_unmeasured(spec: ReleaseSpec) -> None:
@@ -189,8 +191,8 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
     places = set[int]().union(*(generator.unmeasured(layout, tied) for generator in spec.space.generators))
     if places:
         out.print(
-            f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: in the released rows such a "
-            "column is made up, with all bins alike. Name it in `tables`, or leave it out.",
+            f"Nothing is measured of {listing(layout.columns[place] for place in sorted(places))}: the released rows draw its "
+            "bins with equal probability. Name the column in `tables`, or leave it out.",
             highlight=False,
         )
 
@@ -200,7 +202,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
     found = warnings_without_data(spec, rows)
     if found:
-        out.print(f"Criteria to think about, as far as can be said without data, for {rows or usual_rows(spec):,} rows:")
+        out.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
     for name, text in found:
         out.print(f"  {name}: {text}", highlight=False)
 

@@ -34,39 +34,54 @@ if TYPE_CHECKING:
 
 def release(
     config: Config,
-    data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file, files, or database.")],
-    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder for the released files.")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="Private file, files or database to release.")],
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write the released files to this new folder.")],
     table: TableName = None,
     members: MembersFile = None,
     backend: Backend = "loky",
     address: Address = None,
     jobs: Jobs = 1,
     shortlist: Annotated[
-        Path | None, typer.Option("--shortlist", metavar="FILE", help="Draw from these configurations (see rehearse).")
+        Path | None,
+        typer.Option(
+            "--shortlist", metavar="FILE", help="Use the configurations that this shortlist of rehearse names. By default all."
+        ),
     ] = None,
     ledger: Annotated[
-        Path | None, typer.Option("--ledger", metavar="FILE", help="The budget ledger of the dataset (see ledger open).")
+        Path | None,
+        typer.Option("--ledger", metavar="FILE", help="Budget ledger of the dataset (see ledger open). [default: OUT.ledger]"),
     ] = None,
     split_key: Annotated[
         Path | None,
-        typer.Option("--split-key", metavar="FILE", help="The key of a split register. [default: the ledger's name with .key]"),
+        typer.Option("--split-key", metavar="FILE", help="Secret key of a split register. [default: LEDGER.key]"),
     ] = None,
-    dataset: Annotated[str | None, typer.Option("--dataset", help="The name that the ledger must have.")] = None,
+    dataset: Annotated[
+        str | None,
+        typer.Option("--dataset", help="Refuse a ledger whose dataset has another name. By default the name is not compared."),
+    ] = None,
     expect_head: Annotated[
-        str | None, typer.Option("--expect-head", help="The head from your logbook, against an old copy of the ledger.")
+        str | None,
+        typer.Option(
+            "--expect-head",
+            help="Head from your logbook, 16 digits or more. Refuse a ledger that lacks it, such as an old copy.",
+        ),
     ] = None,
     sign: Sign = None,
     password_file: Password = None,
     archive: Annotated[
         Path | None,
-        typer.Option("--archive", metavar="ZIP", help="Also a new .zip of the released folder that tells no times."),
+        typer.Option(
+            "--archive", metavar="ZIP", help="Write the released folder to this new .zip file, too. The archive holds no times."
+        ),
     ] = None,
     unrehearsed: Unrehearsed = False,
 ) -> None:
-    """Release one dataset that meets all acceptance criteria. Spends the planned privacy budget, once, whatever happens.
+    """Release one table that meets all acceptance criteria. Spends the planned budget once, with or without a table.
 
-    The whole budget is written into a ledger before the first private byte is read. Without --ledger that is OUT.ledger,
-    which knows only of releases into that folder.
+    The ledger is charged with the whole budget before any private row is read. Without --ledger the ledger is OUT.ledger,
+    which counts the releases into that folder alone.
+
+    Exits with code 3 if the search finds no acceptable table.
     """
     from synthrelease.connections.source import Source
     from synthrelease.publish import ReleaseRequest
@@ -142,7 +157,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             terminal.print(NEVER, style="yellow")
             if not (sys.stdin.isatty() and terminal.console.is_terminal):  # a script cannot be asked
                 return True
-            wanted = typer.confirm("Release without a rehearsal? For these files you are not asked again.")
+            wanted = typer.confirm("Release without a rehearsal? This question is asked once for these files.")
             if wanted:
                 leave(spec, "answer")
             return wanted
@@ -150,23 +165,23 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)
             terminal.print(
-                f"Tried {count} configuration{'s' if count > 1 else ''} on made-up rows, where an attempt takes "
+                f"Tested {count} configuration{'s' if count > 1 else ''} on invented rows. One attempt takes "
                 + ("less than a second." if found.seconds < 1 else f"up to {found.seconds:.0f} seconds.")
             )
 
         def nearby(self, ledgers: tuple[Path, ...]) -> None:
             names = ", ".join(str(path) for path in ledgers[:5])
             err.print(
-                f"No --ledger was given, and there are ledgers nearby: {names}. If one of them is that of these data, "
-                "it does not learn of this run: two runs on the same people add up, and no ledger would say so.",
+                f"No --ledger is given, but ledgers exist nearby: {names}. If one of them belongs to these data, name it "
+                "with --ledger. Otherwise it does not count this run, although two runs on the same people add up.",
                 style="yellow",
             )
 
         def reserved(self, ledger: Path, statement: room.Statement) -> None:
-            terminal.print(f"Reserved in {str(ledger)}. For your logbook: {statement.logbook_line()}")
+            terminal.print(f"Charged the budget to {str(ledger)}. For your logbook: {statement.logbook_line()}")
             if request.ledger is None:
                 terminal.print(
-                    "This ledger sees only releases into this folder. With --ledger FILE one ledger guards a dataset."
+                    "This ledger counts releases into this folder alone. Use --ledger FILE to count all releases of a dataset."
                 )
 
     return Printing() if steps else Quiet()

@@ -28,22 +28,34 @@ STOPPED = 1
 
 Config = Annotated[Path, typer.Argument(metavar="CONFIG", help="The configuration of the release, a TOML file.")]
 TableName = Annotated[
-    str | None, typer.Option("--table", metavar="NAME", help="Of a database: the table to read; before [input] table.")
+    str | None, typer.Option("--table", metavar="NAME", help="Database table to read. Overrides table in [input].")
 ]
 MembersFile = Annotated[
     str | None,
-    typer.Option("--members", metavar="FILE", help="With [members]: the file of the members; else --data carries both."),
+    typer.Option(
+        "--members",
+        metavar="FILE",
+        help="File of the members, for a configuration with [members]. By default --data holds both.",
+    ),
 ]
 PublicData = Annotated[
-    str, typer.Option("--data", metavar="FILE", help="A PUBLIC file, or database, with the layout of the private one.")
+    str, typer.Option("--data", metavar="FILE", help="PUBLIC file or database with the columns of the private one.")
 ]
-QuasiIdentifiers = Annotated[str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder is taken to know.")]
+QuasiIdentifiers = Annotated[
+    str | None, typer.Option(metavar="A,B,...", help="Columns that an intruder may know. By default none.")
+]
 Unrehearsed = Annotated[
-    bool, typer.Option("--unrehearsed", help="Also take files that were changed since they were tried on public data.")
+    bool,
+    typer.Option(
+        "--unrehearsed", help="Accept files that were changed after their last rehearsal. By default they are refused."
+    ),
 ]
-Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Processes that try configurations side by side.")]
-Backend = Annotated[str, typer.Option(help="Who counts the files of a table: loky (this machine) or dask.")]
-Address = Annotated[str | None, typer.Option(help="Of the Dask scheduler, in the enclave, for example tls://10.0.0.5:8786.")]
+Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes that try configurations in parallel.")]
+Backend = Annotated[str, typer.Option(help="Where the files of a table are counted: loky (this machine) or dask (a cluster).")]
+Address = Annotated[
+    str | None,
+    typer.Option(help="Address of the Dask scheduler in the enclave, with --backend dask, such as tls://10.0.0.5:8786."),
+]
 
 
 class _Terminal:
@@ -183,7 +195,7 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     style = "yellow" if spec.rows.way == "exact" else None
     rows = ROWS_IN_WORDS[spec.rows.way].format(stated=spec.rows.stated, margin=spec.rows.margin)
     if spec.unit.key is not None:
-        rows = rows.replace("number of rows of the file", "number of persons of the file")
+        rows = rows.replace("number of rows in the file", "number of persons in the file")
     out.print(rows, style=style)
     for line in [*refusals_in_words(spec), *said_in_words(spec), *alike_in_words(spec)]:
         out.print(line, highlight=False)
@@ -191,9 +203,9 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         out.print(text)
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
-        out.print("The generation budget is rho, not epsilon: some generators are zero-concentrated (docs/accounting.md).")
+        out.print("The generation budget is rho, since some generators are zero-concentrated (docs/accounting.md).")
     if total.delta:
-        out.print("Its ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
+        out.print("The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
     if total.delta > LARGE_DELTA:
         out.print("delta is large: it should be far below one over the number of rows (docs/accounting.md).", style="yellow")
 
@@ -221,8 +233,8 @@ def refusals_in_words(spec: Any) -> list[str]:
     if not found:
         return []
     return [
-        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the charge, and a release says that none "
-        'has one: an exact fact about the file that no epsilon covers. "drop", "bin" and "clip" say nothing.'
+        f"Unpaid: {'; '.join(found)}. Such a value in one record ends the run after the budget is spent. A release therefore "
+        'tells that no record has one, and no epsilon covers this fact. Use "drop", "bin" or "clip", which tell nothing.'
     ]
 
 
@@ -233,8 +245,8 @@ def alike_in_words(spec: Any) -> list[str]:
         for texts in alike(column.values):
             if len({column.values[text] for text in texts}) > 1:
                 lines.append(
-                    f"Look the same: {' and '.join(map(ascii, texts))} of {column.name!r} are different categories. A row gets "
-                    "the one that is written as it is. List both texts under one label where they mean the same."
+                    f"Different categories of {column.name!r} look the same: {' and '.join(map(ascii, texts))}. A row gets the "
+                    "one with its exact text. If they mean the same, list both texts under one label."
                 )
     return lines
 
@@ -244,7 +256,7 @@ def said_in_words(spec: Any) -> list[str]:
     limits = [f"{column.name}: {column.bounds_by}" for column in spec.schema.columns if column.bounds_by]
     agreed = [f"{each.name}: {each.agreed.words}" for each in spec.criteria if each.agreed]
     return [
-        *([f"Limits, and who said them: {'; '.join(limits)}."] if limits else []),
+        *([f"Limits and their sources: {'; '.join(limits)}."] if limits else []),
         *agreed,
         *([f"Signed by {' and '.join(spec.card.signed_by)}."] if spec.card.signed_by else []),
     ]
@@ -259,13 +271,14 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
 
 ROWS_IN_WORDS = {
-    "whole": "Rows: the number of rows of the file is public; the specification leaves none out.",
-    "counted": "Rows: the number of rows of the file is public, that of the kept ones is not. A noisy count of them, minus "
-    "{margin}, says with how many the release works, drawn at random.",
-    "stated": "Rows: the number of rows of the file is public, that of the kept ones is not. The release works with {stated} "
-    "of them, drawn at random; if fewer are kept, rows of a public pattern fill up and the result is worse, not less private.",
-    "exact": "Rows: the number of kept rows is published exactly. People whose rows are left out are not covered: "
-    f"{NOT_COVERED}.",
+    "whole": "Rows: the number of rows in the file is published. The specification excludes none.",
+    "counted": "Rows: the number of rows in the file is published. The number that passes the rules is estimated with noise. "
+    "The release uses that many rows minus {margin}, drawn at random.",
+    "stated": "Rows: the number of rows in the file is published. The number that passes the rules stays secret. The release "
+    "uses {stated} rows, drawn at random. If fewer pass, rows of a public pattern are added: the table becomes less accurate, "
+    "and its privacy stays the same.",
+    "exact": "Rows: the number of rows that pass the rules is published exactly. People whose rows are excluded are not "
+    f"protected: {NOT_COVERED}.",
 }
 """What is public about the number of rows, by `RowsRule.way`."""
 
@@ -273,8 +286,8 @@ ROWS_IN_WORDS = {
 def rounds_in_words(law: StoppingLaw | None) -> str:
     """How rounds are repeated, in a steward's words."""
     if law is None:
-        return "Rounds: until one is accepted, without end. A run that is stopped by hand is not covered by the guarantee."
-    return f"Rounds: {law.words}. How many there were is secret: nobody may learn it, or how long they took."
+        return "Rounds: until one is accepted, without a limit. The guarantee does not cover a run that is stopped by hand."
+    return f"Rounds: {law.words}. Keep their number secret, and how long they took."
 
 
 def print_plans(plans: Sequence[tuple[str, Charge]]) -> None:

@@ -41,7 +41,7 @@ def test_a_configuration_by_hand_is_told_what_its_rows_will_carry(command: str, 
     assert "  face: with no other column" in told
     told = printed(command, write_config(tmp_path, MEASURED))
     assert "Associations: the rows will carry 1 of 1 pairs of columns." in told
-    assert "It may be off by any amount" not in told
+    assert "its error has no limit" not in told
 
 
 def test_the_labour_survey_does_not_carry_wages_by_municipality_age_or_quarter() -> None:

@@ -137,7 +137,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     dear = load_spec(config).plan.total.epsilon
     planned = run("plan", config, "--shortlist", shortlist)
     assert planned.returncode == 0
-    assert "Chance that this epsilon is spent and nothing is released:" in words(planned.stdout)
+    assert "Probability that the search finds no acceptable table and the budget is spent:" in words(planned.stdout)
     warned = [line for line in planned.stderr.splitlines() if "A cheaper plan is known" in line]
     assert len(warned) == 1
 
@@ -159,7 +159,7 @@ def test_from_a_rehearsal_to_the_release_that_costs_what_was_found(tmp_path: Pat
     second = run(*release, "--out", tmp_path / "second")
     assert second.returncode in (0, 3)
     assert "A cheaper plan" not in second.stderr
-    assert "So the rehearsal on public data" in words(second.stdout)
+    assert "This is estimated from the rehearsal on public data" in words(second.stdout)
 
     again = run(*rehearse, "--adopt")  # nothing is left to do, and nothing is done
     assert again.returncode == 0
