@@ -66,8 +66,9 @@ def _print_indented(part: str | Copied | Text | Table | Tree) -> None:
 
 
 def _made(document: ReleaseDocument) -> Iterator[str]:
-    columns = sum(len(file.columns) for file in document.table_files)
-    yield f"{document.title}: {document.n_rows:,} synthetic rows, {columns} columns. No row is a person."
+    own, *members = (len(file.columns) for file in document.table_files)
+    linked = "".join(f" Each has rows of members, with {so_many(columns, 'column')} more." for columns in members)
+    yield f"{document.title}: {document.n_rows:,} synthetic rows, {so_many(own, 'column')}.{linked} No row is a person."
 
 
 def _places(document: ReleaseDocument, folder: Path) -> Iterator[Copied]:

@@ -92,7 +92,8 @@ def _person(unit: UnitTable, total: Charge) -> str:
     first = "first row" if unit.records == 1 else f"first {unit.records} rows"
     order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
     return (
-        f"Persons: {unit.key!r} says whose row it is. Released: the {first} of each person that the rules keep ({order}). All "
-        f"others, and rows without a key, are left out{why}. All rows of a person are protected together {protected}. The key "
-        "itself is never released; the number of persons is public, that of their rows is not."
+        f"Persons: {unit.key!r} identifies the person of each row. The release uses the {first} of each person that the rules "
+        f"keep ({order}). All other rows, and rows without a key, are excluded{why}. All rows of a person are protected "
+        f"together {protected}. The key is never released. The number of persons is published; the number of their rows stays "
+        "secret."
     )

@@ -133,8 +133,8 @@ def test_a_release_tells_the_number_of_persons_and_never_that_of_rows(
     config, data, out = keyed(tmp_path, records), purses(tmp_path), tmp_path / "out"
     code, planned = said_by(monkeypatch, capsys, "plan", str(config))
     assert code == 0
-    assert "'purse' says whose row it is" in planned
-    assert "the number of persons is public, that of their rows is not" in planned
+    assert "'purse' identifies the person of each row" in planned
+    assert "The number of persons is published; the number of their rows stays secret." in planned
     code, checked = said_by(monkeypatch, capsys, "check", str(config), "--data", str(data))
     assert code == 0
     assert "400 persons (different values of 'purse')" in checked

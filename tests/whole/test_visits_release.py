@@ -88,6 +88,7 @@ def test_the_demonstration_runs_every_command_and_says_which(shown: tuple[Path, 
     assert f"--members {shown[0]}/confidential/stays.csv" in shown[1].replace("\n", "")
     assert "20000 keys of roots or members (different values of 'patient') in the file." in text
     assert "The files fit together." in text
+    assert "Each has rows of members, with 4 columns more." in text
     assert "1 charge, epsilon 1.909402651 of 3" in text
     assert text.count("The file: the members, the first 4 of each") == 2  # two questions are about stays
 

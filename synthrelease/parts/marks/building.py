@@ -71,7 +71,9 @@ class MarksBuilding(Building[MarksTable, Marks]):
     def plan_text(self, value: Marks, total: Loss, rows: int) -> str:
         """Which columns there are, and what they cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in value.groups.items())
-        return f"Numbers of marks: {groups}. Each is a function of its row, so that a table of it costs what any table does."
+        return (
+            f"Numbers of indicators: {groups}. Each number follows from its row, so a table of it costs as much as any other."
+        )
 
 
 BUILDING = MarksBuilding()

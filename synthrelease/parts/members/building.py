@@ -34,10 +34,10 @@ class MembersBuilding(Building[MembersTable, Linked]):
     def plan_text(self, value: Linked, total: Loss, rows: int) -> str:
         """Who is protected, and who is not."""
         return (
-            "Members: a record is a root with all its members, in any number, so whoever replaces them all, or changes one of "
-            "them, is covered at this epsilon. Somebody who stands in several roots is covered at so many times it, and a move "
-            "from one root to another at twice. Who leaves for a root that was not in the file, or takes the last row of one "
-            "along, changes the number of roots, which is public: that is covered by nothing."
+            "Members: a record is a root with all its members, in any number. This epsilon protects any change of them: one "
+            "member, or all. A person in several roots is protected at epsilon times their number, and a move from one root "
+            "to another at twice epsilon. The number of roots is published, so nothing protects a move that changes it: to a "
+            "root that was not in the file, or of the last row of a root."
         )
 
     def _check(self, table: MembersTable, release: ReleaseFile, problems: Problems) -> None:

@@ -51,9 +51,9 @@ class PopulationBuilding(Building[PopulationTable, PopulationTable]):
         loss = of_the_population(total, sampled, value.size)
         delta = f", delta = {float(loss.delta):.3g}" if loss.delta else ""
         return (
-            f"Population: for one of {value.size:,} of whom nobody knows whether he is in the file, a simple random sample "
-            f"of {sampled:,}, epsilon = {decimal_text(loss.epsilon)}{delta}. It is a second sentence: plan and ledger have the "
-            "whole."
+            f"Population: the file is a simple random sample of {sampled:,} from {value.size:,}. For a person of whom nobody "
+            f"knows whether she is in the sample, epsilon = {decimal_text(loss.epsilon)}{delta}. Plan and ledger still count "
+            "the whole epsilon."
         )
 
 
