@@ -146,7 +146,7 @@ def warn_of_gaps(spec: Any) -> None:
         out.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
     if not str(spec.tables["acceptance"].get("description", "")).strip():
         out.print(
-            "The acceptance file does not say what the release must be good for (its description). specification.json, which "
-            "is published, will not either.",
+            "The acceptance file lacks a description of what the release must be good for. specification.json, which is "
+            "published, has none either.",
             style="yellow",
         )

@@ -135,7 +135,7 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
     _report(published, charges, question)
 
 
-def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool) -> Listener:
+def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
     """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
     from synthrelease.specification.tried import NEVER, leave

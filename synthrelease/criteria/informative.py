@@ -55,8 +55,8 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
         return
     if threshold >= worst:
         yield (
-            f"its figure cannot be above {figure(worst)}, and the threshold is {figure(threshold)}: every table passes, and "
-            "the criterion says nothing. Take a smaller threshold."
+            f"its value cannot exceed {figure(worst)}, and the threshold is {figure(threshold)}. Every table passes, so the "
+            "criterion tests nothing. Take a smaller threshold."
         )
         return
     if sensitivity is None or criterion.answered_by is not None:
@@ -64,27 +64,27 @@ def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivit
     room = threshold - best
     if room <= 0:
         yield NobodyPasses(
-            f"its figure cannot be below {figure(best)}, and the threshold is {figure(threshold)}: no table can pass, "
-            "not even a perfect one, but by the luck of noise. Take a larger threshold."
+            f"its value cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table can pass, not even "
+            "a perfect one, except by the luck of noise. Take a larger threshold."
         )
     elif joint_test is not None:
         taken = joint_test.margin * sensitivity
         if taken >= room:
             yield NobodyPasses(
-                f"the margin of the joint test is {figure(taken, 2)} or more in its unit and the threshold is "
-                f"{figure(threshold)}: no table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
+                f"the margin of the joint test is {figure(taken, 2)} or more in its unit, and the threshold is "
+                f"{figure(threshold)}. No table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
             )
         elif taken >= room / 2:
             yield (
-                f"the margin of the joint test takes {taken / room:.0%} or more of the threshold {figure(threshold)}: only "
-                f"figures below {figure(threshold - taken, 2)} pass as a rule. Take a larger threshold or test_epsilon."
+                f"the margin of the joint test takes {taken / room:.0%} or more of the threshold {figure(threshold)}. Tables "
+                f"with a value above {figure(threshold - taken, 2)} mostly fail. Take a larger threshold or test_epsilon."
             )
     elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
         enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
         yield (
-            f"its noise is large beside its threshold {figure(threshold)}: a perfect table is refused in {luck:.0%} of cases "
-            f"or more, and a table whose error is that far above the threshold passes as often. An epsilon of "
-            f"{figure(enough, 2)} or more, or a larger threshold, would let the criterion decide."
+            f"its noise is large beside its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} of cases "
+            f"or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
+            f"{figure(enough, 2)} or more, or a larger threshold."
         )
 
 
@@ -98,7 +98,7 @@ def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
     if least > criterion.threshold:
         yield NobodyPasses(
             f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
-            f"{figure(criterion.threshold)}: no table can pass, not even a perfect one. Give its tables more of the budget, or "
+            f"{figure(criterion.threshold)}. No table can pass, not even a perfect one. Give its tables more of the budget, or "
             "the criterion an epsilon in place of answered_by."
         )
     elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:

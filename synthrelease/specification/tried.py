@@ -25,8 +25,8 @@ FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
 """What tried the files; "answer": nothing did, and the steward said that they are released all the same."""
 NEVER = (
-    "These two files were never tried on public data, as far as is known. A release spends its whole budget once, also where "
-    "no table is accepted. `synthrelease rehearse` tells beforehand how often that happens."
+    "These two files were never tried on public data, as far as this program knows. A release spends its whole budget once, "
+    "even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
 )
 _OF_THE_FILE = {
     "input": ("delimiter", "encoding", "decimal", "table"),

@@ -31,11 +31,11 @@ def test_a_plan_with_a_threshold_that_no_table_meets_is_refused(tmp_path: Path, 
     assert caught.value.exit_code == 2
     message = " ".join(str(caught.value).split())
     assert "expected a threshold that some table of 400 rows (say with --rows how many the file has) can meet" in message
-    assert "no table can pass" in " ".join(capsys.readouterr().out.split())
+    assert "No table can pass" in " ".join(capsys.readouterr().out.split())
     with pytest.raises(SpecError):
         plan([config], as_json=True)
     told = json.loads(capsys.readouterr().out)["warnings"]
-    assert ["no table can pass" in each["text"] for each in told] == [True]
+    assert ["No table can pass" in each["text"] for each in told] == [True]
 
 
 IN_GROUPS = {
@@ -84,7 +84,7 @@ def test_a_plan_that_more_rows_make_possible_is_fine(tmp_path: Path, capsys: pyt
         plan([config], rows=400)
     capsys.readouterr()
     plan([config], rows=1_000_000)
-    assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+    assert "No table can pass" not in " ".join(capsys.readouterr().out.split())
 
 
 def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
@@ -95,13 +95,13 @@ def test_a_file_that_is_too_small_for_every_threshold_is_no_file_to_release(
     with pytest.raises(SpecError, match="some table of 401 rows can meet") as caught:
         check(config, str(data))
     assert caught.value.exit_code == 2
-    assert "no table can pass" in str(caught.value)
+    assert "No table can pass" in str(caught.value)
     capsys.readouterr()
     large = tmp_path / "large.csv"
     head, *lines = data.read_text().splitlines()
     large.write_text("\n".join([head, *lines * 300]) + "\n")
     check(config, str(large))
-    assert "no table can pass" not in " ".join(capsys.readouterr().out.split())
+    assert "No table can pass" not in " ".join(capsys.readouterr().out.split())
 
 
 RULE = "[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
