@@ -25,11 +25,11 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 
     Each follows from the text of the row alone, and from whether the file knows it as a number.
     """
-    decimals = np.where(np.broadcast_to(texts.typed, len(texts.texts)), ".", policy.decimal).tolist()
+    typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
     missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
-    for text, decimal in zip(texts.texts, decimals, strict=True):
+    for text, known in zip(texts.texts, typed, strict=True):
         written = "" if text is None else text.strip()
-        key = key_text(written, decimal)
+        key = key_text(written, policy.decimal, typed=known)
         yield None if not key or written in missing or key in missing else (key, written)
 
 

@@ -48,8 +48,8 @@ class UnitTable(SpecTable):
     name : what a record is, in one word or two. Example: `name = "hospital stay"`.
     key : the column of the file that says whose row it is. Of each person the first records_per_person rows that the rules keep
         are released, and all others left out; then all rows of a person are protected together, however many there are. The
-        key is used for this alone and never released. 12, 12.0 and 1.2e+01 are one key; 007 and 7 are two. Without a key each
-        row is a record, and nothing is left out.
+        key is used for this alone and never released. 12, 12.0, 1.2e+01 and 0.12E+02 are one key; 007 and 7 are two, and so
+        are 1E5 and 100000, because they may be codes. Without a key each row is a record, and nothing is left out.
         Example: `key = "patient"`.
     first_by : with a key, the columns of the file by which a person's rows are ordered: numbers by size, dates by time, other
         texts by their first letters, rows without a value last. Rows that agree in them are ordered by what is released.

@@ -117,7 +117,7 @@ def test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out(
         check_fit(nobody, SCHEMA, POLICY, RULE, unit=unit())
 
 
-WAYS = ["12", "12.0", " 12.", "+12", "1.2e+01", "1.20E+01", "1.2E1"]
+WAYS = ["12", "12.0", " 12.", "+12", "1.2e+01", "1.20E+01", "1.2E1", "12e+00", "0.12E+02", ".12D+02"]
 
 
 @pytest.mark.parametrize("other", WAYS[1:])
@@ -133,9 +133,9 @@ def test_one_number_is_one_person_however_it_is_written(other: str, tmp_path: Pa
 def test_a_decimal_comma_is_one_where_the_file_has_it(tmp_path: Path) -> None:
     policy = POLICY.model_copy(update={"decimal": ",", "delimiter": ";"})
     path = tmp_path / "file.csv"
-    path.write_text("key;t;age;ward\n12;1;0;a\n12,0;2;1;a\n12.0;1;2;a\n")
+    path.write_text("key;t;age;ward\n12;1;0;a\n12,0;2;1;a\n12.0;1;2;a\n1,5;1;0;a\n1.5;1;0;a\n")
     found = count_first_rows(Source.of(path), SCHEMA, policy, RULE, unit())
-    assert found.n_rows == 2  # 12.0 is a text there, as everywhere in such a file
+    assert found.n_rows == 4  # 12.0 and 1.5 are texts there, as everywhere in such a file
 
 
 def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:

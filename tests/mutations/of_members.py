@@ -324,7 +324,7 @@ OF_MEMBERS = (
         name="keys: 206.0 and 206 are two keys",
         breaks="members of a file that knows numbers lose their root, and a person is protected as two",
         place="enclave.number_texts:key_text",
-        old="return _plain(Decimal(number))",
+        old='return _plain(Decimal(number.upper().replace("D", "E"))).replace(".", decimal)',
         new="return plain",
         tests=(f"{ROWS}::test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros",),
     ),
