@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING
 
 from synthrelease.accounting.guarantee import check_delta
 from synthrelease.accounting.ledger_pieces import Split
-from synthrelease.bundle import check_archive, check_free, keep_space, taking, write_archive, write_bundle
+from synthrelease.bundle import check_archive, check_free, keep_space, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
+from synthrelease.bundle.taking import taking
 from synthrelease.connections.pairs import check_members, check_pieces
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts

@@ -226,8 +226,10 @@ def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
     As many as can be of the largest values, and as few as can be of the others.
     """
     order, found = sorted(range(len(values)), key=lambda place: -values[place]), []
-    for cut in range(len(order) + 1):
-        weights = [members[place].high.value if rank < cut else members[place].low.value for rank, place in enumerate(order)]
+    for highest in range(len(order) + 1):
+        weights = [
+            members[place].high.value if rank < highest else members[place].low.value for rank, place in enumerate(order)
+        ]
         weights = [max(weight, 0.0) for weight in weights]
         if sum(weights) > 0:
             found.append(sum(values[place] * weight for place, weight in zip(order, weights, strict=True)) / sum(weights))

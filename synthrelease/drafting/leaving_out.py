@@ -199,22 +199,24 @@ class _References:
 
     def _generator(self, index: int, generator: Mapping[str, Any]) -> None:
         readings = {"tables": self._formula, "only_measured": self._formula, "sums": self._sums}
-        for field, without in readings.items():
-            given = generator.get(field)
+        for setting, without in readings.items():
+            given = generator.get(setting)
             texts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
             left = [without(text) for text in texts]
             if left == texts or not texts:
                 continue
             left = list(dict.fromkeys(left))
-            told = f"terms of generators[{index}].{field}"
-            if "" in left and (field == "tables" or len(left) > 1):
-                self.undecided.append(f"generators[{index}].{field} would be left without a term: say what it shall measure")
+            told = f"terms of generators[{index}].{setting}"
+            if "" in left and (setting == "tables" or len(left) > 1):
+                self.undecided.append(f"generators[{index}].{setting} would be left without a term: say what it shall measure")
             elif "" in left:
-                self._take(("generators", index, field), f"generators[{index}].{field}")
+                self._take(("generators", index, setting), f"generators[{index}].{setting}")
             elif isinstance(given, list):
-                self._take(("generators", index, field), told, value=toml(left))
+                self._take(("generators", index, setting), told, value=toml(left))
             else:
-                self._take(("generators", index, field), told, value=_multiline(left[0]) if "\n" in texts[0] else toml(left[0]))
+                self._take(
+                    ("generators", index, setting), told, value=_multiline(left[0]) if "\n" in texts[0] else toml(left[0])
+                )
 
     def _formula(self, text: str) -> str:
         """Without the columns; a table that is then part of another one is not measured by itself."""
@@ -300,7 +302,7 @@ class _References:
 
     def _about(self, table: Mapping[str, Any]) -> str:
         """The column that goes and that a criterion is about; empty where it is about none."""
-        named = (table.get(field) for field in ABOUT)
+        named = (table.get(setting) for setting in ABOUT)
         return next((name for name in named if isinstance(name, str) and name in self.gone), "")
 
     def _building_on(self, names: Collection[str], gone: Collection[int]) -> dict[int, str]:
@@ -314,12 +316,12 @@ class _References:
     def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
         """The criterion without the columns; None where nothing is left that it could look at."""
         found = dict(table)
-        for field in AMONG:
-            if isinstance(found.get(field), list):
-                found[field] = [name for name in found[field] if name not in self.gone]
-        for field in BY_COLUMN:
-            if isinstance(found.get(field), dict):
-                found[field] = self._others(found[field])
+        for setting in AMONG:
+            if isinstance(found.get(setting), list):
+                found[setting] = [name for name in found[setting] if name not in self.gone]
+        for setting in BY_COLUMN:
+            if isinstance(found.get(setting), dict):
+                found[setting] = self._others(found[setting])
         if isinstance(found.get("prior"), dict):
             of_prior = {name: self._others(found["prior"][name]) for name in OF_A_PRIOR if name in found["prior"]}
             found["prior"] = {**found["prior"], **of_prior}
@@ -347,14 +349,14 @@ class _References:
         return {name: value for name, value in table.items() if name not in self.gone}
 
     def _replace(self, index: int, table: Mapping[str, Any], smaller: Mapping[str, Any]) -> None:
-        fields = [field for field in table if table[field] != smaller.get(field)]
+        fields = [setting for setting in table if table[setting] != smaller.get(setting)]
         self.taken.append(f"from {', '.join(fields)} of the criterion {table['name']!r}, which stays")
         if "features" in fields:
             self.to_look_at.append(f"the line of {table['name']!r} has other features now: look at its threshold")
         if "by" in fields and not smaller["by"]:
             self.to_look_at.append(f"{table['name']!r} has no groups any more: it is about all rows together")
-        for field in fields:
-            for edit in _edits(("criteria", index, field), table[field], smaller.get(field)):
+        for setting in fields:
+            for edit in _edits(("criteria", index, setting), table[setting], smaller.get(setting)):
                 self.of_acceptance.append(edit)
 
 

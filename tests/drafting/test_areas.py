@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import draft, write_draft
+from synthrelease.drafting import write_draft
 from synthrelease.drafting.areas import AreasDraft, AreaTables
 from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.file_columns import drafted_columns, with_areas
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError

@@ -9,9 +9,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import AskedFor, draft
+from synthrelease.drafting import AskedFor
 from synthrelease.drafting.choosing import chosen_columns
 from synthrelease.drafting.column_draft import ColumnDraft
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import cramers_v

@@ -11,9 +11,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import Draft, columns, draft, write_draft
+from synthrelease.drafting import Draft, columns, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError, Problem, SpecError

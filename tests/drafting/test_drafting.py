@@ -14,9 +14,10 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from synthrelease.criteria.drafts import budget
-from synthrelease.drafting import Draft, draft, write_draft
+from synthrelease.drafting import Draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE
 from synthrelease.drafting.column_draft import ColumnDraft
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.ingest import read_public

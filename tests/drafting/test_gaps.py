@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import draft
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.gaps import MOST_LEFT_OUT
 from tests.drafting.test_kinds import N, column, drafted
 

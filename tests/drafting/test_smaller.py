@@ -14,11 +14,12 @@ import pytest
 from synthrelease.domain.bins import parse_bins
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
-from synthrelease.drafting import Draft, draft, write_draft
+from synthrelease.drafting import Draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft
 from synthrelease.drafting.columns import draft_column
 from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
+from synthrelease.drafting.draft import draft
 from synthrelease.drafting.smaller import fewer, in_order, sizes, what_stays
 from synthrelease.drafting.wider_bins import FEW_CATEGORIES, FREQUENT, Floor, coarser, floored
 from synthrelease.enclave.ingest import read_public

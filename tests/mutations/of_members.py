@@ -444,7 +444,7 @@ OF_MEMBERS = (
         name="bounds of members: as many in each slot as the release has",
         breaks="a bound that the file's own numbers of members are beyond",
         place="bounds.ranges:_farthest",
-        old="members[place].high.value if rank < cut else members[place].low.value",
+        old="members[place].high.value if rank < highest else members[place].low.value",
         new="members[place].answer",
         tests=("tests/bounds/test_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
     ),
