@@ -1,6 +1,6 @@
 """Which associations of columns the rows of a model carry: what was measured together, and what only hangs together through it.
 
-Three facts decide, and all are public (theory 12.15, which associations rows carry):
+Three facts decide, and all are public (theory 12.15, associations that rows carry):
 
 - A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns.
 - The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:

@@ -74,7 +74,7 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     -----
     A function of one text: it asks no other key of the file (theory 1.8, reading row by row). It is constant on what it gives.
     In doubt keys of one value are joined: one person under two keys has half the protection, two persons under one key lose
-    rows, which `check --data` counts (theory 1.9).
+    rows, which `check --data` counts (theory 1.9, first rows of a person).
     """
     plain = text.strip()
     if plain.isalnum():  # without a sign and a point: a whole number, or a code

@@ -1,4 +1,4 @@
-"""How far shares of the drawn rows are from those of the file: the law of a drawing without replacement (theory 13.17).
+"""How far shares of the drawn rows are from those of the file: a drawing without replacement (theory 13.17, drawn shares).
 
 A release works with n rows, a uniform subset of the K rows of the file that the rules keep (theory 1.7, resizing). K is known
 up to a largest value. Of a share nothing else is known, so limits hold for every number of rows that meet its condition.
