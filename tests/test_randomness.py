@@ -256,8 +256,9 @@ def test_seeded_noise_for_public_data_is_repeatable_and_has_the_same_law() -> No
 
 
 def gaussian_p_value(noise: np.ndarray, scale: float) -> float:
-    """Chi-square test of integers against a normal law of this deviation, rounded; tails pooled at 3 deviations."""
-    edge = math.ceil(3 * scale)
+    """Chi-square test of integers against a normal law of this deviation, rounded; tails pooled within 3 deviations,
+    since a cell in which few are expected has no such law."""
+    edge = max(1, math.floor(3 * scale - 0.5))
     values = np.arange(-edge, edge + 1)
     inside, tail = np.diff(stats.norm.cdf(np.append(values - 0.5, edge + 0.5) / scale)), stats.norm.sf((edge + 0.5) / scale)
     observed = [np.sum(noise < -edge), *(np.sum(noise == value) for value in values), np.sum(noise > edge)]
