@@ -19,8 +19,11 @@ from itertools import combinations
 from typing import Literal
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree
+from synthrelease.domain.functions import StatedRule, functions_of
 from synthrelease.domain.layout import Columns, Layout
-from synthrelease.linked import Linked
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.errors import Unexpected, listing
+from synthrelease.linked import Linked, slot_name
 
 Carried = Literal["yes", "in part", "no", "not known"]
 How = Literal[
@@ -105,19 +108,25 @@ class Associations:
     linked: Linked | None = None
 
     def of(self, *names: str) -> Association:
-        """The association of two or three columns. The name of a column of members stands for it in the same member.
+        """The association of two or three columns. The name of a column of members stands for it in the same member, or in the
+        member that another name says.
 
         Raises
         ------
         KeyError : for a name that no column has.
+        Unexpected : for names that coincide, or that leave open which member is meant.
         """
         return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
 
     def measured(self, *names: str) -> Carried | None:
-        """The first part of the same answer, in little time: None where no table tells it."""
+        """The first part of the same answer, in little time: None where no table tells it. Raises as `of`."""
         found = [self._measured(columns) for columns in self._in_slots(names)]
         said = {None if one is None else one.carried for one in found}
         return "yes" if said == {"yes"} else "not known" if "not known" in said else None
+
+    def differ(self, first: str, second: str) -> bool:
+        """Whether two names are of two columns: not that of a column of members, and the same of one member."""
+        return set(self._places(first)).isdisjoint(self._places(second))
 
     @cached_property
     def names(self) -> tuple[str, ...]:
@@ -149,9 +158,19 @@ class Associations:
         return name if self.linked is None or place is None else self.linked.names[self.linked.slots[place].index(name)]
 
     def _in_slots(self, names: Sequence[str]) -> list[Columns]:
-        """The columns by their places; where they are of members, once for each that a root can have."""
+        """The columns by their places; where they are of members, once for each that a root can have, or for a named one."""
         places = [self._places(name) for name in names]
-        return [tuple(each[slot % len(each)] for each in places) for slot in range(max(map(len, places)))]
+        slots = range(max(map(len, places)))
+        if self.linked is not None and len(slots) > 1:
+            named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
+            if len(named) > 1:
+                expected = f"the member of each column where members differ, as in {slot_name(self.linked.names[0], 2)!r}"
+                raise Unexpected(expected, listing(names))
+            slots = range(min(named), min(named) + 1) if named else slots
+        found = [tuple(each[slot % len(each)] for each in places) for slot in slots]
+        if any(len(set(columns)) < len(columns) for columns in found):
+            raise Unexpected("different columns", f"{listing(names)}, two of which are the same")
+        return found
 
     def _places(self, name: str) -> tuple[int, ...]:
         """Of a column of members in every slot."""
@@ -322,6 +341,20 @@ def _of_members(names: Sequence[str], found: Sequence[Association]) -> Associati
     carried: Carried = "not known" if "not known" in said else "in part"
     how: How = "chosen privately" if carried == "not known" else "some members"
     return Association(columns=tuple(names), carried=carried, how=how)
+
+
+def all_functions(
+    stated: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
+) -> tuple[Function, ...]:
+    """Columns that are functions of others: those that options state by their names, and those that rules leave no choice.
+
+    Parameters
+    ----------
+    columns : each on all bins that it may be released on.
+    """
+    places = {each[0].name: place for place, each in enumerate(columns)}
+    named = [(places[name], tuple(places[other] for other in others)) for name, others in stated]
+    return tuple(dict.fromkeys([*named, *functions_of(rules, columns)]))
 
 
 def weakest_of(found: Sequence[Association]) -> Association:

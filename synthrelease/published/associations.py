@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from synthrelease.linked import NAME_OR_TEXT, Linked
@@ -11,6 +11,7 @@ from synthrelease.published.columns import RulePart
 if TYPE_CHECKING:
     from synthrelease.candidates.associations import Associations
     from synthrelease.domain.layout import Columns, Layout
+    from synthrelease.domain.published_column import PublishedColumn
 
 NAME = "associations.csv"
 HEADER = ("first", "second", "third", "carried", "how", "through")
@@ -20,7 +21,8 @@ def associations_of(
     layout: Layout,
     configuration: Mapping[str, Any],
     *,
-    rules: Iterable[RulePart],
+    schema: Sequence[PublishedColumn],
+    rules: Sequence[RulePart],
     functions: Iterable[tuple[str, tuple[str, ...]]],
     linked: Linked | None,
 ) -> Associations:
@@ -30,7 +32,7 @@ def associations_of(
     ------
     ValueError : for the settings of a generator that are none, as in a document that somebody changed.
     """
-    from synthrelease.candidates.associations import Associations
+    from synthrelease.candidates.associations import Associations, all_functions
     from synthrelease.candidates.generators import GENERATORS
 
     settings = configuration.get("generator", {})
@@ -41,7 +43,7 @@ def associations_of(
         layout=layout,
         ties=kind.model_validate(settings).ties(layout),
         ruled=tuple(dict.fromkeys(_ruled(rules, layout))),
-        functions=tuple((layout.index(name), tuple(map(layout.index, others))) for name, others in functions),
+        functions=all_functions(functions, rules, [[column] for column in schema]),
         linked=linked,
     )
 

@@ -22,7 +22,12 @@ def of_document(document: ReleaseDocument) -> Associations | None:
     try:
         release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
         return associations_of(
-            release.layout, release.configuration, rules=release.rules, functions=release.functions, linked=release.linked
+            release.layout,
+            release.configuration,
+            schema=release.schema,
+            rules=release.rules,
+            functions=release.functions,
+            linked=release.linked,
         )
     except (ValueError, BudgetError):
         return None

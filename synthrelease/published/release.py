@@ -15,7 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.errors import InputError, closest, listing
+from synthrelease.errors import InputError, Unexpected, closest, listing
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
@@ -160,7 +160,7 @@ class PublishedRelease:
         Parameters
         ----------
         columns : names of two or three different columns. A column of members is meant in the same member; `stays_2` names
-            that of the second one.
+            that of the second one, and with it `ward` means the ward of the second one, too.
 
         Returns
         -------
@@ -180,7 +180,7 @@ class PublishedRelease:
         >>> bool(found)
         False
         """
-        found = self._associations
+        found, problem = self._associations, ""
         known = [*found.names, *(name for name in found.layout.columns if name not in found.names)]
         for name in columns:
             if name not in known:
@@ -189,7 +189,11 @@ class PublishedRelease:
                 raise InputError(f"{self.folder}: expected columns of the release ({listing(known)}), found {name!r}.{hint}")
         if len(columns) not in (2, 3) or len(set(columns)) < len(columns):
             raise InputError(f"carries: expected two or three different columns, found {listing(columns) or 'none'}.")
-        return found.of(*columns)
+        try:
+            return found.of(*columns)
+        except Unexpected as error:
+            problem = str(error)
+        raise InputError(f"carries: {problem}.")
 
     @cached_property
     def _associations(self) -> Associations:
@@ -197,7 +201,12 @@ class PublishedRelease:
 
         try:
             return associations_of(
-                self.layout, self.configuration, rules=self.rules, functions=self.functions, linked=self.linked
+                self.layout,
+                self.configuration,
+                schema=self.schema,
+                rules=self.rules,
+                functions=self.functions,
+                linked=self.linked,
             )
         except ValueError:
             problem = f"{self.folder}: expected the settings of a generator in release.json, found others"

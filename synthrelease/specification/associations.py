@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import permutations
-
-from synthrelease.candidates.associations import Associations, Function
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.candidates.associations import Associations, all_functions
+from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
@@ -14,19 +11,18 @@ def planned_associations(spec: ReleaseSpec) -> tuple[Associations, ...]:
     """One for each generator that may be drawn."""
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]
+    columns = [
+        [PublishedColumn.of(column, column.alternatives[name]) for name in spec.space.binnings[column.name]]
+        for column in spec.schema.columns
+    ]
+    functions = all_functions(spec.functions, spec.rules, columns)
     return tuple(
         Associations(
             layout=layout,
             ties=generator.ties(layout),
             ruled=tuple(dict.fromkeys(ruled)),
-            functions=tuple(_functions(rules)),
+            functions=functions,
             linked=spec.schema.linked,
         )
         for generator in spec.space.generators
     )
-
-
-def _functions(rules: Plausibility) -> Iterator[Function]:
-    """Columns of which the rules leave one bin to each bin of another column, as the region of a municipality."""
-    pairs = [pair for mask in rules.masks if len(mask.columns) == 2 for pair in permutations(mask.columns)]
-    yield from ((upper, (lower,)) for upper, lower in pairs if rules.home_of(upper, lower) is not None)

@@ -86,6 +86,10 @@ class Building(Generic[Table, Value]):
         """How many rows the private file has at most, where the table says so."""
         return None
 
+    def functions(self, value: Value) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns of the table that it makes functions of others in the same row, each with these."""
+        return ()
+
     def bytes_of_a_row(self, value: Value, longest: int, files: int) -> int:
         """What it adds for each released row, at most; a row has at most `longest` bytes in each of so many `files`."""
         return 0

@@ -225,6 +225,12 @@ class ReleaseSpec:
         return None if self.unit.key is None else n_file // self.unit.records
 
     @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns that options make functions of others in every row, each with these."""
+        hooks = buildings()
+        return tuple(one for name, value in self.parts.items() for one in hooks[name].functions(value))
+
+    @property
     def most_rows(self) -> int | None:
         """How many rows the private file has at most, where an option says so."""
         return min((most for _, most in self._most_rows()), default=None)

@@ -97,6 +97,66 @@ def test_the_list_is_the_one_made_by_hand_and_the_loaded_release_and_the_plan_sa
             assert bool(found) == (line["carried"] == "yes")
 
 
+MINTS = """[columns.mint]
+kind = "category"
+categories = ["A", "B", "C"]
+
+[columns.made]
+kind = "integer"
+bounds = [1, 6]
+alternatives.halves = ["1-3", "4-6"]
+alternatives.thirds = ["1-2", "3-4", "5-6"]
+
+[columns.age]
+kind = "category"
+categories = ["old", "new"]
+
+[[rules]]
+never = "mint == 'A' and face == 'tail'"
+
+[[rules]]
+never = "not mint == 'A' and face == 'head'"
+
+[[rules]]
+never = "made < 4 and age == 'new'"
+
+[[rules]]
+never = "made >= 4 and not age == 'new'"
+
+"""
+SYNTHETIC = MINTS.replace("face == 'head'", 'face == \'head\'"\napplies_to = ["synthetic"]\nwhy = "it looks odd')
+
+
+@pytest.mark.parametrize(
+    ("columns", "drawn", "carried"),
+    [
+        (MINTS, ["halves"], {"face": "yes", "age": "yes"}),
+        (SYNTHETIC, ["halves"], {"face": "in part", "age": "yes"}),
+        (MINTS, ["thirds"], {"face": "yes", "age": "in part"}),
+        (MINTS, ["halves", "thirds"], {"face": "yes", "age": "in part"}),
+    ],
+)
+def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
+    columns: str, drawn: list[str], carried: dict[str, str], tmp_path: Path
+) -> None:
+    """By rules for rows of the file and released ones, on all bins that may be released; theory 12.15 (d)."""
+    named = {old: new.replace("face:year", "mint:year + made:year + face + age") for old, new in MEASURED.items()}
+    bins = f"[transformations]\nmade = {drawn}\n\n".replace("'", '"')
+    config = write_config(tmp_path, {"[columns.year]": f"{columns}{bins}[columns.year]", **named})
+    spec = load_spec(config)
+    faces, ages = ("head", "tail", "tail"), ("old", "old", "old", "new", "new", "new")
+    rows = [f"{faces[at % 3]},{'ABC'[at % 3]},{1 + at % 6},{ages[at % 6]},{1 + at % 5}" for at in range(400)]
+    data = tmp_path / "coins.csv"
+    data.write_text("\n".join(["face,mint,made,age,year", *rows, ""]))
+    found = release(spec, data)
+    assert found is not None
+    loaded, (planned,) = load(write_bundle(found, tmp_path / "release")), planned_associations(spec)
+    for name, said in carried.items():
+        assert planned.of(name, "year").carried == said
+        if drawn != ["halves", "thirds"]:
+            assert loaded.carries(name, "year") == planned.of(name, "year")
+
+
 @pytest.mark.parametrize("names", [("face",), ("face", "face"), ("face", "yeer"), ("face", "mint", "year", "worn"), ()])
 def test_other_than_two_or_three_columns_are_a_mistake(folder: Path, names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="expected"):

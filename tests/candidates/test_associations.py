@@ -20,6 +20,7 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import Unexpected
 from synthrelease.linked import Linked
 from synthrelease.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
@@ -240,6 +241,23 @@ def test_a_pair_of_members_is_carried_where_it_is_of_every_member() -> None:
     assert not found.of("job_1", "job_2")
     assert [one.columns for one in found.pairs if one] == [("area", "age"), ("age", "job")]
     assert CarriedPairs.of([found]).carried == 2
+
+
+def test_a_column_of_members_is_meant_in_the_member_that_another_name_says() -> None:
+    linked = Linked(
+        key="home", size="size", names=("age", "job"), slots=(("age_1", "job_1"), ("age_2", "job_2")), whole=frozenset()
+    )
+    layout = Layout(columns=("area", "size", "age_1", "job_1", "age_2", "job_2"), sizes=(2,) * 6)
+    found = Associations(layout=layout, ties=Ties(measured=((0, 4, 5), (2, 4), (0, 2))), linked=linked)
+    assert found.of("age", "job_2").carried == found.of("age_2", "job").carried == found.of("age_2", "job_2").carried == "yes"
+    assert found.of("area", "age_2", "job").carried == "yes"
+    assert found.of("age", "job").how == "some members"
+    for names in (("age", "age_2"), ("age_2", "age"), ("age", "age_1", "age_2"), ("job", "age_1", "age_2"), ("area", "area")):
+        with pytest.raises(Unexpected, match="expected"):
+            found.of(*names)
+    alone = Linked(key="home", size="size", names=("age",), slots=(("age_1",),), whole=frozenset())
+    with pytest.raises(Unexpected, match="expected different columns"):
+        Associations(layout=Layout(columns=("size", "age_1"), sizes=(2, 2)), ties=Ties(), linked=alone).of("age", "age_1")
 
 
 def test_of_several_generators_what_all_of_them_carry_is_said() -> None:

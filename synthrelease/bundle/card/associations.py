@@ -93,8 +93,8 @@ def pairs_not_carried(found: Associations | None, question: QuestionTable) -> st
     if found is None:
         return ""
     words = _words_of(question)
-    named = [name for name in (*found.names, *found.layout.columns) if name in words]
-    pairs = [pair for pair in combinations(dict.fromkeys(named), 2) if found.measured(*pair) is None]
+    named = dict.fromkeys(name for name in (*found.names, *found.layout.columns) if name in words)
+    pairs = [pair for pair in combinations(named, 2) if found.differ(*pair) and found.measured(*pair) is None]
     return f"the rows do not carry {', '.join(' × '.join(pair) for pair in pairs)}" if pairs else ""
 
 

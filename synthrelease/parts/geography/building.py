@@ -62,6 +62,10 @@ class GeographyBuilding(Building[GeographyTable, Geography]):
                     problems.add("geography.levels", f"each {lower} in one {upper}, the largest areas first", repr(name))
                     break
 
+    def functions(self, value: Geography) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """An area lies in one area of the level above."""
+        return tuple((above, (column,)) for above, column in pairwise(value.chain))
+
     def plan_text(self, value: Geography, total: Loss, rows: int) -> str:
         """How many areas each level has, and what noise leaves of the number of rows in one of them."""
         levels = " > ".join(f"{name} ({count:,})" for name, count in zip(value.chain, value.areas, strict=True))

@@ -68,6 +68,10 @@ class MarksBuilding(Building[MarksTable, Marks]):
         elif unusable := [label for label in marks if "'" in label and '"' in label]:
             problems.add(f"marks.yes.{name}", "categories that have no two kinds of quotes in their names", repr(unusable[0]))
 
+    def functions(self, value: Marks) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """A number of marks follows from the columns that it counts."""
+        return tuple((name, tuple(columns)) for name, columns in value.groups.items())
+
     def plan_text(self, value: Marks, total: Loss, rows: int) -> str:
         """Which columns there are, and what they cost."""
         groups = "; ".join(f"{name} of {len(columns)} columns" for name, columns in value.groups.items())

@@ -1,0 +1,111 @@
+"""Columns that rules make functions of another one: to each of its bins they leave one bin, as a region to a municipality."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import permutations, product
+from typing import Protocol
+
+import numpy as np
+
+from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.domain.rules import (
+    HOLDS,
+    IS_MISSING,
+    Comparison,
+    Count,
+    Domain,
+    Gap,
+    Rule,
+    RuleError,
+    columns_of,
+    parse_rule,
+)
+from synthrelease.domain.truth import Said, said
+
+MOST_CELLS = 10**7
+"""Of two columns that are looked at."""
+_EVERY_ROW = {"raw", "synthetic"}
+
+
+class StatedRule(Protocol):
+    """A rule as it is published."""
+
+    @property
+    def never(self) -> str: ...
+
+    @property
+    def applies_to(self) -> Sequence[str]: ...
+
+
+def functions_of(rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]) -> Iterator[tuple[int, tuple[int]]]:
+    """The place of each column that follows from one other in every row, with the place of the other.
+
+    A rule counts where it is for private rows and for released ones: for a table of the other column has this one, too, only
+    where it follows in the private rows, and the model knows it only where it follows in the released ones.
+
+    Parameters
+    ----------
+    columns : each on all bins that it may be released on. It follows from the other one on any of them.
+    """
+    domains = {each[0].name: _domain(each[0]) for each in columns}
+    places = {each[0].name: place for place, each in enumerate(columns)}
+    of_columns = dict[frozenset[int], list[Rule]]()
+    for rule in rules:
+        if _EVERY_ROW.issubset(rule.applies_to) and (read := _read(rule.never, domains)) is not None:
+            named = frozenset(places[name] for name in columns_of(read))
+            of_columns.setdefault(named, []).append(read)
+    for pair in (named for named in of_columns if len(named) == 2):
+        held = [rule for named, some in of_columns.items() if named <= pair for rule in some]
+        for upper, lower in permutations(sorted(pair)):
+            if all(_follows(held, one, other) for one, other in product(columns[upper], columns[lower])):
+                yield upper, (lower,)
+
+
+def _read(never: str, domains: dict[str, Domain]) -> Rule | None:
+    try:
+        return parse_rule(never, domains)
+    except RuleError:  # it counts, or compares columns
+        return None
+
+
+def _domain(column: PublishedColumn) -> Domain:
+    categories = tuple(name for held in column.categories for name in held)
+    return Domain(kind=column.kind, bounds=column.bounds, categories=categories, missing=column.missing is not None)
+
+
+def _follows(rules: Sequence[Rule], upper: PublishedColumn, lower: PublishedColumn) -> bool:
+    """Whether the rules leave at most one bin of `upper` to each of `lower`."""
+    shape = len(upper.labels), len(lower.labels)
+    if shape[0] * shape[1] > MOST_CELLS:
+        return False
+    forbidden = np.zeros(shape, dtype=bool)
+
+    def leaf(part: Comparison | Gap | Count) -> Said:
+        if not isinstance(part, Comparison):
+            raise TypeError("a rule that counts or compares columns says nothing of bins")
+        column, view = (upper, (-1, 1)) if part.column == upper.name else (lower, (1, -1))
+        true, false = _of_bins(part, column)
+        return true.reshape(view), false.reshape(view)
+
+    for rule in rules:
+        forbidden |= said(rule, leaf)[0]
+    return bool(((~forbidden).sum(axis=0) <= 1).all())
+
+
+def _of_bins(part: Comparison, column: PublishedColumn) -> Said:
+    """(n_bins,) where a comparison is true of all values of a bin, and where of none; neither in that of missing values."""
+    absent = np.arange(len(column.labels)) == column.missing
+    if part.operator == IS_MISSING:
+        return absent, ~absent
+    if isinstance(part.value, str):
+        met = [[(name == part.value) == (part.operator == "==") for name in held] for held in column.categories]
+        true, false = [bool(held) and all(held) for held in met], [bool(held) and not any(held) for held in met]
+        return np.array(true) & ~absent, np.array(false) & ~absent
+    surely, never = np.zeros(len(absent), dtype=bool), np.zeros(len(absent), dtype=bool)
+    for place, (low, high) in enumerate(zip(*column.value_limits, strict=True)):
+        at_ends = [HOLDS[part.operator](value, float(part.value)) for value in (low, high)]
+        if part.operator in ("==", "!=") and low < float(part.value) < high:
+            continue  # true of some values, and false of others
+        surely[place], never[place] = all(at_ends), not any(at_ends)
+    return surely, never
