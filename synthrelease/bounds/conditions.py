@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 import numpy as np
@@ -27,6 +27,7 @@ from synthrelease.domain.rules import (
     Not,
     Rule,
     RuleError,
+    columns_of,
     comparisons,
     edges,
     parse_rule,
@@ -61,54 +62,80 @@ class Condition:
 
     Attributes
     ----------
-    idle : columns that it names and that decide nothing, each with a bin that rows can be in.
+    decided : where it was narrowed, the columns that decide, and over their bins whether it is met.
     """
 
     text: str
     rule: Rule | None
-    idle: tuple[tuple[PublishedColumn, int], ...] = ()
+    decided: tuple[tuple[str, ...], np.ndarray] | None = field(default=None, compare=False, repr=False)
 
     @property
     def columns(self) -> set[str]:
         """Those that decide whether it is met."""
-        named = set() if self.rule is None else {part.column for part in comparisons(self.rule)}
-        return named - {column.name for column, _ in self.idle}
+        if self.decided is not None:
+            return set(self.decided[0])
+        return set() if self.rule is None else {part.column for part in comparisons(self.rule)}
 
     def mask(self, columns: Columns) -> np.ndarray:
         """Boolean array over the bins of these columns, which include those of the condition: where it is met."""
-        if self.rule is None:
-            return np.ones([len(column.labels) for column in columns], dtype=bool)
-        present = {column.name for column in columns}
-        more = [(column, bin_) for column, bin_ in self.idle if column.name not in present]
-        met = _evaluate(self.rule, (*columns, *(column for column, _ in more)), _of_labels)[0]
-        for _, bin_ in reversed(more):
-            met = met[..., bin_]
-        return met
+        shape = [len(column.labels) for column in columns]
+        if self.decided is not None:
+            names, met = self.decided
+            return spread_out(met, names, [column.name for column in columns], shape)
+        return np.ones(shape, dtype=bool) if self.rule is None else _evaluate(self.rule, columns, _of_labels)[0]
 
     def narrowed(self, release: AskedOf, never: Sequence[str], most_cells: int) -> Condition:
         """The same condition without the columns that decide nothing, as `age >= 0` does where nobody is younger.
 
         A noisy table without these columns answers it as well, and the same number has one answer whether or not it is asked.
+        Each column is left out in turn where the others still tell of every cell that rows can be in whether it is met. A
+        cell that no row can be in is as the first one that rows can be in: a condition and its negation share all cells.
 
         Parameters
         ----------
-        never : the rules that no original row breaks. The bins of a column that they leave empty decide nothing.
+        never : the rules that no original row breaks. The cells that they leave empty decide nothing.
         most_cells : a condition with more combinations of bins stays as it is.
         """
         columns = tuple(column for column in release.schema if column.name in self.columns)
         if not columns or math.prod(len(column.labels) for column in columns) > most_cells:
             return self
-        empty = [[mask for rule in never if (mask := excluded(rule, (column,))) is not None] for column in columns]
-        possible = [
-            np.flatnonzero(~np.any(masks, axis=0)) if masks else np.arange(len(c.labels))
-            for masks, c in zip(empty, columns, strict=True)
-        ]
-        if not all(map(len, possible)):
+        possible, met = _possible(columns, release, never, most_cells), self.mask(columns)
+        if not possible.any():
             return self
-        met = self.mask(columns)[np.ix_(*possible)]
-        alike = [bool((met == met.take([0], axis=axis)).all()) for axis in range(len(columns))]
-        idle = [(column, int(bins[0])) for column, bins, same in zip(columns, possible, alike, strict=True) if same]
-        return replace(self, idle=(*self.idle, *idle))
+        yes, no = possible & met, possible & ~met
+        for axis in reversed(range(len(columns))):
+            fewer = yes.any(axis=axis), no.any(axis=axis)
+            if not (fewer[0] & fewer[1]).any():
+                yes, no, columns = *fewer, columns[:axis] + columns[axis + 1 :]
+        first = yes.ravel()[(yes | no).argmax()]
+        return replace(self, decided=(tuple(column.name for column in columns), np.where(yes | no, yes, first)))
+
+
+def _possible(columns: Columns, release: AskedOf, never: Sequence[str], most_cells: int) -> np.ndarray:
+    """Boolean array over the bins of some columns: the cells that rows can be in, by all rules that are linked with them.
+
+    A rule is linked when it names a column of these, or of another linked rule: two rules about sex and age may together leave
+    no row of one sex. Rules that would make more than `most_cells` combinations are not looked at.
+    """
+    domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in release.schema}
+    named = {text: columns_of(rule) for text in never if (rule := _read(text, domains)) is not None}
+    linked, before = {column.name for column in columns}, set[str]()
+    while linked != before:
+        before = set(linked)
+        for names in named.values():
+            if linked & names and _cells(release, linked | names) <= most_cells:
+                linked |= names
+    wide = (*columns, *(column for column in release.schema if column.name in linked and column not in columns))
+    possible = np.ones([len(column.labels) for column in wide], dtype=bool)
+    for text, names in named.items():
+        own = tuple(column for column in wide if column.name in names)
+        if names <= linked and (empty := excluded(text, own)) is not None:
+            possible &= ~spread_out(empty, [column.name for column in own], [column.name for column in wide], possible.shape)
+    return np.asarray(possible.any(axis=tuple(range(len(columns), len(wide)))))
+
+
+def _cells(release: AskedOf, names: set[str]) -> int:
+    return math.prod(len(column.labels) for column in release.schema if column.name in names)
 
 
 def parse_condition(text: str, release: AskedOf) -> Condition:
@@ -170,12 +197,16 @@ def over_cells(columns: Columns, name: str, values: np.ndarray) -> np.ndarray:
 
 def excluded(rule_text: str, columns: Columns) -> np.ndarray | None:
     """Cells over these columns in which a plausibility rule is true for every value; None when it names other columns."""
+    rule = _read(rule_text, {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns})
+    return None if rule is None else _evaluate(rule, columns, _of_values)[0]
+
+
+def _read(rule_text: str, domains: Mapping[str, Domain]) -> Rule | None:
+    """A plausibility rule; None when it names other columns, compares columns or counts."""
     try:
-        domains = {column.name: Domain(kind=column.kind, missing=column.missing is not None) for column in columns}
-        rule = parse_rule(rule_text, domains)
+        return parse_rule(rule_text, domains)
     except RuleError:
         return None
-    return _evaluate(rule, columns, _of_values)[0]
 
 
 def _evaluate(rule: Rule, columns: Columns, read: Reading) -> tuple[np.ndarray, np.ndarray]:

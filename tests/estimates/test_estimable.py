@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import math
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from fractions import Fraction
 from itertools import product
@@ -76,6 +77,76 @@ def test_a_condition_that_every_row_meets_changes_nothing(condition: str) -> Non
 def test_a_condition_that_a_rule_makes_every_row_meet_changes_nothing() -> None:
     made = release(TABLE[TABLE[:, 0] > 0], ("ac", "bc", "c"), Fraction(1, 10), np.random.default_rng(3), rules=["a < 1"])
     assert estimate(made, "share c == 1 where a >= 1").terms == estimate(made, "share c == 1").terms
+
+
+LINKED = ["a >= 2 and d == 'x'", "c >= 1 and b < 1 and a < 2", "a < 2 and b < 1 and c < 1"]
+"""No row has a = 2 with d = x; nor b = 0 with another a, of which the last two rules have one half each."""
+ALLOWED = TABLE[~((TABLE[:, 0] == 2) & (TABLE[:, 3] == 0)) & ~((TABLE[:, 0] < 2) & (TABLE[:, 1] == 0))]
+
+
+@pytest.mark.parametrize(
+    "condition", ["a < 2 or d == 'y'", "not (a == 2 and d == 'x')", "b >= 1 or a == 2", "b >= 1 or d == 'y' or a < 1"]
+)
+def test_a_condition_that_rules_over_several_columns_make_every_row_meet_changes_nothing(condition: str) -> None:
+    made = release(ALLOWED, ("abd", "ac", "bc", "c", "b"), Fraction(1, 10), np.random.default_rng(4), rules=LINKED)
+    for asked in ("share c == 1", "mean b", "median b", "slope c on b"):
+        assert estimate(made, f"{asked} where {condition}").terms == estimate(made, asked).terms
+    both = estimate(made, f"share c == 1 where a >= 1 and ({condition})")
+    assert both.terms == estimate(made, "share c == 1 where a >= 1").terms
+    [term] = estimate(made, f"share {condition}").terms
+    assert (term.low, term.estimate, term.high) == (1.0, 1.0, 1.0)
+
+
+Cell = tuple[int, ...]
+SIZES = [len(column.labels) for column in COLUMNS]
+CELLS: list[Cell] = list(product(*map(range, SIZES)))
+
+
+def drawn(random: np.random.Generator, parts: int) -> tuple[str, Callable[[Cell], bool]]:
+    """A condition without a negation, as a text, and whether a row in a cell meets it, one comparison at a time."""
+    words, tests = [], list[Callable[[Cell], bool]]()
+    for axis in random.choice(len(COLUMNS), parts, replace=False).tolist():
+        column, bin_ = COLUMNS[axis], int(random.integers(COLUMNS[axis].present))
+        if column.kind == "category":
+            words.append(f"{column.name} == '{column.labels[bin_]}'")
+            tests.append(lambda cell, axis=axis, bin_=bin_: cell[axis] == bin_)  # type: ignore[misc]
+        elif random.random() < 0.5:
+            words.append(f"{column.name} >= {column.lower[bin_]:.0f}")
+            tests.append(lambda cell, axis=axis, bin_=bin_, n=column.present: bin_ <= cell[axis] < n)  # type: ignore[misc]
+        else:
+            words.append(f"{column.name} < {column.upper[bin_]:.0f}")
+            tests.append(lambda cell, axis=axis, bin_=bin_: cell[axis] <= bin_)  # type: ignore[misc]
+    every = random.random() < 0.7
+    return (" and " if every else " or ").join(words), lambda cell: (all if every else any)(test(cell) for test in tests)
+
+
+def decides(met: dict[Cell, bool], axes: Sequence[int]) -> bool:
+    """Whether these columns tell of each possible cell whether it is met."""
+    known: dict[Cell, bool] = {}
+    return all(known.setdefault(tuple(cell[axis] for axis in axes), value) == value for cell, value in met.items())
+
+
+@pytest.mark.slow
+def test_a_narrowed_condition_needs_as_few_columns_as_the_rules_allow_and_is_met_by_the_same_rows() -> None:
+    """Random rules and conditions; every cell of all columns, one by one, is the reference."""
+    random, made, constant = np.random.default_rng(5), noisy(), 0
+    for _ in range(150):
+        rules = [drawn(random, int(random.integers(1, 4))) for _ in range(random.integers(0, 9))]
+        text, meets = drawn(random, int(random.integers(1, 4)))
+        met = {cell: meets(cell) for cell in CELLS if not any(never(cell) for _, never in rules)}
+        whole = parse_condition(text, made)
+        narrowed = whole.narrowed(made, [rule for rule, _ in rules], 10**6)
+        if not met:  # no row follows the rules, and there is no such release
+            continue
+        mask = narrowed.mask(COLUMNS)
+        assert all(mask[cell] == value for cell, value in met.items())
+        axes = [axis for axis, column in enumerate(COLUMNS) if column.name in narrowed.columns]
+        small = narrowed.mask(tuple(COLUMNS[axis] for axis in axes))
+        assert all(small[tuple(cell[axis] for axis in axes)] == mask[cell] for cell in CELLS)
+        assert decides(met, axes)
+        assert not any(decides(met, [other for other in axes if other != axis]) for axis in axes)
+        constant += len(set(met.values())) < len({meets(cell) for cell in CELLS})
+    assert constant >= 10
 
 
 def test_missing_values_do_not_meet_a_condition_of_all_values() -> None:

@@ -158,8 +158,8 @@ OF_ESTIMATES = (
         name="estimates: a column that decides is left out of a condition",
         breaks="an answer about other rows than those that were asked for",
         place="bounds.conditions:Condition.narrowed",
-        old="replace(self, idle=(*self.idle, *idle))",
-        new="replace(self, idle=tuple((column, 0) for column in columns))",
+        old="if not (fewer[0] & fewer[1]).any():\n    yes, no, columns = *fewer, columns[:axis] + columns[axis + 1 :]",
+        new="yes, no, columns = *fewer, columns[:axis] + columns[axis + 1 :]",
         tests=(ESTIMABLE,),
     ),
     Mutation(
