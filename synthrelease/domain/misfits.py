@@ -1,7 +1,7 @@
 """Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
 
-All sentences are written before a file is read: none can hold a value, a row or a number of rows. `SOME_ROOTS` and
-`TWO_WAYS` have places for two numbers of keys, which `check` alone shows.
+All sentences are written before a file is read: none can hold a value, a row or a number of rows. `SOME_ROOTS`,
+`TWO_WAYS` and `SAME_NUMBER` have places for two numbers of keys, which `check` alone shows.
 """
 
 from __future__ import annotations
@@ -17,6 +17,10 @@ TOGETHER = "all rows of a person must be seen together."
 NO_ROOTS = "no member has the key of a root: the keys of the two files are others, or are written in another way."
 SOME_ROOTS = "{} of the {} keys of the members have no row among the roots: a release leaves them out, with all their members."
 TWO_WAYS = "{} of the {} keys are written in more than one way, such as 12 and 12.0: each of them counts as one key."
+SAME_NUMBER = (
+    "{} of the {} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
+    "key of its own. If they belong to one person or record, write them in one way before the release."
+)
 IN_PIECES = "some keys lie in several files, of which each is read by itself on a cluster: their roots are left out."
 ADVICE = (
     "Neither rows nor values are shown, and how many rows it concerns is not told. What this message says comes from the "

@@ -21,6 +21,7 @@ from synthrelease.domain.misfits import (
     MANY,
     MEND,
     NO_ROOTS,
+    SAME_NUMBER,
     SOME_ROOTS,
     TOGETHER,
     TWO_WAYS,
@@ -88,8 +89,8 @@ class Fit:
     ----------
     n_file : the number of its rows, which is public; with a key, the most records that its persons can have.
     unread, many : what to say of each column with texts that are no number, or no date, and of each in which more than one row
-        in ten has no value that fits, or key of members no root; of keys that are written in two ways. Exact facts about the
-        file, for its steward.
+        in ten has no value that fits, or key of members no root; of keys that are written in two ways, or may
+        be. Exact facts about the file, for its steward.
     """
 
     n_file: int
@@ -133,9 +134,11 @@ def _spellings(source: Source, schema: Schema, policy: InputTable, unit: UnitTab
     key = unit.key if schema.linked is None else schema.linked.key
     if key is not None:
         sources = [source] if source.members is None else [replace(source, members=None), source.members]
-        several, keys = keys_in_two_ways(sources, schema, policy, key)
+        several, alike, keys = keys_in_two_ways(sources, schema, policy, key)
         if several:
             yield TWO_WAYS.format(several, keys)
+        if alike:
+            yield SAME_NUMBER.format(alike, keys)
 
 
 def read_public(

@@ -34,14 +34,14 @@ def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None
 
 
 def marker(
-    policy: InputTable, secret: bytes | None = None, *, as_written: bool = False
+    policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
 ) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
     """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
 
     Parameters
     ----------
     secret : of 32 bytes, where the marks of several readers are compared; a new one otherwise.
-    as_written : whether 12 and 12.0 have two marks.
+    form : what is marked, from the normal form of a key and the key as it is written.
     """
     secret = secret or secret_bytes(32)
 
@@ -49,7 +49,7 @@ def marker(
         made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
         for place, found in enumerate(keys_of(texts, policy)):
             has[place] = found is not None
-            key = b"" if found is None else found[as_written].encode("utf-8", "surrogatepass")
+            key = b"" if found is None else form(*found).encode("utf-8", "surrogatepass")
             made += hashlib.blake2b(key, digest_size=16, key=secret).digest()
         rows = np.frombuffer(bytes(made), dtype=np.uint64).reshape(-1, 2)
         return rows[texts.codes], has[texts.codes]

@@ -89,6 +89,12 @@ def key_text(text: str, decimal: str = ".", *, typed: bool = False) -> str:
     return f"{sign.replace('+', '')}{whole}{fraction.rstrip('0').rstrip('.').replace('.', decimal)}"
 
 
+def key_number(key: str, decimal: str = ".") -> str:
+    """Give the number that a key would be if it were no code, such as 7 for 007; the key where it is none."""
+    number = key_text("+" + (key.replace(decimal, ".").lstrip("0") or "0"))
+    return key if number.startswith("+") else number
+
+
 def _plain(number: Decimal) -> str:
     """Without an exponent, needless zeros and a plus."""
     if not number:

@@ -153,6 +153,31 @@ def test_check_counts_keys_that_are_written_in_two_ways(tmp_path: Path) -> None:
     assert check_fit(written(tmp_path / "one.csv", rows[1:]), SCHEMA, POLICY, RULE, unit=unit()).many == ()
 
 
+def alike(number: str) -> tuple[str]:
+    return (
+        f"{number} keys are the same number as another key, such as 007 and 7, or 1E5 and 100000. A release counts each as a "
+        "key of its own. If they belong to one person or record, write them in one way before the release.",
+    )
+
+
+@pytest.mark.parametrize(
+    ("keys", "decimal", "said"),
+    [
+        (["007", "7", "7.0x", "8"], ".", alike("2 of the 4")),
+        (["007", "7", "07", "1E5", "100000", "0", "000", "-7"], ".", alike("7 of the 8")),
+        (["12.0", "12", "12,5", "12.5", "3"], ",", alike("4 of the 5")),
+        (["7A", "07A", "1E5", "1E6", "A", "0A", ".", "0.", "1"], ".", ()),
+    ],
+)
+def test_check_counts_keys_that_are_one_number_and_may_be_codes(
+    keys: list[str], decimal: str, said: tuple[str, ...], tmp_path: Path
+) -> None:
+    policy = POLICY.model_copy(update={"decimal": decimal, "delimiter": ";"})
+    path = tmp_path / "file.csv"
+    path.write_text("key;t;age;ward\n" + "".join(f"{key};1;0;a\n" for key in keys))
+    assert check_fit(path, SCHEMA, policy, RULE, unit=unit()).many == said
+
+
 @pytest.mark.parametrize("records", [1, 3])
 def test_only_the_number_of_persons_is_told(records: int, tmp_path: Path) -> None:
     """Files of the same persons, with one row each or with many, kept or not, have one public number."""
