@@ -17,17 +17,18 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
 from synthrelease.published import measurements
-from synthrelease.published.document import FORMAT, read_strictly
+from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
 from synthrelease.specification import canonical
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
-def _same_specification(files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
+def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
     """Whether the release was made from this specification, or from configurations of it that were on a shortlist."""
+    published = files.get(canonical.NAME, b"")
     try:
-        return canonical.same_but_for_the_shortlist(files.get(canonical.NAME, b""), spec.tables)
+        return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
     except Unexpected:
         return False
 
@@ -51,7 +52,7 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     """
     files = Files(files)
     old, card = read_strictly(files["release.json"]), spec.card
-    if not _same_specification(files, spec):
+    if not _same_specification(old, files, spec):
         raise OtherRelease(
             "The release was made from another specification than this: columns, rules, criteria or budgets differ."
         )
@@ -78,6 +79,13 @@ def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_mem
     document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
     document = document.model_copy(update={name: list(spec.lists.get(name, ())) for name in each("listed")})
     document = with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"])
+    if document.fixed_parts != old.fixed_parts:
+        differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
+        name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]
+        raise OtherRelease(
+            f"[{name}]: expected what was fixed before the run, as the release states it; found another, or one where the "
+            "release has none. It cannot be changed or added afterwards."
+        )
     document = with_flavour(with_file_ends(document, rows.table.counts))
     kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
     kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}

@@ -37,5 +37,6 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
         yield f"that no person stands in more than {records} record{'s' if records > 1 else ''} of the file"
     yield from (part.beyond for part in document.parts.values() if part.beyond)
     yield "with which versions of programs the run was made"
-    tables = ", ".join(f"[{name}]" for name in words if name != "card")
+    fixed = {} if document.first_run else document.fixed_parts
+    tables = ", ".join(f"[{name}]{' (but for its plan)' * (name in fixed)}" for name in words if name != "card")
     yield f"the publisher's words, which are no part of the specification: the card, and what {tables} ask for"

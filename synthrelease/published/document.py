@@ -50,6 +50,7 @@ from synthrelease.toml.card import CardTable
 from synthrelease.toml.not_promised import NotPromisedTable
 from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import dotted
+from synthrelease.version import is_first_or_before
 
 FORMAT: Literal[1] = 1
 BEFORE: Literal[5] = 5
@@ -126,7 +127,27 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def provisional(self) -> bool:
         """Whether the run was made by a version before 1.0.0, the first that was published, and does what those did."""
-        return self.versions.get("synthrelease", self.written_by).startswith("0.")
+        return self.run_by.startswith("0.")
+
+    @property
+    def run_by(self) -> str:
+        """The version of synthrelease that made the run."""
+        return self.versions.get("synthrelease", self.written_by)
+
+    @property
+    def first_run(self) -> bool:
+        """Whether version 1.0.0 or one before made the run: it published less of what was fixed before."""
+        return is_first_or_before(self.run_by)
+
+    @property
+    def first_documents(self) -> bool:
+        """Whether version 1.0.0 or one before wrote the documents: later ones write more."""
+        return is_first_or_before(self.written_by)
+
+    @property
+    def fixed_parts(self) -> dict[str, dict[str, Any]]:
+        """What was fixed before the run of options whose other settings are words, by the name of the option."""
+        return {name: part.fixed for name, part in self.parts.items() if part.fixed is not None}
 
     @property
     def questions(self) -> list[QuestionTable]:

@@ -65,6 +65,11 @@ class Part(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     @property
+    def fixed(self) -> dict[str, Any] | None:
+        """What of an option of words was fixed before the run, and stands in specification.json; None for nothing."""
+        return None
+
+    @property
     def unsaid(self) -> set[str]:
         """Its fields that have their defaults."""
         optional = {name: each.default for name, each in type(self).model_fields.items() if not each.is_required()}

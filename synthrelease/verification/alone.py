@@ -29,10 +29,12 @@ from synthrelease.verification.commitment import Commitment, committed
 from synthrelease.verification.flavour import flavour
 from synthrelease.verification.noise import noise
 from synthrelease.verification.options import options
+from synthrelease.verification.parquet_parts import room_problems
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.reading import Earlier, Signature, checksums, signature
 from synthrelease.verification.schema import Rebuilt, SchemaProblem, rebuild
 from synthrelease.verification.stated import specification
+from synthrelease.version import release_number
 
 AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
 LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
@@ -93,7 +95,8 @@ def verify_alone(
     table = written or _table(document, files)
     if isinstance(table, Check):
         return _ended(checks, table, signed)
-    checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file"))
+    room = tuple(f"{name}: {problem}" for name in filter(None, document.tables[1]) for problem in _room(files, name))
+    checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file", problems=room))
     checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
     checks.append(made("privacy charges", lambda: charges(document)))
     checks.append(made("flavour", lambda: flavour(document)))
@@ -124,8 +127,9 @@ def _document(files: Files) -> ReleaseDocument | Check:
         writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
         other = FORMAT if document.format == BEFORE else BEFORE
         return Check(name=name, problems=(f"{name}: format: expected {other}, found {document.format}, which {writer}",))
-    if document.format == BEFORE and not document.provisional:
-        run, own = document.versions["synthrelease"], document.written_by
+    run, own = document.run_by, document.written_by
+    made_by, written_by = release_number(run), release_number(own)
+    if made_by is not None and written_by is not None and written_by < made_by:
         problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {own}"
         return Check(name=name, problems=(problem,))
     if document.dumped() != files[name]:
@@ -227,6 +231,14 @@ def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
     if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
         return False
     return left.counts.same_as(right.counts)
+
+
+def _room(files: Files, name: str) -> list[str]:
+    """What is wrong with the order of the parts of a Parquet file whose rows were read."""
+    try:
+        return [*room_problems(files.content(name))]
+    except Exception as error:  # as in `checks.made`
+        return [f"holds parts that cannot be followed ({type(error).__name__})"]
 
 
 def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:

@@ -16,6 +16,7 @@ class Check:
     found : what was found when all is well, in a line.
     problems : what is wrong, one sentence each; empty when all is well.
     made : False when it could not be made, because something before it failed.
+    limits : what of it could not be checked in this bundle, a sentence each: the verification ends with them.
     absent : whether there is nothing that could be checked, such as a signature; this is no problem, and vouches for nothing.
     """
 
@@ -24,6 +25,7 @@ class Check:
     problems: tuple[str, ...] = ()
     made: bool = True
     absent: bool = False
+    limits: tuple[str, ...] = ()
 
     @property
     def passed(self) -> bool:
@@ -78,7 +80,9 @@ class Report:
     def closing(self) -> str:
         """What a verification without problems shows, and what it does not."""
         how_far = f", as far as they were checked (without {' and '.join(self.left_out)})" if self.left_out else ""
-        return " ".join(filter(None, (f"The files fit together{how_far}.", self._signature, self.commitment, self._unknown)))
+        limits = [limit for check in self.checks for limit in check.limits]
+        told = (f"The files fit together{how_far}.", *limits, self._signature, self.commitment, self._unknown)
+        return " ".join(filter(None, told))
 
     @property
     def _signature(self) -> str:

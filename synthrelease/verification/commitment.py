@@ -104,6 +104,8 @@ def _of_the_run(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str
 def _plan_problems(document: ReleaseDocument, part: CommitmentPart) -> Iterator[str]:
     own = _years(document)
     if part.years is None:
+        if own is not None:
+            yield "series: expected no plan over years, as there is none in it, and found one; not that"
         return
     stated = None if own is None else own.model_dump()
     plan = part.years.model_dump(exclude={"year", "again"})

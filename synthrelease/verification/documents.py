@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version, package_version, processor
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
@@ -13,8 +15,6 @@ from synthrelease.toml.bundle import BundleTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60
-_WITHOUT_ASSOCIATIONS = (1, 0, 0)
-"""The last version that wrote none."""
 
 
 def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, csv_as_written: bool = False) -> Check:
@@ -27,12 +27,18 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     sizes = {name: files.size(name) for name in document.files}
     expected = written(document, table, sizes)
     missing = [name for name in expected if name not in files]
-    if _before(document.written_by):
-        missing = [name for name in missing if name != associations.NAME]
+    limits = list[str]()
+    if document.first_documents and associations.NAME in missing:
+        missing.remove(associations.NAME)
+        limits.append(f"{associations.NAME} is not there: documents of version {document.written_by} have no such list.")
     problems = [f"{name}: expected in the bundle, not there" for name in missing]
     for name in () if csv_as_written else other_csv(document, table, files):
         problems.append(f"{name}: expected sorted rows in the layout in which they were written, found another")
     of_parquet = _of_other_writer(document)
+    if of_parquet:
+        sizes_of = [(name, files.size(name), sum(map(len, pieces))) for name, pieces in _parquet(document, table)]
+        told = ", ".join(f"{name} has {theirs} bytes, and {own} written here" for name, theirs, own in sizes_of)
+        of_parquet = f"{of_parquet}; {told}"
     for name in () if of_parquet else _other_parquet(document, table, files):
         how = f"pyarrow {document.versions['pyarrow']} writes on a processor of the kind {processor()}"
         problems.append(f"{name}: expected the bytes that {how}, found others")
@@ -42,8 +48,10 @@ def documents(document: ReleaseDocument, table: ReleasedTable, files: Files, *, 
     own, theirs = own_version(), document.written_by
     if problems and own != theirs:
         problems.append(f"the documents were written by synthrelease {theirs}, this is {own}: check them with that version")
-    said = f"{len(expected)} documents say what release.json says{of_parquet}"
-    return Check(name="documents", found=said, problems=tuple(problems))
+    found = f"{len(expected)} documents say what release.json says"
+    if of_parquet:
+        found, limits = f"{found}; {of_parquet}", [*limits, f"Not all was compared: {of_parquet}."]
+    return Check(name="documents", found=found, problems=tuple(problems), limits=tuple(limits))
 
 
 def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
@@ -55,10 +63,14 @@ def other_csv(document: ReleaseDocument, table: ReleasedTable, files: Files) -> 
 
 def _other_parquet(document: ReleaseDocument, table: ReleasedTable, files: Files) -> list[str]:
     """The same of the Parquet files. Rows alone do not tell: between and in pages there is room that no reader looks at."""
+    return [name for name, pieces in _parquet(document, table) if not files.holds(name, pieces)]
+
+
+def _parquet(document: ReleaseDocument, table: ReleasedTable) -> list[tuple[str, Iterator[bytes]]]:
+    """The Parquet files by name, as this program writes them."""
     says_synthetic, (_, (parquet, members)) = document.bundle != BundleTable(), document.tables
     expected = [(parquet, parquet_pieces(table, says_synthetic))]
-    expected += [(members, members_parquet_pieces(table, says_synthetic))] if members else []
-    return [name for name, pieces in expected if not files.holds(name, pieces)]
+    return expected + ([(members, members_parquet_pieces(table, says_synthetic))] if members else [])
 
 
 def _of_other_writer(document: ReleaseDocument) -> str:
@@ -66,14 +78,9 @@ def _of_other_writer(document: ReleaseDocument) -> str:
     for name, own in (("pyarrow", package_version("pyarrow")), ("processor", processor())):
         theirs = document.versions.get(name, "x86_64" if name == "processor" else "")  # version 1.0.0 did not say it
         if theirs != own:
-            return f"; bytes of {document.parquet} not compared, rows alone ({name} {theirs} wrote it, this is {own})"
+            compared = "rows and the order of its parts alone"
+            return f"bytes of {document.parquet} not compared, {compared} ({name} {theirs} wrote it, this is {own})"
     return ""
-
-
-def _before(version: str) -> bool:
-    """Whether a version wrote no list of associations. What is no version wrote all."""
-    numbers = version.split(".")[:3]
-    return all(number.isdecimal() for number in numbers) and tuple(map(int, numbers)) <= _WITHOUT_ASSOCIATIONS
 
 
 def first_difference(expected: bytes, found: bytes) -> str:

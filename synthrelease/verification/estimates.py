@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
-from synthrelease.bundle.estimates_files import CSV, errors_of, list_of, read_lines, table_files
+from synthrelease.bundle.estimates_files import CSV, errors_of, estimates_files, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import declared, estimates_part
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
@@ -25,8 +25,26 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
     answered = 0 if stated is None else sum(one is not None for one in stated.intended)
     problems = [f"estimates: {problem}" for problem in _problems(document, stated, files)]
     listed = f", {len(files[CSV].splitlines()) - 1} lines of {CSV}" if CSV in files else ""
-    problems += [*_listed(document, files)] if CSV in document.files else []
-    return Check(name="estimates", found=f"{answered} intended queries have an estimate{listed}", problems=tuple(problems))
+    problems += [*(_listed(document, files) if CSV in document.files else _left_out(document, files))]
+    limits = tuple(_not_stated(document, files)) if not problems else ()
+    found = f"{answered} intended queries have an estimate{listed}"
+    return Check(name="estimates", found=found, problems=tuple(problems), limits=limits)
+
+
+def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
+    """What version 1.0.0 did not state of estimates, so that nobody misses it, a sentence each."""
+    if document.estimates is None or document.estimates.not_a_sample is not None:
+        return
+    reasons = declared(document, files.get(canonical.NAME, b""))
+    why = f", although the release declares {', '.join(reasons)}" if reasons else ""
+    told = f"Estimates are as version {document.written_by} wrote them"
+    yield f"{told}: with intervals for a population{why}, and with numbers that are not estimable."
+
+
+def _left_out(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
+    """Whether there is no list of estimates where the noisy tables answer something."""
+    if not document.written_by.startswith("0.") and estimates_files(document, files.get(measurements.NAME, b"")):
+        yield f"{CSV}: expected in release.json, with what the published noisy tables answer; not there"
 
 
 def _listed(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
@@ -72,7 +90,7 @@ def _numbers(line: EstimateLine) -> str:
 
 def _problems(document: ReleaseDocument, stated: EstimatesPart | None, files: Mapping[str, bytes]) -> Iterator[str]:
     try:
-        before = stated is not None and stated.not_a_sample is None  # as 1.0.0 wrote it
+        before = document.first_documents and stated is not None and stated.not_a_sample is None  # as 1.0.0 wrote it
         expected = None if before else declared(document, files.get(canonical.NAME, b""))
         made = estimates_part(document, files.get(measurements.NAME, b""), expected)
     except Exception as error:

@@ -46,7 +46,18 @@ def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, 
     how = "all met" if document.selection.joint_test is None else "passed by the joint test"
     above = f"; {beyond} of the released figures above the threshold" if beyond else ""
     n_criteria = so_many(len(document.criteria), "criterion", "criteria")
-    return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems))
+    limits = tuple(_not_stated(document))
+    return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems), limits=limits)
+
+
+def _not_stated(document: ReleaseDocument) -> Iterator[str]:
+    """What an older version did not state of figures, so that nobody misses it, a sentence each."""
+    stated = any(one.interval is not None and one.interval.file_high is not None for one in document.criteria)
+    if document.first_documents and not stated and rows_were_drawn(document):
+        yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
+    apart = document.selection.joint_test is not None and all(one.noise is None for one in document.criteria)
+    if document.provisional and apart:
+        yield f"Each figure has a noise of its own, as in runs of version {document.run_by}."
 
 
 def _problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
@@ -58,10 +69,11 @@ def _problems(criterion: CriterionPart, facts: PublicFacts, selection: Selection
         yield "has noise without epsilon, or epsilon without noise"
     if criterion.sensitivity is not None:
         yield from _noise_problems(criterion, facts)
-    yield from _range_problems(criterion)
     known = criterion.criterion()
     exact = None if known is None else known.public_figure(facts)
-    if exact is not None and criterion.value != exact:
+    if exact is None:
+        yield from _range_problems(criterion)
+    elif criterion.value != exact:
         yield f"its figure is {criterion.value}; from the table follows {exact:g}"
     if not _same_interval(criterion, facts.n, selection.bounds):
         yield "its interval does not follow from its figure and its noise"
@@ -71,14 +83,18 @@ def _range_problems(criterion: CriterionPart) -> Iterator[str]:
     """A figure is as far from what an exact one can be as its noise can reach, and no farther.
 
     Laplace noise is beyond 25 of its standard deviations with a probability of 4.5e-16 (noise that figures share, less
-    often): in a million rounds of a search, below 1e-9.
+    often): in a million rounds of a search, below 1e-9. Nothing is added to the distance of a noisy line, which is within
+    the range itself. An upper bound by the measurements is computed again instead.
     """
-    if criterion.noise_sd is None or criterion.noise_bound is not None:
+    if criterion.answered:
         return
-    reach, worst = _REACH * float(criterion.noise_sd), math.inf if criterion.worst is None else float(criterion.worst)
+    added = criterion.noise_sd is not None and criterion.sensitivity is not None
+    reach = _REACH * float(criterion.noise_sd or 0) if added else 0.0
+    worst = math.inf if criterion.worst is None else float(criterion.worst)
     least, most = float(criterion.best) - reach, worst + reach
     if not least <= float(criterion.value) <= most:
-        yield f"its figure {criterion.value} is out of reach of its noise: expected {least:g} to {most:g}"
+        why = "out of reach of its noise" if added else "no figure of its kind"
+        yield f"its figure {criterion.value} is {why}: expected {least:g} to {most:g}"
 
 
 def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
@@ -150,16 +166,17 @@ def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) 
 
 
 def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
-    """Its limit for the file, where it states one: bundles from before do not."""
-    if criterion.interval is None or criterion.interval.file_high is None:
+    """Its limit for the file, just where one follows. Documents of version 1.0.0 state none."""
+    if criterion.interval is None or (criterion.interval.file_high is None and document.first_documents):
         return
     try:
         expected = file_end(criterion, document, facts) if rows_were_drawn(document) else None
     except (LookupError, ValueError, TypeError):
         expected = None
-    if expected is None or not _near(criterion.interval.file_high, expected):
-        follows = "nothing" if expected is None else f"{expected:g}"
-        yield f"its limit for the file is {criterion.interval.file_high}; from its figure and the drawing follows {follows}"
+    stated = criterion.interval.file_high
+    if (stated is None) != (expected is None) or (stated is not None and expected is not None and not _near(stated, expected)):
+        says, follows = ("nothing" if value is None else f"{value:g}" for value in (stated, expected))
+        yield f"its limit for the file is {says}; from its figure and the drawing follows {follows}"
 
 
 def _near(left: float, right: float) -> bool:

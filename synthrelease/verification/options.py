@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
+from synthrelease.specification.canonical import read_tables
 from synthrelease.toml.tables import ReleaseFile
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.part import KnownFiles, Verifying
@@ -42,11 +43,26 @@ def asked(document: ReleaseDocument, values: Mapping[str, object]) -> Iterator[s
 
 
 def fixed(document: ReleaseDocument, release: ReleaseFile) -> Iterator[str]:
-    """The same of what words alone say and a specification fixes all the same, from its tables."""
-    for name, table in release.parts.items():
-        part = document.parts.get(name)
-        if table.fixed and part is not None:
-            yield from verifyings()[name].fixed(table, part, release)
+    """The same of what words alone say and a specification fixes all the same, from its tables.
+
+    Version 1.0.0 published no such table, so that a release which it made may have what its specification does not.
+    """
+    stated = {name: table for name, table in release.parts.items() if table.fixed}
+    for name in dict.fromkeys([*stated, *document.fixed_parts]):
+        if name in stated and name in document.parts:
+            yield from verifyings()[name].fixed(stated[name], document.parts[name], release)
+        elif name in stated or not document.first_run:
+            where = ("the specification", "release.json") if name in stated else ("release.json", "the specification")
+            yield f"{name}: expected what {where[0]} states as fixed before the run in {where[1]}, too; found nothing of it"
+
+
+def not_in_specification(document: ReleaseDocument, content: bytes) -> Iterator[str]:
+    """Name what was fixed before the run and stands in no specification.json of version 1.0.0, a sentence each."""
+    for name in document.fixed_parts.keys() - read_tables(content).keys():
+        yield (
+            f"What release.json says in {name!r} is no part of the specification: releases of version 1.0.0 did not publish it "
+            "there, so that it can have been written after the run."
+        )
 
 
 def _check(name: str, hooks: Verifying, document: ReleaseDocument, part: Part, known: KnownFiles) -> Check:

@@ -30,7 +30,7 @@ from synthrelease.specification.canonical import NAME, read_tables
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.verification.checks import Check
-from synthrelease.verification.options import fixed
+from synthrelease.verification.options import fixed, not_in_specification
 
 
 def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
@@ -54,7 +54,9 @@ def specification(document: ReleaseDocument, files: Mapping[str, bytes]) -> Chec
     else:
         problems += _problems(document, release, acceptance, tables)
     shown = " ".join(digest[start : start + 16] for start in range(0, 64, 16))
-    return Check(name="specification", found=f"what release.json names, with the digest {shown}", problems=tuple(problems))
+    limits = tuple(not_in_specification(document, content)) if not problems else ()
+    found = f"what release.json names, with the digest {shown}"
+    return Check(name="specification", found=found, problems=tuple(problems), limits=limits)
 
 
 def _problems(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from fractions import Fraction
 
@@ -23,6 +24,7 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release
+from tests.helpers.forgeries import of_version, written_anew
 
 COUNTED = Fraction(1, 20)
 TABLE = ReleasedTable.of(rich_release().candidate)
@@ -119,7 +121,7 @@ def test_a_figure_about_a_piece_says_nothing_of_the_file() -> None:
     assert error_band(piece) is None
 
 
-def test_verify_computes_limits_for_the_file_again_and_takes_documents_without_them() -> None:
+def test_verify_computes_limits_for_the_file_again_and_takes_documents_of_1_0_0_without_them() -> None:
     files = dict(rich_bundle())
     document = read_strictly(files["release.json"])
     assert first(document).interval.file_high  # type: ignore[union-attr]
@@ -131,9 +133,16 @@ def test_verify_computes_limits_for_the_file_again_and_takes_documents_without_t
         report = verify_files({**files, "release.json": edited.dumped()}, documents=False)
         return [problem for check in report.checks if check.name == "figures" for problem in check.problems]
 
-    assert problems(None) == []
+    (problem,) = problems(None)
+    assert "its limit for the file is nothing; from its figure and the drawing follows" in problem
     (problem,) = problems(first(document).interval.high)  # type: ignore[union-attr,arg-type]
     assert "its limit for the file is" in problem
+    tables = json.loads(of_version(files, "1.0.0")["release.json"])
+    for part in tables["criteria"]:
+        part["interval"].pop("file_high", None)
+    report = verify_files(written_anew(files, tables))
+    assert report.passed
+    assert "No figure has a limit for the file: documents of version 1.0.0 have none." in report.closing
 
 
 @pytest.mark.parametrize("ones", [100, 900, 1900])

@@ -4,21 +4,25 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 import shutil
 import subprocess
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.estimates_files import CSV
+from synthrelease.bundle.estimates_files import CSV, estimates_files, with_errors
+from synthrelease.bundle.estimating import estimates_part
 from synthrelease.bundle.questions_sheet import NAME
 from synthrelease.estimates import estimate
 from synthrelease.published import load
-from synthrelease.published.document import read_strictly
+from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.verification.estimates import estimates
 from synthrelease.verification.reading import read_files
-from synthrelease.verification.verify import verify_bundle
+from synthrelease.verification.verify import verify_bundle, verify_files
+from tests.helpers.forgeries import of_version, problems, written_anew
 from tests.helpers.forked import run_apart
 from tests.helpers.tiny import write_measured_release
 
@@ -116,7 +120,10 @@ def test_a_release_from_before_there_was_such_a_file_has_no_problem(folder: Path
     files = read_files(folder)
     document = read_strictly(files["release.json"])
     old = document.model_copy(update={"files": {name: each for name, each in document.files.items() if name != CSV}})
-    assert estimates(old, {name: content for name, content in files.items() if name != CSV}).problems == ()
+    without = {name: content for name, content in files.items() if name != CSV}
+    assert estimates(old.model_copy(update={"written_by": "0.1.0"}), without).problems == ()
+    (problem,) = estimates(old, without).problems
+    assert problem.startswith(f"{CSV}: expected in release.json")
 
 
 def _code(folder: Path, language: str) -> list[str]:
@@ -215,3 +222,16 @@ def test_a_release_of_no_simple_random_sample_gives_no_interval_of_a_population(
     for other in ([], None):
         forged = document.model_copy(update={"estimates": document.estimates.model_copy(update={"not_a_sample": other})})
         assert estimates(forged, files).problems
+    assert_as_1_0_0_wrote_them(document, files, reason)
+
+
+def assert_as_1_0_0_wrote_them(document: ReleaseDocument, files: Mapping[str, bytes], reason: str) -> None:
+    """Estimates in the way of version 1.0.0, with everything that follows from them: of that version alone, and told."""
+    old = document.model_copy(update={"estimates": estimates_part(document, files["measurements.json"], None)})
+    listed = estimates_files(old, files["measurements.json"])
+    whole = written_anew({**files, **listed}, json.loads(with_errors(old, listed).dumped()))
+    assert any(problem.startswith("estimates: not_a_sample: expected") for problem in problems(verify_files(whole)))
+    report = verify_files(of_version(whole, "1.0.0"))
+    assert problems(report) == []
+    assert "Estimates are as version 1.0.0 wrote them" in report.closing
+    assert f"although the release declares {reason}" in report.closing

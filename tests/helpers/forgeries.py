@@ -11,15 +11,20 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
+from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import interval_part
+from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.folder import _sealed
 from synthrelease.published.costs import ChargePart, GuaranteePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.files import Files
 from synthrelease.published.flavour import FlavourPart
+from synthrelease.published.table import read_csv
 from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.specification.canonical import NAME
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import read_specification
+from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 
@@ -52,6 +57,25 @@ def looked_at(files: Mapping[str, bytes], edited: Mapping[str, Any], *, plan: bo
 def resealed(files: Mapping[str, bytes]) -> dict[str, bytes]:
     """The files with checksums that are right again."""
     return dict(_sealed({name: content for name, content in files.items() if name not in SEALS}, None))
+
+
+def written_anew(files: Mapping[str, bytes], edited: Mapping[str, Any]) -> dict[str, bytes]:
+    """The bundle of an edited release.json, with every document and all checksums as they follow from it.
+
+    Where the table cannot be read with it, documents are as they were.
+    """
+    document = ReleaseDocument.model_validate_json(json.dumps(edited))
+    kept = {name: content for name, content in files.items() if name not in SEALS} | {"release.json": document.dumped()}
+    read = verify_alone(Files(_sealed(kept, None))).read
+    if read is not None:
+        kept |= written(document, read[2], {name: len(kept[name]) for name in document.files})
+    return dict(_sealed(kept, None))
+
+
+def of_version(files: Mapping[str, bytes], version: str) -> dict[str, bytes]:
+    """The bundle, run and written by another version according to its own words."""
+    tables = json.loads(files["release.json"])
+    return written_anew(files, tables | {"versions": tables["versions"] | {"synthrelease": version}, "written_by": version})
 
 
 def problems(report: Report) -> list[str]:
@@ -133,11 +157,17 @@ def with_budgets(files: Mapping[str, bytes], document: Tables, change: Callable[
     }
 
 
-def interval_of(document: Tables, name: str) -> Tables:
-    """The interval that follows from the figure of a criterion as it now stands."""
+def interval_of(document: Tables, name: str, files: Mapping[str, bytes] | None = None) -> Tables:
+    """The interval that follows from the figure of a criterion as it now stands; with `files`, and their rows, its limit for
+    the file, too."""
     read = ReleaseDocument.model_validate_json(json.dumps(document))
     interval = interval_part(next(part for part in read.criteria if part.name == name), read.n_rows, read.selection.bounds)
     assert interval is not None
+    if files is not None:
+        criteria = [one.model_copy(update={"interval": interval} if one.name == name else {}) for one in read.criteria]
+        table = read_csv(files[read.csv], read.shape)
+        whole = with_file_ends(read.model_copy(update={"criteria": criteria}), table.counts)
+        return next(one["interval"] for one in whole.model_dump(mode="json")["criteria"] if one["name"] == name)
     return interval.model_dump(mode="json")
 
 

@@ -18,6 +18,7 @@ from synthrelease.parts.series.table import SeriesTable
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.verification.checks import Report
+from tests.helpers.forgeries import of_version
 from tests.helpers.tiny import NOT_PROMISED, write_config
 
 PLAN = Horizon(
@@ -61,7 +62,10 @@ def bundle_of(found: Release, folder: Path, year: int, earlier: tuple[bytes, ...
 def bundle_of_1_0_0(found: Release, folder: Path, year: int, again: bool = False) -> Path:
     """As version 1.0.0 wrote it: specification.json does not have the plan over years."""
     series = Series(name="Coins", year=YearOfSeries(horizon=PLAN, year=year, again=again))
-    return write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
+    write_bundle(replace(found, spec=replace(found.spec, parts={"series": series})), folder)
+    for name, content in of_version({path.name: path.read_bytes() for path in folder.iterdir()}, "1.0.0").items():
+        (folder / name).write_bytes(content)
+    return folder
 
 
 def forged(folder: Path, change: Callable[[dict[str, Any]], object]) -> dict[str, bytes]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+import json
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -15,7 +16,10 @@ from typer.testing import CliRunner
 
 from synthrelease.accounting.guarantee import Loss
 from synthrelease.accounting.years import PaidYear, YearOfSeries
+from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
+from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.estimates.trends import trend
@@ -31,6 +35,7 @@ from synthrelease.specification.spec import load_spec, read_specification
 from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
+from tests.helpers.forgeries import of_version, written_anew
 from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data
 from tests.helpers.years import PLAN, TABLE, bundle_of, bundle_of_1_0_0, configured, forged, problems, spec_of_year
 
@@ -244,13 +249,63 @@ def test_commitments_and_releases_of_version_1_0_0_verify_as_what_they_are(tmp_p
     made = commitment(spec_of_year(one_release.spec, 2021))
     assert made.years is not None
     old = made.model_copy(
-        update={"specification": one_release.spec.digest, "years": made.years.model_copy(update={"again": None})}
+        update={
+            "specification": one_release.spec.digest,
+            "years": made.years.model_copy(update={"again": None}),
+            "program": "1.0.0",
+        }
     )
     assert b'"again"' not in old.dumped()
     reports = [compared_with(old, given(folder), tmp_path) for folder in (release_1, second)]
     assert [problems(report) for report in reports] == ["", ""]
     assert [report.vouched_for for report in reports] == [True, False]
     assert "its bins, rules and budgets may be others" in reports[1].closing
+    assert all("What release.json says in 'series' is no part of the specification" in report.closing for report in reports)
+
+
+def test_a_plan_that_the_specification_does_not_have_is_found(
+    tmp_path: Path, two_years: tuple[Path, Path], one_release: Release
+) -> None:
+    """A plan put into release.json after the run, with its documents; and the specification's plan taken out of it."""
+    with_plan, plain = given(two_years[0]), given(write_bundle(one_release, tmp_path / "plain"))
+    series = json.loads(with_plan["release.json"])["series"]
+    inserted = written_anew(plain, json.loads(plain["release.json"]) | {"series": series})
+    taken = written_anew(with_plan, {k: v for k, v in json.loads(with_plan["release.json"]).items() if k != "series"})
+    assert verify_files(plain).passed
+    for files, told in ((inserted, "in the specification, too"), (taken, "in release.json, too")):
+        for plan in (True, False):
+            assert f"before the run {told}; found nothing of it" in problems(verify_files(files, plan=plan))
+    assert "expected no plan over years" in problems(compared_with(commitment(one_release.spec), inserted, tmp_path))
+    old = of_version(inserted, "1.0.0")  # which published no plan in its specification: told, and found by a commitment
+    report = verify_files(old)
+    assert problems(report) == ""
+    assert "so that it can have been written after the run" in report.closing
+    committed = commitment(one_release.spec).model_copy(update={"program": "1.0.0"})
+    assert "expected no plan over years" in problems(compared_with(committed, old, tmp_path))
+
+
+def test_a_card_adds_no_plan_and_takes_none_away(tmp_path: Path, one_release: Release) -> None:
+    """Of a release of today, and of version 1.0.0, whose specification has none."""
+    spec, plan = one_release.spec, spec_of_year(one_release.spec, 2021)
+    plain, planned = (
+        given(write_bundle(one_release, tmp_path / "plain")),
+        given(bundle_of(one_release, tmp_path / "plan", 2021)),
+    )
+    old = given(bundle_of_1_0_0(one_release, tmp_path / "old", 2021))
+    cases = ((plain, plan), (planned, spec), (of_version(plain, "1.0.0"), plan), (old, spec), (old, spec_of_year(spec, 2022)))
+    for files, asked in cases:
+        with pytest.raises(OtherRelease):
+            rewritten(files, asked)
+    for files in (planned, old):
+        anew = dict(_sealed(rewritten(files, plan), None))
+        assert problems(verify_files(anew)) == ""
+
+
+def test_what_nobody_checks_names_the_plan_only_where_the_specification_has_none(two_years: tuple[Path, Path]) -> None:
+    files = given(two_years[0])
+    for found, told in ((files, "[series] (but for its plan)"), (of_version(files, "1.0.0"), "[series], ")):
+        (words,) = [sentence for sentence in verify_files(found).beyond if "the publisher's words" in sentence]
+        assert told in words
 
 
 def test_the_promise_in_words() -> None:

@@ -26,9 +26,10 @@ from synthrelease.specification.spec import load_spec
 from synthrelease.verification import alone, verify_bundle
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.measurements import measurements
+from synthrelease.verification.parquet_parts import OtherBytes, read_struct, room_problems
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
-from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, resealed
+from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, resealed, written_anew
 from tests.helpers.tiny import write_config, write_data, write_measured_release
 
 KEPT = Path(__file__).parents[1] / "kept"
@@ -111,6 +112,7 @@ def versions_of(run: str, written: str, number: int) -> Tables:
         ("0.1.0", "0.1.0", 1, "format: expected 5, found 1"),
         ("0.1.0", "1.0.0", 5, "format: expected 1, found 5"),
         ("1.0.0", "0.1.0", 1, "format: expected 5, found 1"),
+        ("1.1.0.dev0", "1.0.0", 1, "written_by: expected version 1.1.0.dev0, which made the run, or a later one, found 1.0.0"),
     ],
 )
 def test_the_number_of_the_format_is_that_of_the_version(run: str, written: str, number: int, says: str) -> None:
@@ -177,7 +179,52 @@ def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said
         assert problems(report) == []
         whole = verify_files(resealed({**files, "release.json": ReleaseDocument.model_validate(tables, strict=False).dumped()}))
         found = next(one.found for one in whole.checks if one.name == "documents")
-        assert f"bytes of data.parquet not compared, rows alone ({name} 9 wrote it" in found
+        said = f"bytes of data.parquet not compared, rows and the order of its parts alone ({name} 9 wrote it"
+        assert said in found
+        assert f"Not all was compared: {said}" in whole.closing
+
+
+def test_bytes_between_the_parts_of_a_parquet_file_are_found_whoever_wrote_it() -> None:
+    """Before the footer, in it, between columns, and behind the pages of a column; each with the same rows."""
+    content, table = rich_bundle()["data.parquet"], pq.read_table(io.BytesIO(rich_bundle()["data.parquet"]))
+    footer = len(content) - 8 - int.from_bytes(content[-8:-4], "little")
+    hidden, length = b"name,age\n" * 1300, len(content) - 8 - footer
+    longer = (length + len(hidden)).to_bytes(4, "little")
+    paged = io.BytesIO()
+    pq.write_table(table, paged, compression="snappy", write_page_index=True)
+    forgeries = {
+        "before the footer": content[:footer] + hidden + content[footer:],
+        "in the footer": content[:-8] + hidden + longer + content[-4:],
+        "the library's name": content.replace(b"parquet-cpp-arrow version", b"parquet-cpp-arrow-version"),
+        "an index": paged.getvalue(),
+    }
+    assert list(room_problems(content)) == []
+    for name, forged in forgeries.items():
+        assert pq.read_table(io.BytesIO(forged)).equals(table), name
+        tables = json.loads(rich_bundle()["release.json"])
+        tables["versions"]["pyarrow"] = "9.0.0"
+        tables["files"]["data.parquet"] = sha256(forged).hexdigest()
+        found = written_anew({**rich_bundle(), "data.parquet": forged}, tables)
+        assert any(problem.startswith("data.parquet: expected") for problem in problems(verify_files(found))), name
+
+
+def test_the_pages_of_a_column_reach_as_far_as_it_says() -> None:
+    """Whatever is done to one byte of a page's header, it is read as far as before, or it is none."""
+    content = rich_bundle()["data.parquet"]
+    chunk = pq.ParquetFile(io.BytesIO(content)).metadata.row_group(0).column(0)
+    header, length = read_struct(content[4:])
+    assert header[1] == 2  # a dictionary
+    second, _ = read_struct(content[4 + length + header[3] :])
+    assert second[1] == 0
+    assert second[5][1] == chunk.num_values
+    with pytest.raises(OtherBytes):
+        read_struct(b"")
+    with pytest.raises(OtherBytes):
+        read_struct(b"\x15" + b"\xff" * 20)
+    moved = content[:4] + content[4 : 4 + length].replace(b"\x15\x04", b"\x15\x02", 1) + content[4 + length :]
+    assert list(room_problems(moved)) == [
+        "expected columns and pages that follow each other, found other bytes between or behind them"
+    ]
 
 
 def test_rows_are_taken_from_parquet_where_the_lines_are_those_that_are_written(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -212,6 +259,18 @@ def test_a_figure_that_its_noise_cannot_reach_is_found() -> None:
         report = looked_at(rich_bundle(), tables)
         assert report is not None
         assert any("out of reach of its noise" in problem for problem in problems(report)) is found, sds
+
+
+def test_the_distance_of_a_noisy_line_is_within_its_range() -> None:
+    """No noise is added to it, so that a negative one is none, however large the noise of the line was."""
+    for value, found in ((-1e6, True), (-1e-6, True), (0.0, False), (0.1, False)):
+        tables = json.loads(rich_bundle()["release.json"])
+        (one,) = [one for one in tables["criteria"] if one["noise_bound"] is not None]
+        one["value"] = value
+        one["interval"] = interval_of(tables, one["name"])
+        report = looked_at(rich_bundle(), tables)
+        assert report is not None
+        assert any("is no figure of its kind: expected 0 to inf" in problem for problem in problems(report)) is found, value
 
 
 def test_noisy_tables_that_do_not_add_up_to_the_rows_are_found(tmp_path: Path) -> None:

@@ -169,7 +169,7 @@ def moved_on_its_grid(files: Mapping[str, bytes], tables: Tables) -> Tables:
     one = criterion(tables, "marginals")
     step = noise_grid(one["sensitivity"]).step
     one["value"] += round(0.2 / step) * step
-    one["interval"] = interval_of(tables, "marginals")
+    one["interval"] = interval_of(tables, "marginals", files)
     return tables
 
 

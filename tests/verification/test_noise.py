@@ -31,7 +31,7 @@ def drawn_by(version: str | None) -> Report:
     return verify_files(_sealed({**kept, "release.json": content}, None), documents=False)
 
 
-@pytest.mark.parametrize("version", ["0.14.0", "0.14.1"])
+@pytest.mark.parametrize("version", ["0.14.0", "0.14.1", "0.14.1.post1", "0.14.0+local"])
 def test_a_release_by_a_biased_sampler_is_named(version: str) -> None:
     report = drawn_by(version)
     assert not report.passed
@@ -42,13 +42,20 @@ def test_a_release_by_a_biased_sampler_is_named(version: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("version", "said"), [("0.14.2", "OpenDP 0.14.2 drew that of short tables"), (None, "synthrelease drew all")]
+    ("version", "said"),
+    [
+        ("0.14.2", "OpenDP 0.14.2 drew that of short tables"),
+        ("0.14.10", "OpenDP 0.14.10 drew that of short tables"),
+        (None, "unknown which program drew"),
+        ("not installed as a package", "unknown which program drew"),
+    ],
 )
 def test_a_release_by_another_sampler_is_not(version: str | None, said: str) -> None:
     report = drawn_by(version)
     assert report.passed
     (found,) = [check.found for check in report.checks if check.name == "noise"]
     assert found.startswith(said)
+    assert ("Which program drew the noise of short tables is unknown" in report.closing) is said.startswith("unknown")
 
 
 def test_a_release_of_today_names_no_library_that_draws(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.document import interval_part, release_document
+from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.public import public_facts
 from synthrelease.noise_grids import laplace_sd, noise_grid
 from synthrelease.published.criterion import CriterionPart
@@ -71,13 +72,14 @@ def with_sensitivity(document: ReleaseDocument, name: str, factor: float) -> Rel
 @pytest.mark.parametrize("make", [rich_release, one_step_release], ids=["coefficients", "one step"])
 @pytest.mark.parametrize("factor", [0.5, 1.001])
 def test_another_sensitivity_is_found_for_every_figure_with_noise(make: Callable[[], Release], factor: float) -> None:
-    """Noise, figure and interval follow from it: nothing else gives it away."""
+    """Noise, figure, interval and limit for the file follow from it: nothing else gives it away."""
     document, table = made(make())
     assert checked(document, table).problems == ()
     noisy = [part.name for part in document.criteria if part.sensitivity is not None]
     assert len(noisy) >= 6
     for name in noisy:
-        (problem,) = checked(with_sensitivity(document, name, factor), table).problems
+        forged = with_file_ends(with_sensitivity(document, name, factor), table.counts)
+        (problem,) = checked(forged, table).problems
         assert problem.startswith(f"criterion {name!r}: its sensitivity is")
 
 

@@ -214,7 +214,7 @@ def test_a_figure_on_the_grid_of_its_noise_can_be_forged_and_one_off_the_grid_ca
     assert "not on the grid of its noise" in problems(verify_files(off))
     moved = edited(place_of("marginals", "value"), criterion["value"] + round(0.2 / step) * step)
     assert "its interval does not follow" in problems(verify_files(forged(moved) or {}))
-    moved["criteria"][0]["interval"] = interval_of(moved, "marginals")
+    moved["criteria"][0]["interval"] = interval_of(moved, "marginals", rich_bundle())
     assert verify_files(forged(moved) or {}).passed
 
 
@@ -370,10 +370,10 @@ def test_a_folder_that_is_none_or_holds_folders_is_a_mistake_of_the_user(tmp_pat
 
 
 def test_another_version_of_the_program_says_so() -> None:
-    forgery = dict(forged(edited(("written_by",), "1.0.9")) or {})
+    forgery = dict(forged(edited(("written_by",), "1.1.9")) or {})
     assert verify_files(forgery).passed
     forgery["README.md"] += b"words of that version\n"
-    assert "written by synthrelease 1.0.9" in problems(verify_files(resealed(forgery)))
+    assert "written by synthrelease 1.1.9" in problems(verify_files(resealed(forgery)))
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 from synthrelease.published.estimates import IntendedEstimatePart
 from synthrelease.published.parts import ExactText, Part
@@ -83,6 +83,13 @@ class SeriesPart(Part):
     total_epsilon_exact: ExactText | None
     total_delta_exact: ExactText | None
     years: YearsPart | None = None
+
+    @property
+    def fixed(self) -> dict[str, Any] | None:
+        """Which release of which plan over years it is."""
+        if self.years is None:
+            return None
+        return {"name": self.name, **self.years.model_dump(include={*PlanOfYearsPart.model_fields, "again"})}
 
     @property
     def beyond(self) -> str:

@@ -1,0 +1,139 @@
+"""Whether the parts of a Parquet file follow each other without room between them, whichever version wrote it.
+
+Readers go where the footer sends them. What lies elsewhere, nobody sees: before the footer, between two columns, behind the
+last page of one. The layout is that of https://parquet.apache.org/docs/file-format/: "PAR1", the pages of each column, the
+footer, its length, "PAR1".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any, BinaryIO
+
+from synthrelease.published.files import Content, opened
+
+MAGIC = b"PAR1"
+_HEADER = 2**16
+"""Bytes of a page's header, at most: it may hold the least and the largest label."""
+_DICTIONARY, _DATA, _DATA_2 = 2, 0, 3
+"""Types of pages."""
+_VARINT = 10
+"""Bytes of a number, at most."""
+
+
+class OtherBytes(Exception):
+    """Bytes where a page should begin are none."""
+
+
+def room_problems(content: Content) -> Iterator[str]:
+    """Yield what is wrong with the order of the parts, for a file whose rows could be read.
+
+    What stays possible: other values in statistics, and bytes behind the values inside a page or between fields of the footer.
+    """
+    import pyarrow.parquet as pq
+
+    with opened(content) as file:
+        footer = pq.ParquetFile(file, pre_buffer=False).metadata
+        size = file.seek(0, 2)
+        file.seek(size - 8)
+        length, end = int.from_bytes(file.read(4), "little"), file.read(4)
+        file.seek(0)
+        place, last = len(MAGIC), size - 8 - length
+        if file.read(len(MAGIC)) != MAGIC or end != MAGIC or footer.serialized_size != length:
+            yield "expected one footer between the columns and the end, found more"
+            return
+        if not re.fullmatch(r"parquet-cpp-arrow version [0-9.]{1,20}(-SNAPSHOT)?", footer.created_by or ""):
+            yield "expected a footer that names the library that wrote it, found another text"
+        for group in range(footer.num_row_groups):
+            for column in range(footer.num_columns):
+                chunk = footer.row_group(group).column(column)
+                begins = min(offset for offset in (chunk.dictionary_page_offset, chunk.data_page_offset) if offset is not None)
+                try:
+                    values, ends = _pages(file, place, place + chunk.total_compressed_size)
+                except OtherBytes:
+                    values, ends = -1, -1
+                if begins != place or ends != place + chunk.total_compressed_size or values != chunk.num_values:
+                    yield "expected columns and pages that follow each other, found other bytes between or behind them"
+                    return
+                place = ends
+        if place != last:
+            yield f"expected the footer behind the last column, found {last - place} bytes between them"
+
+
+def _pages(file: BinaryIO, place: int, end: int) -> tuple[int, int]:
+    """How many values the pages of a column hold, and where they end. Raises OtherBytes."""
+    values, first = 0, True
+    while place < end:
+        file.seek(place)
+        header, length = read_struct(file.read(min(_HEADER, end - place)))
+        kind = header.get(1)
+        if kind == _DICTIONARY and first:
+            pass
+        elif kind in (_DATA, _DATA_2):
+            values += header[5 if kind == _DATA else 8][1]
+        else:
+            raise OtherBytes
+        if header[3] < 0:
+            raise OtherBytes
+        place, first = place + length + header[3], False
+    return values, place
+
+
+def read_struct(content: bytes) -> tuple[dict[int, Any], int]:
+    """Return the fields of a structure in Thrift's compact protocol by their numbers, and its length in bytes.
+
+    Raises
+    ------
+    OtherBytes : where there is none. Lists, sets and maps do not occur in the header of a page.
+    """
+    try:
+        return _struct(content, 0)
+    except IndexError:
+        raise OtherBytes from None
+
+
+def _struct(content: bytes, place: int, depth: int = 0) -> tuple[dict[int, Any], int]:
+    if depth > 4:
+        raise OtherBytes
+    fields, number = dict[int, Any](), 0
+    while (head := content[place]) != 0:
+        place += 1
+        if head >> 4:
+            number += head >> 4
+        else:
+            number, place = _signed(content, place)
+        fields[number], place = _value(content, place, head & 15, depth)
+    return fields, place + 1
+
+
+def _value(content: bytes, place: int, kind: int, depth: int) -> tuple[Any, int]:
+    if kind in (1, 2):
+        return kind == 1, place
+    if kind == 3:
+        return content[place], place + 1
+    if kind in (4, 5, 6):
+        return _signed(content, place)
+    if kind == 8:
+        length, place = _unsigned(content, place)
+        if place + length > len(content):
+            raise OtherBytes
+        return content[place : place + length], place + length
+    if kind == 12:
+        return _struct(content, place, depth + 1)
+    raise OtherBytes
+
+
+def _signed(content: bytes, place: int) -> tuple[int, int]:
+    number, place = _unsigned(content, place)
+    return (number >> 1) ^ -(number & 1), place
+
+
+def _unsigned(content: bytes, place: int) -> tuple[int, int]:
+    number = 0
+    for shift in range(_VARINT):
+        byte = content[place + shift]
+        number |= (byte & 127) << (7 * shift)
+        if byte < 128:
+            return number, place + shift + 1
+    raise OtherBytes
