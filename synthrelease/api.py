@@ -135,6 +135,7 @@ def release(
     archive: str | Path | None = None,
     address: str | None = None,
     unrehearsed: bool = False,
+    rows: int | None = None,
     progress: Callable[[str], None] = lambda phase: None,
 ) -> PublishedRelease | None:
     """Release one dataset that meets all acceptance criteria, from a private file. Spends the planned budget, once.
@@ -154,7 +155,9 @@ def release(
     sign, password_file : a private key that signs the files, and a file whose first line is its password.
     archive : a new .zip of the released files that tells no times.
     address : of a Dask scheduler of the enclave, whose workers count the files of a folder, pattern or object store.
-    unrehearsed : also release two files that were changed since they were tried on public data (a draft, a rehearsal).
+    unrehearsed : also release two files that were never tried on public data (a draft, a rehearsal), or were changed since.
+    rows : how many the private file has: criteria that no table of so many rows can meet are refused before the charge. By
+        default the stated number, or that of the public table that was rehearsed.
     progress : told the phase; it never learns how many rounds were run.
 
     Returns
@@ -170,8 +173,7 @@ def release(
 
     Warns
     -----
-    UserWarning : when no ledger is named, and there are some nearby; when the shortlist carries a cheaper plan; when the two
-        files were never tried on public data.
+    UserWarning : when no ledger is named, and there are some nearby; when the shortlist carries a cheaper plan.
 
     Privacy
     -------
@@ -180,7 +182,7 @@ def release(
     Examples
     --------
     >>> import synthrelease
-    >>> released = synthrelease.release("coins.toml", "coins.csv", "another")
+    >>> released = synthrelease.release("coins.toml", "coins.csv", "another", unrehearsed=True)
     >>> released.n_rows
     400
     """
@@ -188,7 +190,6 @@ def release(
     from synthrelease.accounting.charges import decimal_text
     from synthrelease.connections.source import Source
     from synthrelease.published import load
-    from synthrelease.specification.tried import NEVER
 
     class Told(room.Listener):
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:
@@ -206,10 +207,6 @@ def release(
                 "learn of this run.",
                 stacklevel=5,
             )
-
-        def never_tried(self, spec: room.ReleaseSpec) -> bool:
-            warnings.warn(f"{config}: {NEVER}", stacklevel=5)
-            return True
 
         def phase(self, name: str) -> None:
             progress(name)
@@ -229,6 +226,7 @@ def release(
         archive=_path(archive),
         address=address,
         unrehearsed=unrehearsed,
+        rows=rows,
     )
     published = room.publish(request, Told())
     return None if published is None else load(published.folder)

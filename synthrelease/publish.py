@@ -44,12 +44,13 @@ from synthrelease.record_numbers import PieceOfRegister
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run
 from synthrelease.releasing.memory import check_memory
+from synthrelease.releasing.possible import check_possible
 from synthrelease.releasing.release import Release, release
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import NEVER, tried
+from synthrelease.specification.tried import INSTEAD, NEVER, tried
 from synthrelease.splitting import KnownSplit, piece_to_read
 from synthrelease.toml.released_prior import RELEASED
 
@@ -81,6 +82,7 @@ class ReleaseRequest:
     archive : a new .zip of the released folder.
     address : of a Dask scheduler whose workers count the files of the table (`enclave.cluster`); None to count them here.
     unrehearsed : also of two files that were changed since they were tried on public data, or of which nothing is known.
+    rows : of the private file, as far as somebody says: criteria that no table of so many rows can meet are refused.
     nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.
     """
 
@@ -98,6 +100,7 @@ class ReleaseRequest:
     archive: Path | None = None
     address: str | None = None
     unrehearsed: bool = False
+    rows: int | None = None
     nobodys: bool = False
 
 
@@ -120,8 +123,9 @@ class Listener:
         """The shortlist carries a plan that costs less than this release will spend. The release goes on."""
 
     def never_tried(self, spec: ReleaseSpec) -> bool:
-        """Nothing is known of a trial of these two files on public data. Returns whether they are released all the same."""
-        return True
+        """Nothing is known of a trial of these two files on public data. Returns whether they are released all the same: by
+        default, where nobody can be asked, they are not."""
+        return False
 
     def tried(self, found: DryRun) -> None:
         """All checks passed, and attempts on made-up rows."""
@@ -184,7 +188,7 @@ def publish(request: ReleaseRequest, listener: Listener | None = None) -> Publis
     checked, data = check_before_spending(spec, request), Source.of(request.data)
     known = request.nobodys or request.unrehearsed or tried(spec, request.shortlist)
     if not known and not listener.never_tried(spec):
-        raise InputError(f"{request.config}: {NEVER} Nothing was spent.")
+        raise InputError(f"{request.config}: {NEVER} {INSTEAD}.")
     listener.tried(dry_run(spec, checked.priors, request.jobs))
     with ExitStack() as held:
         # a cluster that is not there, is not fit for private rows or does not see the files is found before the charge
@@ -211,7 +215,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
 
     Raises
     ------
-    SpecError : when [unit] is not answered, the criteria accept every table, or the specification is of an erratum.
+    SpecError : when [unit] is not answered, the criteria accept every table or none, or the specification is of an erratum.
     OutputError : when the output exists, or cannot be made.
     BudgetError : when the plan costs more than the limit, or than a named ledger has left; for a delta that no number of rows
         allows, or more stated rows than the specification takes.
@@ -230,6 +234,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     spec.check_new()
     spec.check_unit_answered()
     spec.check_can_fail()
+    check_possible(spec, request.rows)
     documents = preview(spec)
     spec.plan.check_limit(spec.limit)
     check_delta(spec.plan.total.delta, 1)

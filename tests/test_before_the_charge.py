@@ -30,8 +30,11 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.opening import check_opens
+from synthrelease.releasing.possible import check_possible
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.specification.spec import load_spec
+from synthrelease.specification.tried import leave
+from tests.helpers.command_line import said_by
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
 
@@ -146,10 +149,10 @@ def test_of_releases_into_one_folder_at_once_one_is_charged(tmp_path, ledger):
     fork = multiprocessing.get_context("fork")
     start, said = fork.Barrier(3), fork.SimpleQueue()
     runs = [fork.Process(target=_release, args=(tmp_path, ledger, start, said), daemon=True) for _ in range(3)]
-    for run in runs:
-        run.start()
-    for run in runs:
-        run.join(300)
+    for each in runs:
+        each.start()
+    for each in runs:
+        each.join(300)
     texts = [said.get() for _ in runs]
     assert len(load_ledger(ledger).statement().entries) == texts.count("") == 1
     assert [("expected a" in text, "Nothing was" in text) for text in texts].count((True, True)) == 2
@@ -385,3 +388,40 @@ def test_every_file_of_a_folder_is_looked_at(tmp_path: Path, ledger: Path) -> No
     said = refused(tmp_path, there)
     assert "found no 'year' in the header" in said
     assert "This was found in file 2 of 2" in said
+
+
+IMPOSSIBLE = {
+    "threshold = 0.9": "threshold = 0.01",
+    "stop_probability = 0.001": 'stop_probability = 0.001\ntest = "joint"\ntest_epsilon = 0.5\nfalse_acceptance = 0.01',
+}
+COUNTED = {"[input]\nrows = 400\n": "", "[budget]": "[budget]\nrows = 0.1"}
+"""A margin of ln(50) / 0.5 = 7.8 times the sensitivity 2 / n of the error of single columns: 0.039 of 400 rows."""
+
+
+@pytest.mark.parametrize("known", ["stated", "by the steward", "by the digest", "usual"])
+def test_what_a_plan_calls_impossible_is_not_released(tmp_path: Path, ledger: Path, monkeypatch, capsys, known: str) -> None:
+    """In each way in which the number of rows is known before the charge; a plan and a release refuse the same."""
+    threshold = 0.00001 if known == "usual" else 0.01
+    rows = {} if known == "stated" else COUNTED
+    config = write_config(tmp_path, IMPOSSIBLE | {"threshold = 0.9": f"threshold = {threshold}"} | rows)
+    data, out = write_data(tmp_path), tmp_path / "out"
+    words = ("--rows", "400") if known == "by the steward" else ()
+    if known == "by the digest":
+        leave(load_spec(config), "draft", 400)
+    head = load_ledger(ledger).statement().head
+    released = ("--data", str(data), "--out", str(out), "--ledger", str(ledger), "--unrehearsed")
+    for command, more in (("plan", ()), ("release", released)):
+        code, said = said_by(monkeypatch, capsys, command, str(config), *more, *words)
+        assert (code, "found one that none can: the margin" in said) == (2, True), command
+    assert ("say with --rows" in said) is (known in ("usual", "by the digest"))
+    assert load_ledger(ledger).statement().head == head
+    assert not out.exists()
+
+
+def test_who_says_that_the_file_is_larger_than_the_public_one_may_release(tmp_path: Path) -> None:
+    config = write_config(tmp_path, IMPOSSIBLE | COUNTED)
+    spec = load_spec(config)
+    leave(spec, "draft", 400)
+    check_possible(spec, 4000)
+    with pytest.raises(SpecError, match=r"some table of 400 rows \(as the public file has; say with --rows how many"):
+        check_possible(spec, None)

@@ -47,7 +47,7 @@ from synthrelease.simulation import simulate, write_table
 from synthrelease.verification import verify_bundle
 
 write_table(simulate(sys.argv[1], 50), "public.parquet")
-synthrelease.release("coins.toml", "coins.csv", "out")
+synthrelease.release("coins.toml", "coins.csv", "out", unrehearsed=True)
 assert verify_bundle(Path("out")).passed
 found = synthrelease.load("out")
 assert found.codes.shape == (400, 2)

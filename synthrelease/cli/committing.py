@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from synthrelease.cli.terminal import Config, Unrehearsed, print_untried
+from synthrelease.cli.terminal import Config, Unrehearsed, accepts_untried
 from synthrelease.cli.terminal import out as terminal
 
 
@@ -28,13 +28,15 @@ def commit(
     """
     from synthrelease.bundle import check_free
     from synthrelease.bundle.commitment import commitment
+    from synthrelease.errors import InputError
     from synthrelease.specification.shortlist import narrowed
     from synthrelease.specification.spec import load_spec
+    from synthrelease.specification.tried import INSTEAD, NEVER, tried
 
     spec = load_spec(config)
     spec.check_unit_answered()
-    if not unrehearsed:
-        print_untried(spec, shortlist)
+    if not (unrehearsed or tried(spec, shortlist) or accepts_untried(spec)):
+        raise InputError(f"{config}: {NEVER} {INSTEAD}.")
     spec = spec if shortlist is None else narrowed(spec, shortlist)
     made = commitment(spec, ledger)
     check_free(file)

@@ -34,7 +34,7 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
-from synthrelease.errors import InputError, Problem, SpecError, listing, so_many
+from synthrelease.errors import InputError, listing, so_many
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -70,6 +70,7 @@ def plan(
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
+    from synthrelease.releasing.possible import check_possible
     from synthrelease.specification.shortlist import cheaper_plan, narrowed
 
     specs = [_read(config) for config in configs]
@@ -101,7 +102,7 @@ def plan(
         spec.check_can_fail()
         spec.plan.check_limit(spec.limit)
         check_memory(spec, jobs, rows)
-        _check_possible(spec, rows)
+        check_possible(spec, rows)
 
 
 def _published(config: Path) -> bool:
@@ -121,22 +122,6 @@ def _read(config: Path) -> ReleaseSpec:
     except OSError as error:
         raise InputError(f"{config}: expected a file that can be read, found {error.strerror}.") from None
     return read_specification(content)
-
-
-def _check_possible(spec: ReleaseSpec, rows: int | None) -> None:
-    """Raises SpecError for criteria that no table of so many rows can meet."""
-    from synthrelease.criteria.informative import NobodyPasses
-    from synthrelease.releasing.attempt_costs import usual_rows
-
-    n = f"{rows or usual_rows(spec):,} rows" + ("" if rows else " (say with --rows how many the file has)")
-    expected = f"a threshold that some table of {n} can meet"
-    problems = [
-        Problem(file=spec.path, path=f"criteria {name!r}", expected=expected, found=f"one that none can: {text.rstrip('.')}")
-        for name, text in warnings_without_data(spec, rows)
-        if isinstance(text, NobodyPasses)
-    ]
-    if problems:
-        raise SpecError(problems)
 
 
 TOLD = (
@@ -199,34 +184,20 @@ def _print_unmeasured(spec: ReleaseSpec) -> None:
 
 def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.releasing.attempt_costs import usual_rows
+    from synthrelease.releasing.possible import doubts
 
-    found = warnings_without_data(spec, rows)
+    found = doubts(spec, rows or usual_rows(spec))
     if found:
         out.print(f"Criteria to reconsider, for {rows or usual_rows(spec):,} rows (no data were read):")
     for name, text in found:
         out.print(f"  {name}: {text}", highlight=False)
 
 
-def warnings_without_data(spec: ReleaseSpec, rows: int | None) -> list[tuple[str, str]]:
-    """Criteria that can say nothing, by name, and why: what the settings and the number of rows tell."""
-    from synthrelease.criteria.informative import unanswerable, uninformative
-    from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.specification.answered import least_bounds
-
-    n = spec.scored_rows(rows or usual_rows(spec))
-    least = least_bounds(spec, n)
-    unanswered = [(each.name, text) for each in spec.setting.answered for text in unanswerable(each, least[each.name])]
-    return unanswered + [
-        (criterion.name, text)
-        for criterion in spec.criteria
-        for text in uninformative(criterion, spec.joint_test, criterion.least_sensitivity(n, spec.setting))
-    ]
-
-
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
     from synthrelease.releasing.attempt_costs import attempt_costs, usual_rows
     from synthrelease.releasing.memory import peak_megabytes
+    from synthrelease.releasing.possible import doubts
     from synthrelease.specification.shortlist import cheaper_plan, known_chances
     from synthrelease.toml.card import gaps
 
@@ -255,7 +226,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
             ],
         },
         "associations": _associations(spec),
-        "warnings": [{"criterion": name, "text": text} for name, text in warnings_without_data(spec, rows)],
+        "warnings": [{"criterion": name, "text": text} for name, text in doubts(spec, rows or usual_rows(spec))],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 
@@ -294,6 +265,7 @@ def check(
     when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
     from synthrelease.accounting.rows import check_stated
+    from synthrelease.releasing.possible import check_possible
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
@@ -341,5 +313,5 @@ def check(
             out.print(f"Every row has a record number of its own in {spec.split.by!r}.")
         spec.check_rows(rows.n_file)
         _print_warnings(spec, rows.n_file)
-        _check_possible(spec, rows.n_file)
+        check_possible(spec, rows.n_file)
     spec.plan.check_limit(spec.limit)

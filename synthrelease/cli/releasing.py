@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -21,6 +20,7 @@ from synthrelease.cli.terminal import (
     MembersFile,
     TableName,
     Unrehearsed,
+    accepts_untried,
     cluster_address,
     err,
     print_plan,
@@ -75,6 +75,14 @@ def release(
         ),
     ] = None,
     unrehearsed: Unrehearsed = False,
+    rows: Annotated[
+        int | None,
+        typer.Option(
+            min=1,
+            help="Number of rows in the file. Criteria that no table of this size can meet are refused, and nothing is spent. "
+            "[default: that of the rehearsed file]",
+        ),
+    ] = None,
 ) -> None:
     """Release one table that meets all acceptance criteria. Spends the planned budget once, with or without a table.
 
@@ -101,6 +109,7 @@ def release(
         archive=archive,
         address=cluster_address(backend, address),
         unrehearsed=unrehearsed,
+        rows=rows,
     )
     run(request)
 
@@ -138,7 +147,6 @@ def run(request: ReleaseRequest, *, steps: bool = True, charges: bool = False, q
 def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bool = True) -> Listener:
     """What is printed on the way; made here, so that a command that does not release loads nothing for it."""
     from synthrelease import publish as room
-    from synthrelease.specification.tried import NEVER, leave
 
     class Quiet(room.Listener):
         def phase(self, name: str) -> None:
@@ -154,13 +162,7 @@ def _listener(request: ReleaseRequest, show: Callable[[str], None], *, steps: bo
             err.print(told, style="yellow", highlight=False, soft_wrap=True)  # a line of a log
 
         def never_tried(self, spec: room.ReleaseSpec) -> bool:
-            terminal.print(NEVER, style="yellow")
-            if not (sys.stdin.isatty() and terminal.console.is_terminal):  # a script cannot be asked
-                return True
-            wanted = typer.confirm("Release without a rehearsal? This question is asked once for these files.")
-            if wanted:
-                leave(spec, "answer")
-            return wanted
+            return accepts_untried(spec)
 
         def tried(self, found: room.DryRun) -> None:
             count = len(found.configurations)

@@ -47,7 +47,8 @@ QuasiIdentifiers = Annotated[
 Unrehearsed = Annotated[
     bool,
     typer.Option(
-        "--unrehearsed", help="Accept files that were changed after their last rehearsal. By default they are refused."
+        "--unrehearsed",
+        help="Accept files that were never rehearsed, or were changed after their last rehearsal. By default they are refused.",
     ),
 ]
 Jobs = Annotated[int, typer.Option("--jobs", min=1, help="Number of processes that try configurations in parallel.")]
@@ -268,6 +269,21 @@ def print_untried(spec: Any, shortlist: Path | None = None) -> None:
 
     if not tried(spec, shortlist):
         out.print(NEVER, style="yellow")
+
+
+def accepts_untried(spec: Any) -> bool:
+    """Whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
+    import typer
+
+    from synthrelease.specification.tried import NEVER, leave
+
+    if not (sys.stdin.isatty() and out.console.is_terminal):
+        return False
+    out.print(NEVER, style="yellow")
+    wanted = typer.confirm("Use these files without a rehearsal? This question is asked once for these files.")
+    if wanted:
+        leave(spec, "answer")
+    return wanted
 
 
 ROWS_IN_WORDS = {

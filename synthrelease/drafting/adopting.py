@@ -25,7 +25,7 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import leave
+from synthrelease.specification.tried import leave, rows_tried
 from synthrelease.toml.reading import read_configuration, read_toml
 from synthrelease.toml.validation import validated
 
@@ -85,8 +85,9 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     if loaded.plan.total.epsilon != chosen.total:
         raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
     loaded.plan.check_limit(loaded.limit)
+    rows = rows_tried(spec)
     replace_files({path: (before, after)})
-    leave(loaded, "rehearsal")
+    leave(loaded, "rehearsal", rows)
     given = read_configuration(path, before).tables.get("selection", {})
     instead = [f"{name} = {toml(given[name])}" for name in OF_OTHER_LAWS if name in given]
     return Adopted(

@@ -165,7 +165,7 @@ def write_draft(
     problem = ""
     try:
         paths = write_files(into, name, found)
-        leave(load_spec(paths[0]), "draft")
+        leave(load_spec(paths[0]), "draft", found.n_rows)
         schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
         for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
             path = beside.parent / schema_name

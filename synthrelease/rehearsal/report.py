@@ -83,7 +83,7 @@ def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     if problem:
         raise OutputError(problem)
     if rehearsal.shortlist:
-        leave(rehearsal.spec, "rehearsal")
+        leave(rehearsal.spec, "rehearsal", rehearsal.n_rows)
 
 
 def _verdict(rehearsal: Rehearsal) -> VerdictTable | None:

@@ -4,6 +4,9 @@
 names what was changed. Comments, texts for the card, who said or agreed to what, the limit of the budget, and how the private
 file writes its values are in none: an attempt is the same whatever they say. Nothing here protects anybody: it keeps a steward
 from spending a budget on files that nobody has tried.
+
+A copy under another name, or a configuration that extends a tried one, is compared with the digest that stands nearest. Files
+that come with synthrelease are known by their digest, wherever they lie: an edited copy of them is not.
 """
 
 from __future__ import annotations
@@ -11,15 +14,18 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
 from synthrelease.errors import Problem, SpecError
-from synthrelease.resources import is_shipped
+from synthrelease.resources import is_shipped, resource
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import judged_tables, known_chances
+from synthrelease.toml.reading import beside as named_beside
+from synthrelease.toml.reading import read_configuration
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]
@@ -28,25 +34,73 @@ NEVER = (
     "These two files were never tried on public data, as far as this program knows. A release spends its whole budget once, "
     "even if no table is accepted. `synthrelease rehearse` estimates how often that happens."
 )
+INSTEAD = "Rehearse them (`synthrelease rehearse`), or say --unrehearsed (unrehearsed=True in Python). Nothing was spent"
+CRITERION = "criterion "
+SHIPPED = "configs/shipped.json"
+"""The configurations that come with synthrelease, by their digest; `python -m tests.helpers.shipped` makes them."""
 _OF_THE_FILE = {
-    "input": ("delimiter", "encoding", "decimal", "table"),
+    "input": ("delimiter", "encoding", "decimal", "table", "missing_values"),
     "columns": ("description", "unit", "source", "format"),
     "budget": ("limit",),
 }
 """Settings that say how the private file is written, or are words: an attempt is the same whatever they are."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """What a digest on disk tells.
+
+    Attributes
+    ----------
+    path : the file of the digest.
+    by : what tried the two files.
+    digests : of their parts, by name.
+    rows : rows of the public table, where that is known.
+    acceptance : the acceptance file, relative to the folder of the digest; empty where that is not known.
+    """
+
+    path: Path
+    by: str
+    digests: dict[str, str]
+    rows: int | None = None
+    acceptance: str = ""
+
+    def changes(self, now: Mapping[str, str]) -> list[str]:
+        """The names of the parts that differ. A criterion under another name is the same criterion."""
+        then = self.digests
+        changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
+        gone, new = ({parts[name] for name in parts if name.startswith(CRITERION)} for parts in (then, now))
+        renamed = {name for name in changed if name.startswith(CRITERION) and (name in then) != (name in now)}
+        return [name for name in changed if name not in renamed or (then | dict(now))[name] not in gone & new]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Changed:
+    """Two files differ from those that were tried: what tried them, and the parts that changed, in words."""
+
+    by: str
+    parts: str
+
+
 def beside(config: str | Path) -> Path:
     return Path(config).with_suffix(".tried.json")
 
 
-def leave(spec: ReleaseSpec, by: By) -> None:
+def leave(spec: ReleaseSpec, by: By, rows: int | None = None) -> None:
     """Write the digest beside the configuration, in place of an earlier one. Not beside files that come with synthrelease, nor
-    where nobody may write: a shortlist has what was rehearsed, too."""
+    where nobody may write: a shortlist has what was rehearsed, too.
+
+    Parameters
+    ----------
+    rows : of the public table that the files were tried on.
+    """
     path = beside(spec.path)
     if is_shipped(path):
         return
-    text = json.dumps({"format": FORMAT, "by": by, "digests": digests(spec)}, indent=1, ensure_ascii=False)
+    told: dict[str, Any] = {"format": FORMAT, "by": by} | ({} if rows is None else {"rows": rows})
+    with suppress(SpecError, ValueError):  # a file that is gone meanwhile, or is on another drive
+        told["acceptance"] = Path(os.path.relpath(_other_files(spec)[1], path.parent)).as_posix()
+    text = json.dumps(told | {"digests": digests(spec)}, indent=1, ensure_ascii=False)
     with suppress(OSError):
         temporary = path.with_name(f".{path.name}.new")
         temporary.write_text(f"{text}\n", encoding="utf-8", newline="\n")
@@ -58,28 +112,54 @@ def tried(spec: ReleaseSpec, shortlist: Path | None = None) -> bool:
 
     Raises
     ------
-    SpecError : when they were changed since they were tried.
+    SpecError : when they were changed since they were tried, or a digest cannot be read.
     """
-    if shortlist is not None and known_chances(spec, shortlist) is not None:
+    found = standing(spec, shortlist)
+    if isinstance(found, Changed):
+        expected = f"the two files as {found.by} on public data"
+        raise SpecError([Problem(file=spec.path, path="", expected=expected, found=f"changes in {found.parts}. {INSTEAD}")])
+    return found
+
+
+def standing(spec: ReleaseSpec, shortlist: Path | None = None) -> bool | Changed:
+    """As `tried`, with changes as a value.
+
+    Raises
+    ------
+    SpecError : when a digest cannot be read.
+    """
+    now = digests(spec)
+    if _digest(now) in shipped() or (shortlist is not None and known_chances(spec, shortlist) is not None):
         return True
-    known = _read(beside(spec.path))
-    if known is None:
+    known = list(_known(spec))
+    if any(not each.changes(now) for each in known):
+        return True
+    own = beside(spec.path)
+    refusing = [each for each in known if each.by != "answer"]
+    if not refusing:
         return False
-    by, then, now = *known, digests(spec)
-    changed = [name for name in dict.fromkeys([*then, *now]) if then.get(name) != now.get(name)]
-    if changed and by != "answer":
-        raise SpecError(
-            [
-                Problem(
-                    file=spec.path,
-                    path="",
-                    expected=f"the two files as a {by} tried them on public data",
-                    found=f"changes in {_named(changed)}. Rehearse them (`synthrelease rehearse`), or say --unrehearsed "
-                    "(unrehearsed=True in Python). Nothing was spent",
-                )
-            ]
-        )
-    return not changed
+    nearest = min(refusing, key=lambda each: (each.path != own, len(each.changes(now))))
+    name = "them" if nearest.path == own else nearest.path.name.removesuffix(".tried.json")
+    return Changed(by=f"a {nearest.by} tried {name}", parts=_named(nearest.changes(now)))
+
+
+def rows_tried(spec: ReleaseSpec) -> int | None:
+    """How many rows the public table had that these files were tried on, as they are or before an edit; None where nothing
+    tells."""
+    with suppress(SpecError):  # whoever needs to know that a digest is damaged asks `tried`
+        return next((each.rows for each in _known(spec) if each.rows is not None), None)
+    return None
+
+
+def shipped() -> Mapping[str, str]:
+    """The names of the configurations that come with synthrelease, by the digest of all their parts."""
+    found: dict[str, str] = json.loads(resource(SHIPPED).read_bytes())
+    return found
+
+
+def whole_digest(spec: ReleaseSpec) -> str:
+    """One digest of all parts that an attempt depends on."""
+    return _digest(digests(spec))
 
 
 def digests(spec: ReleaseSpec) -> dict[str, str]:
@@ -89,7 +169,7 @@ def digests(spec: ReleaseSpec) -> dict[str, str]:
         if name == "columns":
             found |= {f"column {column!r}": _without(table, _OF_THE_FILE[name]) for column, table in value.items()}
         elif name == "acceptance":
-            found |= {f"criterion {table['name']!r}": table for table in value["criteria"]}
+            found |= {f"{CRITERION}{table['name']!r}": _without(table, ("name",)) for table in value["criteria"]}
             found[name] = {key: inner for key, inner in value.items() if key != "criteria"}
         elif name == "unit":  # that each row is another person changes nothing; a key decides which rows are counted
             found[name] = value if value.get("key") else {}
@@ -110,10 +190,50 @@ def _digest(value: Any) -> str:
     return hashlib.sha256(json.dumps(value, ensure_ascii=False, default=str).encode()).hexdigest()
 
 
-def _read(path: Path) -> tuple[str, Mapping[str, str]] | None:
-    """Who tried the files, and their digests; None where there is none that can be read."""
+def _other_files(spec: ReleaseSpec) -> tuple[Path | None, Path]:
+    """The configuration that this one extends, and the acceptance file."""
+    file = read_configuration(Path(spec.path))
+    return file.base, named_beside(file.file_of("acceptance"), str(file.tables["acceptance"]))
+
+
+def _known(spec: ReleaseSpec) -> Iterator[Tried]:
+    """What is known of the configuration, of the one that it extends, and of others beside them with the same acceptance file.
+
+    Raises
+    ------
+    SpecError : for a digest of one of the first two that cannot be read.
+    """
+    own = Path(spec.path)
+    base, acceptance = _other_files(spec)
+    named = [own] if base is None else [own, base]
+    for config in named:
+        if os.path.lexists(beside(config)):
+            yield _read(beside(config))
+    for folder in dict.fromkeys(config.parent.resolve() for config in named):
+        for path in sorted(folder.glob("*.tried.json")):
+            with suppress(SpecError):  # of another configuration
+                found = _read(path)
+                if found.acceptance and (folder / found.acceptance).resolve() == acceptance.resolve():
+                    yield found
+
+
+def _read(path: Path) -> Tried:
+    """Raises SpecError for a digest that cannot be read: it cannot be told what was tried."""
+    expected = "what a draft or a rehearsal wrote there about the two files that it tried"
     try:
-        found = json.loads(path.read_bytes())
-        return (str(found["by"]), dict(found["digests"])) if found["format"] == FORMAT else None
-    except (OSError, ValueError, LookupError, TypeError):
-        return None
+        told = json.loads(path.read_bytes())
+        if told["format"] == FORMAT:
+            rows = told.get("rows")
+            return Tried(
+                path=path,
+                by=str(told["by"]),
+                digests={str(name): str(digest) for name, digest in told["digests"].items()},
+                rows=rows if type(rows) is int and rows > 0 else None,
+                acceptance=str(told.get("acceptance", "")),
+            )
+        found = f"format {told['format']!r}, which this version does not read"
+    except OSError as error:
+        found = f"a file that cannot be read ({error.strerror})"
+    except (ValueError, LookupError, TypeError, AttributeError):
+        found = "a file that is damaged"
+    raise SpecError([Problem(file=str(path), path="", expected=expected, found=f"{found}. {INSTEAD}")])

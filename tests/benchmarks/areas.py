@@ -110,7 +110,11 @@ def main() -> None:
     if given.only == "phases":
         phases(given.folder, given.times)
     elif given.only is not None:
-        words = {"plan": ["country.toml"], "release": ["country.toml", "--data", "people", "--out", "out"], "verify": ["out"]}
+        words = {
+            "plan": ["country.toml"],
+            "release": ["country.toml", "--data", "people", "--out", "out", "--unrehearsed"],
+            "verify": ["out"],
+        }
         command(given.folder, given.only, *words[given.only])
     else:
         write_country(given.folder, given.people, given.municipalities, given.regions)

@@ -10,12 +10,12 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.cli.planning import warnings_without_data
 from synthrelease.criteria import Fitted, Query
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.informative import NobodyPasses, uninformative
 from synthrelease.criteria.joint import JointTest
 from synthrelease.rehearsal.dependence import Pair
+from synthrelease.releasing.possible import doubts
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config
@@ -138,10 +138,10 @@ def test_a_margin_of_a_joint_test_that_no_table_can_meet_is_told() -> None:
 
 def test_plan_tells_what_can_be_told_without_data(tmp_path: Path) -> None:
     fine = load_spec(write_config(tmp_path))
-    assert warnings_without_data(fine, None) == []
+    assert doubts(fine, 400) == []
     beyond = load_spec(write_config(tmp_path, {"threshold = 0.9": "threshold = 1.5"}))
-    assert [name for name, _ in warnings_without_data(beyond, None)] == ["marginals"]
+    assert [name for name, _ in doubts(beyond, 400)] == ["marginals"]
     noisy = load_spec(write_config(tmp_path, {"threshold = 0.9": "threshold = 0.01"}))
-    ((name, text),) = warnings_without_data(noisy, None)  # of 400 rows, as the configuration says
+    ((name, text),) = doubts(noisy, 400)
     assert (name, "its noise is large beside its threshold" in text) == ("marginals", True)
-    assert warnings_without_data(noisy, 10_000) == []
+    assert doubts(noisy, 10_000) == []

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import re
-import warnings
+import shutil
 from pathlib import Path
 
 import pytest
 
 import synthrelease
-from synthrelease.cli import releasing
+from synthrelease.cli import committing, releasing, terminal
 from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.desk.screens.signoff import gathered
 from synthrelease.drafting import write_draft
@@ -18,8 +19,10 @@ from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.resources import resource
 from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import beside, digests, leave, tried
+from synthrelease.specification.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
+from tests.conftest import CONFIGURATIONS, ROOT
 from tests.helpers.command_line import run
+from tests.helpers.shipped import shipped_text
 from tests.helpers.tiny import write_config, write_data
 
 OF_MY_OWN = '[[criteria]]\nname = "of my own"\nkind = "absolute_marginal_error"\nthreshold = 0.01\nepsilon = 0.1\n\n'
@@ -43,6 +46,17 @@ WORDS = [
     ("[[rules]]", '[unit]\nname = "coin"\nwhy = "No coin stands twice"\n\n[[rules]]'),
     ("threshold = 0.9", 'threshold = 0.9  # as agreed\nagreed = { by = "the users", on = 2026-11-01 }'),
 ]
+
+
+ASKS = [(Listener, "never_tried"), (releasing, "accepts_untried"), (committing, "accepts_untried")]
+ASKED = [(place, name, getattr(place, name)) for place, name in ASKS]  # before tests/conftest.py answers for all files
+
+
+@pytest.fixture(autouse=True)
+def asked(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Here whoever releases is asked."""
+    for place, name, how in ASKED:
+        monkeypatch.setattr(place, name, how)
 
 
 def edited(folder: Path, *changes: tuple[str, str]) -> Path:
@@ -86,10 +100,10 @@ def test_who_insists_may_release_what_was_changed(tmp_path: Path) -> None:
 def test_check_and_commit_refuse_what_was_changed_too(tmp_path: Path, monkeypatch, capsys) -> None:
     config, out = write_config(tmp_path), tmp_path / "commitment.json"
     commands = [["check", str(config)], ["commit", str(config), "--out", str(out)]]
-    for words in commands:
-        code, told, _ = run(monkeypatch, capsys, *words)
-        assert (code, "never tried on public data" in " ".join(told.split())) == (0, True)
-        out.unlink(missing_ok=True)
+    for words, expected in zip(commands, (0, 2), strict=True):  # a check tells more, and nothing follows from it
+        code, *told = run(monkeypatch, capsys, *words)
+        assert (code, "never tried on public data" in " ".join("".join(told).split())) == (expected, True)
+        assert not out.exists()
     leave(load_spec(config), "draft")
     edited(tmp_path, EDITS["budget"])
     for words in commands:
@@ -111,23 +125,37 @@ def test_a_rehearsal_tries_the_files_as_they_are(tmp_path: Path) -> None:
     assert tried(load_spec(config), tmp_path / "trial" / "shortlist.toml")  # which has it, too, where nobody may write
 
 
-def test_files_of_which_nothing_is_known_are_released_from_python_with_a_warning(tmp_path: Path) -> None:
-    config, data = write_config(tmp_path), write_data(tmp_path)
-    with pytest.warns(UserWarning, match="never tried on public data"):
-        assert synthrelease.release(config, data, tmp_path / "out") is not None
+@pytest.mark.parametrize("through", ["python", "command", "room"])
+def test_without_a_terminal_files_of_which_nothing_is_known_cost_nothing(tmp_path: Path, monkeypatch, capsys, through) -> None:
+    config, data, out = write_config(tmp_path), write_data(tmp_path), tmp_path / "out"
     ledger = open_ledger(tmp_path / "coins.ledger", "coins", 100).path
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        assert synthrelease.release(config, data, tmp_path / "more", unrehearsed=True, ledger=ledger) is not None
+    head = load_ledger(ledger).statement().head
+    what_to_do = (
+        r"never tried on public data.*Rehearse them \(`synthrelease rehearse`\), or say --unrehearsed.*Nothing was spent\."
+    )
+    if through == "command":
+        words = ("release", str(config), "--data", str(data), "--out", str(out), "--ledger", str(ledger))
+        code, _, said = run(monkeypatch, capsys, *words)
+        assert code == 2
+        assert re.search(what_to_do, " ".join(said.split()))
+    elif through == "python":
+        with pytest.raises(InputError, match=what_to_do):
+            synthrelease.release(config, data, out, ledger=ledger)
+    else:
+        with pytest.raises(InputError, match=what_to_do):
+            publish(ReleaseRequest(config=config, data=data, out=out, ledger=ledger))
+    assert load_ledger(ledger).statement().head == head
+    assert not out.exists()
+    assert synthrelease.release(config, data, out, ledger=ledger, unrehearsed=True) is not None
 
 
 @pytest.mark.parametrize("answer", [True, False])
 def test_at_a_terminal_files_of_which_nothing_is_known_are_asked_for_once(tmp_path: Path, monkeypatch, answer: bool) -> None:
     config, asked = write_config(tmp_path), []
     request = ReleaseRequest(config=config, data=write_data(tmp_path), out=tmp_path / "out")
-    monkeypatch.setattr(releasing.sys.stdin, "isatty", lambda: True)
-    monkeypatch.setattr(releasing.terminal, "console", Quiet())
-    monkeypatch.setattr(releasing.typer, "confirm", lambda question: asked.append(question) or answer)
+    monkeypatch.setattr(terminal.sys.stdin, "isatty", lambda: True)
+    monkeypatch.setattr(terminal, "out", Quiet())
+    monkeypatch.setattr(terminal.typer, "confirm", lambda question: asked.append(question) or answer)
     spec = load_spec(config)
     assert releasing._listener(request, lambda phase: None).never_tried(spec) is answer
     assert len(asked) == 1
@@ -138,6 +166,10 @@ def test_at_a_terminal_files_of_which_nothing_is_known_are_asked_for_once(tmp_pa
 
 class Quiet:
     is_terminal = True
+
+    @property
+    def console(self) -> Quiet:
+        return self
 
     def print(self, *texts: object, **how: object) -> None:
         pass
@@ -183,3 +215,88 @@ def test_the_desk_says_at_the_sign_off_that_files_were_changed(tmp_path: Path) -
     page = gathered(load_spec(config), config, Rehearsals(config, None, None), None)
     assert [each for each in page["open"] if "changes in budget. Rehearse them" in each]
     assert page["digest"] == ""
+
+
+def test_a_copy_with_the_same_acceptance_file_is_compared_with_what_was_tried(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    leave(load_spec(config), "draft")
+    copy = tmp_path / "coins_2026.toml"
+    shutil.copyfile(config, copy)
+    assert tried(load_spec(copy))
+    copy.write_text(copy.read_text().replace("generation = 10", "generation = 1"))
+    with pytest.raises(SpecError, match="the two files as a draft tried coins on public data; found changes in budget"):
+        tried(load_spec(copy))
+    beside(config).unlink()
+    assert not tried(load_spec(copy))
+    leave(load_spec(copy), "rehearsal")
+    assert tried(load_spec(copy))
+
+
+def test_files_that_were_copied_under_new_names_after_an_edit_are_not_tried(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    leave(load_spec(config), "draft")
+    shutil.copyfile(tmp_path / "acceptance.toml", tmp_path / "wishes.toml")
+    copy = tmp_path / "coins_2026.toml"
+    copy.write_text(config.read_text().replace("acceptance.toml", "wishes.toml").replace("generation = 10", "generation = 1"))
+    assert not tried(load_spec(copy))
+
+
+@pytest.mark.parametrize("folder", ["", "years"])
+def test_an_override_is_an_edit_of_the_configuration_that_it_extends(tmp_path: Path, folder: str) -> None:
+    config = write_config(tmp_path)
+    leave(load_spec(config), "rehearsal")
+    child = tmp_path / folder / "child.toml"
+    child.parent.mkdir(exist_ok=True)
+    up = "../" if folder else ""
+    child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins of another year"\n')
+    assert tried(load_spec(child))
+    child.write_text(f'extends = "{up}coins.toml"\ntitle = "Coins"\n\n[override.budget]\ngeneration = 1\n')
+    with pytest.raises(SpecError, match="as a rehearsal tried coins on public data; found changes in budget"):
+        tried(load_spec(child))
+
+
+@pytest.mark.parametrize("digest", ['{"format": 2, "by": "draft", "digests": {}}', "", "[]", '{"format": 1, "by": "draft"}'])
+def test_a_digest_that_cannot_be_read_is_refused(tmp_path: Path, digest: str) -> None:
+    config = write_config(tmp_path)
+    beside(config).write_text(digest)
+    with pytest.raises(SpecError, match=r"found (a file that is damaged|format 2, which .*)\. Rehearse them") as caught:
+        synthrelease.release(config, write_data(tmp_path), tmp_path / "out")
+    assert str(caught.value).endswith("Nothing was spent.")
+    assert not (tmp_path / "out.ledger").exists()
+
+
+def test_the_name_of_a_criterion_and_texts_of_missing_values_are_no_edit(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    leave(load_spec(config), "draft")
+    edited(tmp_path, ('name = "marginals"', 'name = "single columns"'), ("rows = 400", 'rows = 400\nmissing_values = ["?"]'))
+    assert tried(load_spec(config))
+    edited(tmp_path, ("threshold = 0.9", "threshold = 0.001"))
+    with pytest.raises(SpecError, match="changes in criterion 'marginals', criterion 'single columns'"):
+        tried(load_spec(config))
+
+
+def test_files_that_come_with_synthrelease_are_known_by_their_digest() -> None:
+    """`python -m tests.helpers.shipped` writes it."""
+    assert (ROOT / SHIPPED).read_text(encoding="utf-8") == shipped_text()
+    assert all(tried(load_spec(path)) for path in CONFIGURATIONS)
+
+
+def test_an_edited_copy_of_a_shipped_file_is_not_tried(tmp_path: Path) -> None:
+    for folder in ("configs", "acceptance"):
+        (tmp_path / folder).mkdir()
+        shutil.copyfile(ROOT / folder / "births.toml", tmp_path / folder / "births.toml")
+    copy = tmp_path / "configs" / "births.toml"
+    assert tried(load_spec(copy))
+    before = whole_digest(load_spec(copy))
+    copy.write_text(re.sub(r"(?m)^generation = .*$", "generation = 0.001", copy.read_text(), count=1))
+    assert whole_digest(load_spec(copy)) != before
+    assert not tried(load_spec(copy))
+
+
+def test_a_digest_tells_how_many_rows_the_public_table_had(tmp_path: Path) -> None:
+    config = write_config(tmp_path)
+    assert rows_tried(load_spec(config)) is None
+    leave(load_spec(config), "draft", 250)
+    assert rows_tried(load_spec(config)) == json.loads(beside(config).read_text())["rows"] == 250
+    edited(tmp_path, EDITS["budget"])
+    assert rows_tried(load_spec(config)) == 250  # an edit of the files changes nothing about the table

@@ -127,7 +127,7 @@ class Enclave:
         return "\n".join(lines) + "\n"
 
     def command(self, *options: object) -> tuple[str, ...]:
-        arguments = ("release", self.config, "--data", self.data, "--out", self.out, *options)
+        arguments = ("release", self.config, "--data", self.data, "--out", self.out, "--unrehearsed", *options)
         return tuple(map(str, arguments))
 
     def written(self) -> list[Path]:

@@ -92,7 +92,7 @@ def loaded_by_a_release() -> list[str]:
 
         with TemporaryDirectory() as folder, open(os.devnull, "w") as quiet, redirect_stdout(quiet), redirect_stderr(quiet):
             config, data = write_config(Path(folder)), write_data(Path(folder))
-            sys.argv = ["synthrelease", "release", str(config), "--data", str(data), "--out", f"{folder}/out"]
+            sys.argv = ["synthrelease", "release", str(config), "--data", str(data), "--out", f"{folder}/out", "--unrehearsed"]
             with suppress(SystemExit):
                 main()
         os.write(told, "\n".join(sys.modules).encode())
