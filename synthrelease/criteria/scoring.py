@@ -5,13 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TYPE_CHECKING
 
 from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.one_noise import MECHANISM, OneNoise
 from synthrelease.criteria.scores import Query, Score
 from synthrelease.domain.synthetic_table import SyntheticTable
-from synthrelease.enclave.door import PrivateCounts
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
 
 
 def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:

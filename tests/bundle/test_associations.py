@@ -139,7 +139,10 @@ SYNTHETIC = MINTS.replace("face == 'head'", 'face == \'head\'"\napplies_to = ["s
 def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
     columns: str, drawn: list[str], carried: dict[str, str], tmp_path: Path
 ) -> None:
-    """By rules for rows of the file and released ones, on all bins that may be released; theory 12.15 (d)."""
+    """By rules for rows of the file and released ones, on all bins that may be released.
+
+    Theory 12.15, which associations rows carry, (d).
+    """
     named = {old: new.replace("face:year", "mint:year + made:year + face + age") for old, new in MEASURED.items()}
     bins = f"[transformations]\nmade = {drawn}\n\n".replace("'", '"')
     config = write_config(tmp_path, {"[columns.year]": f"{columns}{bins}[columns.year]", **named})
