@@ -141,7 +141,7 @@ def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
 ) -> None:
     """By rules for rows of the file and released ones, on all bins that may be released.
 
-    Theory 12.15, which associations rows carry, (d).
+    See (d) of theory 12.15, associations that rows carry.
     """
     named = {old: new.replace("face:year", "mint:year + made:year + face + age") for old, new in MEASURED.items()}
     bins = f"[transformations]\nmade = {drawn}\n\n".replace("'", '"')
