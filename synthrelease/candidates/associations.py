@@ -2,7 +2,9 @@
 
 Three facts decide, and all are public (theory 12.15, associations that rows carry):
 
-- A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns.
+- A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns,
+  unless the noise of a cell is on average more rows than the mean cell has, or so large that the fit, which is drawn to its
+  prior, repeats less than `LEAST_REPEATED` of an association: such a table is **mostly noise**.
 - The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:
   among rows that agree in them, the two are independent. So the rows have such a pair **in part**: what the separating columns
   explain of its association, and nothing of the rest.
@@ -12,11 +14,11 @@ Three facts decide, and all are public (theory 12.15, associations that rows car
 from __future__ import annotations
 
 import math
-from collections.abc import Container, Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.domain.functions import StatedRule, functions_of
@@ -25,7 +27,10 @@ from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import Unexpected, listing
 from synthrelease.linked import Linked, slot_name
 
-Carried = Literal["yes", "in part", "no", "not known"]
+if TYPE_CHECKING:
+    from synthrelease.measurements.noise import CountNoise
+
+Carried = Literal["yes", "mostly noise", "in part", "no", "not known"]
 How = Literal[
     "measured together",
     "follows from a measured table",
@@ -38,6 +43,8 @@ How = Literal[
     "independent",
     "chosen privately",
 ]
+LEAST_REPEATED = 0.8
+"""Of an association, where it is said to be carried."""
 Function = tuple[int, Columns]
 """A column, and others that it is a function of."""
 
@@ -70,23 +77,55 @@ class Association:
     ----------
     columns : their names.
     carried : "yes" where their table was measured, or follows from one that was: the rows have it within noise and drawing;
-        "in part"; "no" where the columns are independent in the rows, or one of three is; "not known" where the generator chose
-        its tables privately.
+        "mostly noise" where it was, but `noise` is above `mean_cell` or `repeats` below 0.8; "in part"; "no" where the columns
+        are independent in the rows, or one of three is; "not known" where the generator chose its tables privately.
     how : the reason, in the words of `How`.
     through : columns that separate the two: among rows that agree in these, the two are independent. Empty for other reasons.
+    noise : of a measured table, by how many rows the noise moves one of its cells, on average; None where it is not known.
+    mean_cell : how many rows a cell has on average; None without a number of rows.
+    repeats : about which share of an association the rows repeat, were all cells alike; the prior of the fit takes the rest.
+        None without such a prior.
+    apart : columns with rare bins whose rows are in no measured table: what these bins have with other columns is not carried.
     """
 
     columns: tuple[str, ...]
     carried: Carried
     how: How
     through: tuple[str, ...] = ()
+    noise: float | None = None
+    mean_cell: float | None = None
+    repeats: float | None = None
+    apart: tuple[str, ...] = ()
 
     def __bool__(self) -> bool:
         return self.carried == "yes"
 
     def __str__(self) -> str:
-        through = f" ({', '.join(self.through)})" if self.through else ""
-        return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{through}"
+        more = f" ({', '.join(self.through)})" if self.through else ""
+        if self.carried == "mostly noise":
+            repeated = "" if self.repeats is None else f", {self.repeats:.2f} repeated"
+            more += f" (noise of {in_rows(self.noise)} rows on average, mean cell of {in_rows(self.mean_cell)}{repeated})"
+        more += f", but for rare bins of {', '.join(self.apart)}" if self.apart else ""
+        return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{more}"
+
+
+def in_rows(value: float | None) -> str:
+    """A mean number of rows as it is shown; empty where it is not known."""
+    return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableNoise:
+    """The noise of a measured table.
+
+    Attributes
+    ----------
+    law : of each count.
+    prior : how many records the prior of the fit is worth against it; 0 where the table is matched without one.
+    """
+
+    law: CountNoise
+    prior: float = 0.0
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -99,6 +138,9 @@ class Associations:
     ruled : columns of each plausibility rule for released rows.
     functions : columns that are functions of others in every row, as the region is one of the municipality.
     linked : how the columns are those of roots and their members; None where rows have no members.
+    noise : the noise of each count of a measured table, by the columns of the table, where it is known.
+    rows : how many the tables are of; None where nobody knows yet.
+    apart : columns with rare bins whose rows are in no table.
     """
 
     layout: Layout
@@ -106,6 +148,9 @@ class Associations:
     ruled: tuple[Columns, ...] = ()
     functions: tuple[Function, ...] = ()
     linked: Linked | None = None
+    noise: Mapping[Columns, TableNoise] = field(default_factory=dict)
+    rows: int | None = None
+    apart: frozenset[int] = frozenset()
 
     def of(self, *names: str) -> Association:
         """The association of two or three columns. The name of a column of members stands for it in the same member, or in the
@@ -122,7 +167,9 @@ class Associations:
         """The first part of the same answer, in little time: None where no table tells it. Raises as `of`."""
         found = [self._measured(columns) for columns in self._in_slots(names)]
         said = {None if one is None else one.carried for one in found}
-        return "yes" if said == {"yes"} else "not known" if "not known" in said else None
+        if len(said) == 1:
+            return said.pop()
+        return "not known" if "not known" in said else None
 
     def differ(self, first: str, second: str) -> bool:
         """Whether two names are of two columns: not that of a column of members, and the same of one member."""
@@ -189,10 +236,22 @@ class Associations:
 
     def _measured(self, columns: Columns) -> Association | None:
         names, wanted = tuple(self.layout.columns[place] for place in columns), frozenset(columns)
-        if wanted in self._together:
-            return Association(columns=names, carried="yes", how="measured together")
         if wanted in self._following:
-            return Association(columns=names, carried="yes", how="follows from a measured table")
+            how: How = "measured together" if wanted in self._together else "follows from a measured table"
+            noise, pull = self._noises.get(wanted, (None, None))
+            cell = None if self.rows is None else self.rows / self._cells(wanted)
+            repeats = None if not pull or self.rows is None else 1 / (1 + pull / self.rows**2)
+            noisy = (noise or 0) > (cell or math.inf) or (1 if repeats is None else repeats) < LEAST_REPEATED
+            apart = tuple(self.layout.columns[place] for place in columns if place in self.apart)
+            return Association(
+                columns=names,
+                carried="mostly noise" if noisy else "yes",
+                how=how,
+                noise=noise,
+                mean_cell=cell,
+                repeats=repeats,
+                apart=apart,
+            )
         if any(wanted.issubset(table) for table in self.ties.chosen):
             return Association(columns=names, carried="not known", how="chosen privately")
         return None
@@ -223,14 +282,43 @@ class Associations:
     @cached_property
     def _known(self) -> tuple[Columns, ...]:
         """The columns of every measured table, with all that are functions of them."""
-        found = []
+        return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
+
+    def _with_functions(self, columns: Iterable[int]) -> Columns:
+        known, before = set(columns), set[int]()
+        while known != before:
+            before = set(known)
+            known |= {column for column, others in self.functions if known.issuperset(others)}
+        return tuple(sorted(known))
+
+    def _cells(self, columns: Iterable[int]) -> int:
+        """Of their table: a column that is a function of the others makes no cells of its own."""
+        free = set(columns)
+        for column in sorted(free, reverse=True) if self.functions else ():
+            if column in self._with_functions(free - {column}):
+                free.remove(column)
+        return math.prod(self.layout.sizes[column] for column in free)
+
+    @cached_property
+    def _noises(self) -> dict[frozenset[int], tuple[float, float]]:
+        """By how many rows the noise moves a cell of two or three columns on average, and how strongly the prior pulls
+        (W V m of theory 12.15), in the table in which that is least.
+
+        A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
+        the mean size is sqrt(2 / pi) standard deviations.
+        """
+        found = dict[frozenset[int], tuple[float, float]]()
         for table in self.ties.measured:
-            known, before = set(table), set[int]()
-            while known != before:
-                before = set(known)
-                known |= {column for column, others in self.functions if known.issuperset(others)}
-            found.append(tuple(sorted(known)))
-        return tuple(dict.fromkeys(found))
+            if (noise := self.noise.get(table)) is None:
+                continue
+            cells = self._cells(table)
+            for wanted in _small_sets([self._with_functions(table)]):
+                own = self._cells(wanted)
+                variance = max(1, cells / own) * noise.law.variance_above
+                size = noise.law.mean_size if cells <= own else math.sqrt(2 / math.pi * variance)
+                before = found.get(wanted, (math.inf, math.inf))
+                found[wanted] = min(size, before[0]), min(noise.prior * variance * own, before[1])
+        return found
 
     @cached_property
     def _together(self) -> frozenset[frozenset[int]]:
@@ -336,8 +424,11 @@ def _of_members(names: Sequence[str], found: Sequence[Association]) -> Associati
     said = {one.carried for one in found}
     first = found[0]
     if len(said) == 1:
-        through = first.through if len(found) == 1 else ()
-        return Association(columns=tuple(names), carried=first.carried, how=first.how, through=through)
+        if len(found) == 1:
+            return replace(first, columns=tuple(names))
+        most = max(found, key=lambda one: one.noise or 0)
+        apart = tuple(name for name, other in zip(names, first.columns, strict=True) if other in first.apart)
+        return replace(most, columns=tuple(names), how=first.how, through=(), apart=apart)
     carried: Carried = "not known" if "not known" in said else "in part"
     how: How = "chosen privately" if carried == "not known" else "some members"
     return Association(columns=tuple(names), carried=carried, how=how)
@@ -359,7 +450,7 @@ def all_functions(
 
 def weakest_of(found: Sequence[Association]) -> Association:
     """Of several models, any of which may be drawn: the answer that carries least."""
-    order: tuple[Carried, ...] = ("no", "in part", "not known", "yes")
+    order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
     return min(found, key=lambda one: order.index(one.carried))
 
 
@@ -385,6 +476,7 @@ class CarriedPairs:
     ----------
     pairs, triples : how many there are.
     carried, unknown : how many of the pairs are, and of how many nobody can tell.
+    noisy : how many were measured in a table that is mostly noise, and are not carried for that.
     carried_triples : those that are carried.
     others : the pairs that are not carried.
     columns : those that lack a pair: the same in fewer words, where there are many.
@@ -394,6 +486,7 @@ class CarriedPairs:
     triples: int
     carried: int
     unknown: int
+    noisy: int
     carried_triples: tuple[tuple[str, ...], ...]
     others: tuple[tuple[str, str], ...]
     columns: tuple[PartnersOfColumn, ...]
@@ -409,7 +502,8 @@ class CarriedPairs:
             pairs=len(said),
             triples=math.comb(len(names), 3),
             carried=len(carried),
-            unknown=sum("not known" in words and None not in words for words in said.values()),
+            unknown=sum("not known" in words and words <= {"not known", "yes"} for words in said.values()),
+            noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in said.values()),
             carried_triples=tuple(triples),
             others=tuple(pair for pair in said if pair not in carried),
             columns=tuple(_partners(names, carried)),

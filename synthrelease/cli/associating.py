@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from synthrelease.errors import so_many
+
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
 
@@ -12,12 +14,14 @@ MOST_LINES = 30
 MOST_TRIPLES = 10
 
 
-def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
-    """The list in sentences, the first of them a heading."""
-    from synthrelease.candidates.associations import CarriedPairs
+def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
+    """The list in sentences, the first of them a heading, for a file of so many rows."""
+    from synthrelease.candidates.associations import LEAST_REPEATED, CarriedPairs
+    from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.specification.associations import planned_associations
 
-    found = CarriedPairs.of(planned_associations(spec))
+    rows = rows or usual_rows(spec)
+    found = CarriedPairs.of(planned_associations(spec, rows))
     if not found.pairs:
         return
     if found.unknown == found.pairs:
@@ -30,6 +34,13 @@ def carried_lines(spec: ReleaseSpec) -> Iterator[str]:
         f" Of {found.unknown} pairs nobody can tell: the generator chooses its tables with noise." if found.unknown else ""
     )
     yield f"Associations: the rows will carry {found.carried:,} of {found.pairs:,} pairs of columns.{unknown}"
+    if found.noisy:
+        pairs = so_many(found.noisy, "more pair is", "more pairs are")
+        yield (
+            f"{pairs} measured, but the table is mostly noise: at {rows:,} rows the noise moves a cell, on average, by more "
+            f"rows than the mean cell has, or the rows repeat less than {LEAST_REPEATED:.0%} of an association. Give the table "
+            "a larger weight, a larger budget or fewer bins."
+        )
     if not found.columns:
         return
     yield "Do not compute a table, a mean by group or a slope of another pair: its error has no limit."

@@ -177,6 +177,9 @@ def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
             f"The rows keep the association of {pairs.carried:,} of {pairs.pairs:,} pairs of columns, within noise. Do not use "
             "the rows for other pairs. associations.csv lists every pair."
         )
+        if pairs.noisy:
+            others = so_many(pairs.noisy, "other pair was", "other pairs were")
+            yield f"{others} measured, but the tables are mostly noise."
     if (excluded := rows_left_out(document)) is not None:
         words = excluded_words(excluded, of_persons=document.domain.persons is not None)
         yield Text(words, style="yellow" if excluded.many else "")

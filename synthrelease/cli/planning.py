@@ -91,7 +91,7 @@ def plan(
         _print_estimates(specs[0], rows)
         _print_options(specs[0], rows)
         _print_unmeasured(specs[0])
-        print_associations(specs[0])
+        print_associations(specs[0], rows)
         _print_warnings(specs[0], rows)
         if not _published(configs[0]):  # which has no card
             warn_of_gaps(specs[0])
@@ -164,9 +164,9 @@ def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
             out.print(text)
 
 
-def print_associations(spec: ReleaseSpec) -> None:
+def print_associations(spec: ReleaseSpec, rows: int | None = None) -> None:
     """Which pairs of columns the rows will carry, line by line."""
-    for line in carried_lines(spec):
+    for line in carried_lines(spec, rows):
         out.print(line, markup=False, highlight=False)
 
 
@@ -225,21 +225,31 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
                 for each in attempt_costs(spec, rows)
             ],
         },
-        "associations": _associations(spec),
+        "associations": _associations(spec, rows or usual_rows(spec)),
         "warnings": [{"criterion": name, "text": text} for name, text in doubts(spec, rows or usual_rows(spec))],
         "card_lacks": list(gaps(spec.card, spec.schema.names)),
     }
 
 
-def _associations(spec: ReleaseSpec) -> list[dict[str, object]]:
+def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
     from synthrelease.candidates.associations import weakest_of
     from synthrelease.specification.associations import planned_associations
 
-    planned = planned_associations(spec)
+    planned = planned_associations(spec, rows)
     weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
     return [
-        {"columns": list(one.columns), "carried": one.carried, "how": one.how, "through": list(one.through)} for one in weakest
+        {
+            "columns": list(one.columns),
+            "carried": one.carried,
+            "how": one.how,
+            "through": list(one.through),
+            "noise": one.noise,
+            "mean_cell": one.mean_cell,
+            "repeats": one.repeats,
+            "apart": list(one.apart),
+        }
+        for one in weakest
     ]
 
 

@@ -24,6 +24,8 @@ def of_document(document: ReleaseDocument) -> Associations | None:
         return associations_of(
             release.layout,
             release.configuration,
+            charges=release.charges,
+            rows=release.measured_rows,
             schema=release.schema,
             rules=release.rules,
             functions=release.functions,
@@ -37,10 +39,15 @@ def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
     """associations.csv by its name: a line for every pair of columns, and for every three whose association the rows carry."""
     if (found := of_document(document)) is None:
         return {}
+    from synthrelease.candidates.associations import in_rows
+
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")
     lines.writerow(HEADER)
     for one in (*found.pairs, *found.triples):
         first, second, *third = one.columns
-        lines.writerow([first, second, *(third or [""]), one.carried, one.how, ";".join(one.through)])
+        noise = in_rows(one.noise), in_rows(one.mean_cell), "" if one.repeats is None else f"{one.repeats:.2f}"
+        lines.writerow(
+            [first, second, *(third or [""]), one.carried, one.how, ";".join(one.through), *noise, ";".join(one.apart)]
+        )
     return {NAME: text.getvalue().encode("utf-8")}

@@ -139,6 +139,11 @@ class PublishedRelease:
         """Column names and numbers of bins."""
         return Layout(columns=tuple(c.name for c in self.schema), sizes=tuple(len(c.labels) for c in self.schema))
 
+    @property
+    def measured_rows(self) -> int:
+        """How many rows the generator saw: of rows that were divided into pieces, those of the other piece."""
+        return self.n_rows if self.divided_rows is None else self.divided_rows - self.n_rows
+
     @cached_property
     def by_name(self) -> dict[str, PublishedColumn]:
         return {column.name: column for column in self.schema}
@@ -152,9 +157,11 @@ class PublishedRelease:
         """Say whether the rows carry the association of two or three columns.
 
         They carry it ("yes") where a table of these columns was measured, or follows from one that was: what is computed of
-        them from the rows is then off by the noise and by the drawing of rows. "in part" means that no table had both: the rows
-        have what the columns in `through` explain of the association, and nothing else of it, so a mean of one by the other can
-        have another order, or a slope another sign, than in the file. "no" means independent in the rows, whatever the file
+        them from the rows is then off by the noise and by the drawing of rows. "mostly noise" means that such a table was
+        measured, but its noise moves a cell, on average, by more rows than the mean cell has, or the fit, which is drawn to
+        its prior, repeats less than 0.8 of an association. "in part" means that no table had both: the rows have what the
+        columns in `through` explain of the association, and nothing else of it, so a mean of one by the other can have
+        another order, or a slope another sign, than in the file. "no" means independent in the rows, whatever the file
         says. "not known" means that the generator chose its tables with noise, and the choice is not published.
 
         Parameters
@@ -165,7 +172,8 @@ class PublishedRelease:
         Returns
         -------
         Association
-            True as a truth value where the rows carry it; `carried`, `how` and `through` say why.
+            True as a truth value where the rows carry it; `carried`, `how` and `through` say why. `noise` and `mean_cell` are
+            in rows, `repeats` is a share; a weak association is lost to less noise than a strong one.
 
         Raises
         ------
@@ -203,6 +211,8 @@ class PublishedRelease:
             return associations_of(
                 self.layout,
                 self.configuration,
+                charges=self.charges,
+                rows=self.measured_rows,
                 schema=self.schema,
                 rules=self.rules,
                 functions=self.functions,

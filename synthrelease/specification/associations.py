@@ -7,14 +7,22 @@ from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
-def planned_associations(spec: ReleaseSpec) -> tuple[Associations, ...]:
-    """One for each generator that may be drawn."""
+def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:
+    """One for each generator that may be drawn.
+
+    Parameters
+    ----------
+    rows : how many the file has; the stated number where it is left out. Without both no table is called mostly noise.
+    """
     layout, rules = spec.space.common.layout, spec.synthetic.merge(spec.space.common)
     ruled = [mask.columns for mask in rules.masks] + [tuple(sorted(rule.places.values())) for rule in rules.records]
     columns = [
         [PublishedColumn.of(column, column.alternatives[name]) for name in spec.space.binnings[column.name]]
         for column in spec.schema.columns
     ]
+    rows = rows or spec.rows.stated
+    if rows is not None and spec.partition is not None:
+        rows = spec.partition.sizes(rows)[0]
     functions = all_functions(spec.functions, spec.rules, columns)
     return tuple(
         Associations(
@@ -23,6 +31,9 @@ def planned_associations(spec: ReleaseSpec) -> tuple[Associations, ...]:
             ruled=tuple(dict.fromkeys(ruled)),
             functions=functions,
             linked=spec.schema.linked,
+            noise=generator.count_noise(layout, spec.generation_charge),
+            rows=rows,
+            apart=generator.bins_apart(layout),
         )
         for generator in spec.space.generators
     )

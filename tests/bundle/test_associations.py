@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -47,20 +48,24 @@ numbers = { "1-2" = 1.5, "3-4" = 3.5 }
 never = "face == 'head' and weight > 3"
 
 """
-LISTED = """first,second,third,carried,how,through
-face,mint,,in part,through other columns,year
-face,worn,,yes,measured together,
-face,weight,,in part,plausibility rules,
-face,year,,yes,measured together,
-mint,worn,,in part,through other columns,year
-mint,weight,,in part,through other columns,face
-mint,year,,yes,measured together,
-worn,weight,,in part,through other columns,face
-worn,year,,yes,measured together,
-weight,year,,in part,through other columns,face
-face,worn,year,yes,measured together,
+LISTED = """first,second,third,carried,how,through,noise,mean_cell,repeats,apart
+face,mint,,in part,through other columns,year,,,,
+face,worn,,yes,measured together,,1.4,100,0.98,
+face,weight,,in part,plausibility rules,,,,,
+face,year,,yes,measured together,,0.96,50,0.98,
+mint,worn,,in part,through other columns,year,,,,
+mint,weight,,in part,through other columns,face,,,,
+mint,year,,yes,measured together,,0.6,50,0.99,
+worn,weight,,in part,through other columns,face,,,,
+worn,year,,yes,measured together,,0.96,50,0.98,
+weight,year,,in part,through other columns,face,,,,
+face,worn,year,yes,measured together,,0.6,25,0.98,
 """
-"""Made by hand: worn, face and year stand in one table, mint in one with year, and a rule ties weight to face."""
+"""Made by hand: worn, face and year stand in one table, mint in one with year, and a rule ties weight to face.
+
+Each of three tables has noise of scale 2 / (10 / 3) = 0.6 a cell, of variance 0.72. A cell of face and worn is a sum of
+the four of year, and moved by sqrt(2 / pi * 4 * 0.72) = 1.4 rows; the prior of 300 rows leaves 1 / (1 + 300 * 4 * 0.72
+* 4 / 400^2) = 0.98."""
 
 
 @pytest.fixture(scope="module")
@@ -154,6 +159,7 @@ def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
     found = release(spec, data)
     assert found is not None
     loaded, (planned,) = load(write_bundle(found, tmp_path / "release")), planned_associations(spec)
+    planned = replace(planned, rows=400)
     for name, said in carried.items():
         assert planned.of(name, "year").carried == said
         if drawn != ["halves", "thirds"]:
@@ -221,6 +227,7 @@ def test_the_card_begins_with_what_the_rows_carry_and_names_what_they_do_not(fol
         return text.partition("<nav")[0]  # what comes before the contents
 
     some = page(stated)
+    assert words["carried_minimum"] in some
     assert words["carried_some"].format(carried="4", pairs="10") in some
     assert f"<li>weight: {words['carried_none']}</li>" in some
     assert f"<li>mint: {words['carried_only']} year</li>" in some
@@ -233,6 +240,13 @@ def test_the_card_begins_with_what_the_rows_carry_and_names_what_they_do_not(fol
     every = page(stated | {"tables": "all 3-way"})
     assert words["carried_all"] in every
     assert "<li>" not in every.partition('id="carried"')[2]
+    loud = page(stated | {"prior_weight": 300_000})
+    assert words["carried_some"].format(carried="0", pairs="10") in loud
+    assert words["carried_noise"].format(noisy_pairs="4") in loud
+    assert words["carried_noise"].partition("{")[0] not in some
+    apart = page(stated | {"rare_bins": "mint[0 1]"})
+    assert f"{words['carried_apart']} mint." in apart
+    assert words["carried_apart"] not in some
     private = page({"family": "privbayes", "flavour": "degree", "degree": 1, "epsilon_split": "1/2"})
     assert words["carried_unknown"] in private
     assert NAME not in private

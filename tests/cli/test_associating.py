@@ -68,4 +68,16 @@ def test_many_columns_take_few_lines_and_programs_get_every_pair(
     assert len(told) == 6
     alone = {old: new.replace("face:year", "face + year") for old, new in MEASURED.items()}
     found = json.loads(printed("plan", write_config(tmp_path, alone), "--json"))["associations"]
-    assert found == [{"columns": ["face", "year"], "carried": "in part", "how": "plausibility rules", "through": []}]
+    not_measured = {"noise": None, "mean_cell": None, "repeats": None, "apart": []}
+    assert found == [
+        {"columns": ["face", "year"], "carried": "in part", "how": "plausibility rules", "through": [], **not_measured}
+    ]
+
+
+def test_a_table_that_is_mostly_noise_is_said_before_the_release(printed: Run, tmp_path: Path) -> None:
+    """Of 8 cells, at a variance of 2 * 100^2 and a prior of 300 rows: 0.8 is repeated by sqrt(4 * 300 * 20,000 * 8) rows."""
+    weak = MEASURED | {"generation = 10": "generation = 0.02"}
+    few, more = (printed("plan", write_config(tmp_path, weak), "--rows", rows) for rows in (13_856, 13_857))
+    assert "the rows will carry 0 of 1 pairs of columns." in few
+    assert "1 more pair is measured, but the table is mostly noise: at 13,856 rows" in few
+    assert "the rows will carry 1 of 1 pairs of columns." in more

@@ -8,6 +8,7 @@ from itertools import combinations
 
 from synthrelease.bundle.card.numbers import figure
 from synthrelease.candidates.associations import Associations, CarriedPairs, PartnersOfColumn
+from synthrelease.candidates.projections import published_projection
 from synthrelease.linked import NAME_OR_TEXT
 from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
@@ -29,6 +30,8 @@ class AssociationLines:
     pairs_by_name : the pairs that are not carried, where they are few; then no columns are named.
     first, others : columns that lack a pair, those that matter most first.
     triples : some of the triples that are carried.
+    apart : columns with rare bins that were counted apart.
+    projected : whether rare combinations were replaced.
     """
 
     pairs: CarriedPairs
@@ -36,6 +39,8 @@ class AssociationLines:
     first: Sequence[PartnersOfColumn]
     others: Sequence[PartnersOfColumn]
     triples: Sequence[tuple[str, ...]]
+    apart: Sequence[str] = ()
+    projected: bool = False
 
     @property
     def sentence(self) -> str:
@@ -48,18 +53,22 @@ class AssociationLines:
 
 def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
     """How many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
-    found = of_document(document)
+    return _pairs_of(of_document(document))
+
+
+def _pairs_of(found: Associations | None) -> CarriedPairs | None:
     return None if found is None or len(found.names) < 2 else CarriedPairs.of([found])
 
 
 def counts_of(found: CarriedPairs | None) -> dict[str, str]:
     """The figures in the sentences of the card."""
     if found is None:
-        return dict.fromkeys(("pairs", "carried", "unknown_pairs", "triples", "carried_triples"), "")
+        return dict.fromkeys(("pairs", "carried", "unknown_pairs", "noisy_pairs", "triples", "carried_triples"), "")
     return {
         "pairs": figure(found.pairs),
         "carried": figure(found.carried),
         "unknown_pairs": figure(found.unknown),
+        "noisy_pairs": figure(found.noisy),
         "triples": figure(found.triples),
         "carried_triples": figure(len(found.carried_triples)),
     }
@@ -67,8 +76,10 @@ def counts_of(found: CarriedPairs | None) -> dict[str, str]:
 
 def association_lines(document: ReleaseDocument) -> AssociationLines | None:
     """The list: columns of intended questions first, then those without any pair, then those that have means."""
-    if (found := carried_pairs(document)) is None:
+    rows = of_document(document)
+    if rows is None or (found := _pairs_of(rows)) is None:
         return None
+    projection = published_projection(document.configuration.get("projection", {}))
     asked = {name for question in document.questions for name in _words_of(question)}
     columns = {column.name: column for file in document.table_files for column in file.columns}
 
@@ -85,7 +96,12 @@ def association_lines(document: ReleaseDocument) -> AssociationLines | None:
         first=lines[:FIRST_LINES],
         others=lines[FIRST_LINES:],
         triples=found.carried_triples[:MOST_TRIPLES],
+        apart=[rows.layout.columns[place] for place in sorted(rows.apart)],
+        projected=found.carried > 0 and projection is not None and projection.asked_count > 1,
     )
+
+
+_LOST = (None, "mostly noise")
 
 
 def pairs_not_carried(found: Associations | None, question: QuestionTable) -> str:
@@ -94,7 +110,7 @@ def pairs_not_carried(found: Associations | None, question: QuestionTable) -> st
         return ""
     words = _words_of(question)
     named = dict.fromkeys(name for name in (*found.names, *found.layout.columns) if name in words)
-    pairs = [pair for pair in combinations(named, 2) if found.differ(*pair) and found.measured(*pair) is None]
+    pairs = [pair for pair in combinations(named, 2) if found.differ(*pair) and found.measured(*pair) in _LOST]
     return f"the rows do not carry {', '.join(' × '.join(pair) for pair in pairs)}" if pairs else ""
 
 

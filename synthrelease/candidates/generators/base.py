@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.accounting.charges import Charge
 from synthrelease.accounting.plan import pure_epsilon
-from synthrelease.candidates.associations import Ties
+from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
@@ -162,6 +162,14 @@ class Generator(SpecTable):
         """What ties columns in the rows of its models; where its class says nothing, a fit chooses its tables privately."""
         return Ties(chosen=(tuple(range(len(layout.sizes))),))
 
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        """The noise of the tables that a fit at this charge measures; none where they are chosen privately."""
+        return {}
+
+    def bins_apart(self, layout: Layout) -> frozenset[int]:
+        """Columns with bins whose rows are in no table."""
+        return frozenset()
+
     def unmeasured(self, layout: Layout, tied: Sequence[set[int]]) -> set[int]:
         """Columns of which a fit of fixed tables, without a public one, knows nothing, not even by columns that a rule ties."""
         known = {place for columns in self.fixed_questions(layout) for place in columns}
@@ -218,6 +226,10 @@ class MeasuringGenerator(Generator):
     def measured_tables(self, layout: Layout, part: Fraction) -> Mapping[tuple[int, ...], Fraction]:
         """Columns, by increasing index, of every table that is measured with this `part`, and what each costs."""
         raise NotImplementedError
+
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        measured = self.measured_tables(layout, self.part(charge))
+        return {columns: TableNoise(law=self.noise.of_table(cost)) for columns, cost in measured.items() if cost}
 
     def fixed_tables(self, layout: Layout) -> Iterable[tuple[int, ...]]:
         return self.measured_tables(layout, Fraction(1))

@@ -7,7 +7,7 @@ Private-PGM).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property, partial
@@ -18,7 +18,7 @@ from pydantic import Field, field_validator, model_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.accounting.charges import mechanism as pure_charge
-from synthrelease.candidates.associations import Ties
+from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.counters import Counters, Counting
@@ -165,6 +165,11 @@ class MarginalsGenerator(MeasuringGenerator):
             public=() if self.prior is None else tuple(structure),
         )
 
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        return {
+            columns: replace(noise, prior=self.prior_weight) for columns, noise in super().count_noise(layout, charge).items()
+        }
+
     def same_measurements(self, other: Generator) -> bool:
         return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
 
@@ -268,6 +273,9 @@ class RareBinsGenerator(MarginalsGenerator):
 
     def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
         return bins_of(self.rare_bins, layout)
+
+    def bins_apart(self, layout: Layout) -> frozenset[int]:
+        return frozenset(one.column for one in self.counted_apart(layout))
 
     def stated(self, layout: Layout) -> list[tuple[int, ...]]:
         return self.structure(layout)

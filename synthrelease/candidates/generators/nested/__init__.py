@@ -9,7 +9,7 @@ counties (Abowd et al. 2022).
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
 from functools import cached_property
@@ -20,7 +20,7 @@ from pydantic import Field, field_validator
 
 from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.accounting.charges import mechanism as pure_charge
-from synthrelease.candidates.associations import Ties
+from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
@@ -194,6 +194,13 @@ class NestedGenerator(MarginalsGenerator):
             below |= {one for columns in found.measured if place in columns for one in columns} & others
             drawn.append((place, (*sorted(below), *(() if above is None else (above,)))))
         return replace(found, drawn_after=tuple(reversed(drawn)))
+
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        """Tables of areas are allotted, without a prior."""
+        found = super().count_noise(layout, charge)
+        return {
+            columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in found.items()
+        }
 
     def same_measurements(self, other: Generator) -> bool:
         alike = isinstance(other, NestedGenerator) and (self.chain, self.wanted) == (other.chain, other.wanted)
