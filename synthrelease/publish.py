@@ -269,7 +269,8 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         raise InputError(f"expected no cluster with [unit] key: {TOGETHER} Nothing was spent.")
     for source, schema, more in tables_to_read(spec.schema, data):
         persons = [] if spec.unit.key is None else [spec.unit.key, *spec.unit.first_by]
-        check_opens(source, schema, spec.input, [*more, *persons] if spec.split is None else [spec.split.by])
+        names = [*more, *persons] if spec.split is None else [spec.split.by]
+        check_opens(source, schema, spec.input, names, rows_are_public=data.members is None)
     check_not_public(data, public)
     known = KnownSplit(
         ledger=None if request.nobodys else request.ledger,

@@ -106,7 +106,7 @@ def test_a_database_that_does_not_answer_is_found_before_the_charge(tmp_path, le
 
 
 def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):
-    """A view that counts how often it is asked for rows: never, until the charge is on the disk."""
+    """Every statement about the table, until the charge is on the disk: its names, and whether it has a row."""
     write_config(tmp_path)
     seen: list[str] = []
     connect = sqlite3.connect
@@ -117,6 +117,9 @@ def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):
         return connection
 
     path = database(tmp_path)
+    with closing(sqlite3.connect(path)) as connection:
+        connection.execute("INSERT INTO coins VALUES ('head', 1)")
+        connection.commit()
     monkeypatch.setattr(sqlite3, "connect", watched)
 
     class Charged(Exception):
@@ -129,7 +132,7 @@ def test_no_row_is_read_before_the_charge(tmp_path, ledger, monkeypatch):
     with pytest.raises(Charged):
         synthrelease.release(tmp_path / "coins.toml", path, tmp_path / "out", table="coins", ledger=ledger)
     asked = [statement for statement in seen if '"coins"' in statement]
-    assert asked == ['SELECT * FROM "main"."coins" LIMIT 0']
+    assert asked == ['SELECT * FROM "main"."coins" LIMIT 0', 'SELECT 1 FROM "main"."coins" LIMIT 1']
 
 
 def _release(folder: Path, ledger: Path, start: Barrier, said: SimpleQueue[str]) -> None:
@@ -355,7 +358,7 @@ def test_what_is_told_before_the_charge_is_the_same_whatever_the_rows_are(
 def test_a_header_that_goes_on_in_the_next_line_is_left_to_the_reading(tmp_path: Path) -> None:
     """Where it ends could depend on a row; survey tools write such headers."""
     spec = load_spec(write_config(tmp_path))
-    (tmp_path / "coins.csv").write_text(f'face,year,"what\nelse"\n{ROWS}'.replace(",1", ",1,").replace(",2", ",2,"))
+    (tmp_path / "coins.csv").write_text(f'face,year,"what\nis\nelse"\n{ROWS}'.replace(",1", ",1,").replace(",2", ",2,"))
     check_opens(Source.of(tmp_path / "coins.csv"), spec.schema, spec.input)
     assert read_public(tmp_path / "coins.csv", spec.schema, spec.input, spec.raw, spec.unit).total == 400
 

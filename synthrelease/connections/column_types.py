@@ -39,6 +39,22 @@ def check_type(name: str, kind: Any, format_name: str) -> None:
         )
 
 
+def check_is_number(name: str, kind: Any, format_name: str, *, dates: bool) -> None:
+    """Raises InputError when a column of this Arrow type holds no number, or no date where `dates` are asked for."""
+    from pyarrow import types
+
+    values = kind.value_type if types.is_dictionary(kind) else kind
+    not_read = [types.is_boolean, types.is_time, is_uuid, *([] if dates else [types.is_date, types.is_timestamp])]
+    if any(is_of(values) for is_of in not_read):
+        shown = "a UUID" if is_uuid(values) else f"the {format_name} type {_TYPE_NAME.match(str(values))[0]}"  # type: ignore[index]
+        advice = (
+            ""
+            if dates or not (types.is_date(values) or types.is_timestamp(values))
+            else (' Set part = "year" for the column in the configuration, where the year of a date is meant.')
+        )
+        raise InputError(f"column {name!r}: expected {'dates' if dates else 'numbers'}, found {shown}.{advice}")
+
+
 def is_uuid(kind: Any) -> bool:
     return getattr(kind, "extension_name", "") == "arrow.uuid"
 

@@ -81,21 +81,22 @@ class OpenTable:
     names : of the columns.
     select : gives the one statement, of some columns of all rows.
     types : of the columns, where the database tells them before the statement.
+    has_row : asks whether a table has a row; None for a view, which computes its rows.
     """
 
     connection: Any
     names: list[str]
     select: Callable[[Sequence[str]], Any]
     types: Mapping[str, Any] = field(default_factory=dict)
+    has_row: Callable[[], bool] | None = None
 
 
 def _selecting(table: str) -> Callable[[Sequence[str]], str]:
     return lambda needed: f"SELECT {', '.join(map(quoted, needed))} FROM {table}"
 
 
-def is_duckdb(start: bytes) -> bool:
-    """Whether a file that begins so is one of DuckDB."""
-    return start[8:12] == b"DUCK"
+def _asking(connection: Any, table: str) -> Callable[[], bool]:
+    return lambda: bool(connection.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchall())
 
 
 @contextmanager
@@ -105,13 +106,16 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
     with duckdb.connect(str(path), read_only=True, config=dict(_DUCKDB_SETTINGS)) as connection:
         stop(connection.interrupt)
         tables = connection.execute(
-            "SELECT table_schema, table_name FROM information_schema.tables WHERE table_catalog = current_database() "
-            "ORDER BY ALL"
+            "SELECT table_schema, table_name, table_type FROM information_schema.tables "
+            "WHERE table_catalog = current_database() ORDER BY ALL"
         ).fetchall()
         catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
-        chosen = quoted(catalog, *chosen_table(table, tables))
+        schema, name = chosen_table(table, [found[:2] for found in tables])
+        chosen = quoted(catalog, schema, name)
         names = connection.sql(f"SELECT * FROM {chosen} LIMIT 0").columns
-        yield OpenTable(connection=connection, names=names, select=_selecting(chosen))
+        stored = (schema, name, "BASE TABLE") in tables
+        has_row = _asking(connection, chosen) if stored else None
+        yield OpenTable(connection=connection, names=names, select=_selecting(chosen), has_row=has_row)
 
 
 @contextmanager
@@ -125,12 +129,14 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
         for setting in ("query_only = ON", "trusted_schema = OFF", "cell_size_check = ON"):
             connection.execute(f"PRAGMA {setting}")
         tables = connection.execute(
-            "SELECT 'main', name FROM sqlite_master WHERE type IN ('table', 'view') "
+            "SELECT 'main', name, type = 'table' AND rootpage > 0 FROM sqlite_master WHERE type IN ('table', 'view') "
             "AND substr(name, 1, 7) <> 'sqlite_' ORDER BY name"
         ).fetchall()
-        chosen = quoted(*chosen_table(table, tables))
-        found = connection.execute(f"SELECT * FROM {chosen} LIMIT 0").description
-        yield OpenTable(connection=connection, names=[name for name, *_ in found], select=_selecting(chosen))
+        schema, name = chosen_table(table, [found[:2] for found in tables])
+        chosen = quoted(schema, name)
+        names = [each for each, *_ in connection.execute(f"SELECT * FROM {chosen} LIMIT 0").description]
+        has_row = _asking(connection, chosen) if (schema, name, 1) in tables else None
+        yield OpenTable(connection=connection, names=names, select=_selecting(chosen), has_row=has_row)
 
 
 def _check_size(path: Path) -> None:
@@ -172,6 +178,11 @@ def opened_by_sqlalchemy(uri: str, table: str | None) -> Iterator[OpenTable]:
             exact: list[Any] = [sql.column(sql.quoted_name(each, quote=True)) for each in needed]
             return sql.select(*exact).select_from(source)
 
-        yield OpenTable(connection=engine, names=list(types), select=select, types=types)
+        def has_row() -> bool:
+            with engine.connect() as connection:
+                return connection.execute(sql.select(sql.literal_column("1")).select_from(source).limit(1)).first() is not None
+
+        stored = name in inspector.get_table_names(schema=schema or None)
+        yield OpenTable(connection=engine, names=list(types), select=select, types=types, has_row=has_row if stored else None)
     finally:
         engine.dispose()

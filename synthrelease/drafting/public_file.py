@@ -9,8 +9,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from synthrelease.connections.files import PARQUET, File
-from synthrelease.connections.flat_tables import FILE, STREAM
+from synthrelease.connections.files import File
+from synthrelease.connections.formats import Kind, format_of
+from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Binning, Column, Schema
 from synthrelease.drafting.choosing import ALL, AskedFor
@@ -18,7 +19,6 @@ from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
 from synthrelease.enclave.csv_blocks import open_text
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
-from synthrelease.enclave.statistical import package_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.opening import column_names
@@ -163,7 +163,7 @@ def _read(source: Source, wanted: AskedFor) -> PublicFile:
         columns |= {name: _with_points(columns[name]) for name in with_comma}
     notes = dict.fromkeys(names, ColumnNotes())
     first = _first_file(source)
-    if isinstance(first, Path) and (package := package_of(start_of(first))):
+    if isinstance(first, Path) and isinstance(package := format_of(first, start_of(first)), Package):
         notes |= notes_of(package, first, policy.encoding)
     name = source.path.name if source.path is not None else str(source)
     return PublicFile(
@@ -186,7 +186,7 @@ def _first_file(source: Source) -> File | None:
 def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
     """Why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
     first = _first_file(source)
-    if first is None or not start_of(first).startswith((PARQUET, FILE, STREAM)):
+    if first is None or format_of(first, start_of(first)) not in (Kind.PARQUET, Kind.ARROW):
         return ""
     problem = ""
     try:

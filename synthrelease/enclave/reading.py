@@ -10,9 +10,9 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from synthrelease.connections.files import PARQUET, File, StoredFile, which_file
-from synthrelease.connections.flat_tables import FILE, STREAM
-from synthrelease.connections.opened import SQLITE, is_duckdb
+from synthrelease.connections.files import File, StoredFile, which_file
+from synthrelease.connections.formats import Kind, first_line, format_of, holds_controls
+from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
 from synthrelease.domain.read_columns import needed_columns
 from synthrelease.domain.schema import Schema
@@ -20,7 +20,7 @@ from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
 from synthrelease.enclave.feather import feather_batches
 from synthrelease.enclave.parquet import parquet_batches
-from synthrelease.enclave.statistical import package_batches, package_of
+from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.toml import unreadable
@@ -32,9 +32,10 @@ VALUES_PER_BATCH = 2**21
 CHARACTERS_PER_BATCH = 2**25
 """A batch ends after so many characters, too, so that long texts do not fill the memory."""
 GZIP = b"\x1f\x8b"
-_NAMES = (b"PARE", b"FEA1")
+_NAMES = (b"PARE", b"FEA1", b"BZh")
 """Marks of formats with which the name of a column may begin, as in PARENT."""
-_CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
+_BZIP2 = b"1AY&SY"
+"""What follows behind BZh and a digit."""
 UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -82,18 +83,19 @@ def file_batches(file: File, needed: list[str], policy: InputTable, table: str |
     """The batches of one file, in order. Raises InputError as `batches`."""
     table = table or policy.table
     start, most_rows = start_of(file), _most_rows(needed)
-    if start.startswith(PARQUET):
+    kind = format_of(file, start)
+    if kind is Kind.PARQUET:
         yield from whole(parquet_batches(file, needed, most_rows, CHARACTERS_PER_BATCH), "Parquet")
-    elif isinstance(file, Path) and start.startswith((FILE, STREAM)):
-        yield from whole(feather_batches(file, needed, most_rows), "Feather")
-    elif isinstance(file, Path) and (package := package_of(start)):
-        yield from package_batches(package, file, needed, policy.encoding, most_rows)
-    elif isinstance(file, Path) and start.startswith(SQLITE):
-        yield from sqlite_batches(file, table, needed, most_rows)
-    elif isinstance(file, Path) and is_duckdb(start):
-        yield from duckdb_batches(file, table, needed, most_rows)
-    else:
+    elif not isinstance(file, Path) or kind is Kind.TEXT:
         yield from csv_batches(file, needed, policy, is_compressed(start, policy), most_rows, CHARACTERS_PER_BATCH)
+    elif isinstance(kind, Package):
+        yield from package_batches(kind, file, needed, policy.encoding, most_rows)
+    elif kind is Kind.ARROW:
+        yield from whole(feather_batches(file, needed, most_rows), "Feather")
+    elif kind is Kind.SQLITE:
+        yield from sqlite_batches(file, table, needed, most_rows)
+    else:
+        yield from duckdb_batches(file, table, needed, most_rows)
 
 
 def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
@@ -118,8 +120,9 @@ def is_compressed(start: bytes, policy: InputTable) -> bool:
     """Whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
         raise InputError(unreadable.utf_16(policy.encoding))
+    line = first_line(start)
     for mark, kind in unreadable.OTHER_FORMATS.items():
-        if start.startswith(mark) and not (mark in _NAMES and _CONTROLS.isdisjoint(start.splitlines()[0])):
+        if line.startswith(mark) and (mark not in _NAMES or holds_controls(line) or line[4:10] == _BZIP2):
             raise InputError(f"expected {unreadable.FORMATS}, found {kind}.")
     return start.startswith(GZIP)
 

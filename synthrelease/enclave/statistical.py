@@ -18,7 +18,7 @@ import numpy as np
 
 from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.connections.flat_tables import MOST_BYTES
-from synthrelease.connections.packages import PORTABLE, SAS, SPSS, STATA, TRANSPORT, Package
+from synthrelease.connections.packages import Package
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.errors import InputError
@@ -27,20 +27,6 @@ from synthrelease.toml import unreadable
 
 _OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-1255": "WINDOWS-1255"}
-
-
-def package_of(start: bytes) -> Package | None:
-    """Whose file begins so; None for anybody else's. 480 bytes are enough."""
-    if start.startswith((b"$FL2@(#)", b"$FL3@(#)")):
-        return SPSS
-    if start.translate(None, b"\r\n")[456:464] == b"SPSSPORT":
-        return PORTABLE
-    if start.startswith(b"HEADER RECORD*******LIB"):
-        return TRANSPORT
-    if start.startswith(bytes(12) + b"\xc2\xea\x81\x60\xb3\x14\x11\xcf"):
-        return SAS
-    older = len(start) > 3 and 104 <= start[0] <= 115 and start[1] in (1, 2) and start[2:4] == b"\1\0"
-    return STATA if start.startswith(b"<stata_dta>") or older else None
 
 
 def package_batches(package: Package, path: Path, needed: Sequence[str], encoding: str, most_rows: int) -> Iterator[Batch]:

@@ -2,9 +2,10 @@
 
 Privacy
 -------
-No row is looked at. What is looked at is the public part of a table (theory 1.8, reading row by row): its format, by its first
-bytes; the names and types of its columns, which a database, a Parquet file or a file of SAS tells and a CSV file has in its
-header (`header`); whether it has a row at all; and whether a gzip file ends, or a Parquet file, whose columns stand at its end.
+No row is looked at. What is looked at is the public part of a table (theory 1.8, reading row by row): its format, by its name
+and the bytes before its first line end (`connections.formats`); the names and types of its columns, which a database, a Parquet
+file or a file of SAS tells and a CSV file has in its header (`header`); whether it has a row, all files together; and
+whether a gzip file ends, or a Parquet file, whose columns stand at its end. A view is asked for no row.
 Files that differ in a row agree in all this, so that no answer depends on a record, however often it is asked.
 """
 
@@ -16,33 +17,33 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.column_types import check_type
+from synthrelease.connections.column_types import check_is_number, check_type
 from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.files import PARQUET, File, which_file
-from synthrelease.connections.flat_tables import FILE, STREAM, opened_feather
+from synthrelease.connections.files import File, which_file
+from synthrelease.connections.flat_tables import opened_feather
+from synthrelease.connections.formats import Kind, format_of
 from synthrelease.connections.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
     NO_SQLITE,
-    SQLITE,
     OpenTable,
     Stop,
-    is_duckdb,
     opened_by_adbc,
     opened_by_sqlalchemy,
     opened_duckdb,
     opened_sqlite,
 )
+from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
 from synthrelease.domain.read_columns import ReadColumns, needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
-from synthrelease.enclave.statistical import package_of, read_package
+from synthrelease.enclave.statistical import read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
-from synthrelease.opening.header import check_csv
+from synthrelease.opening.header import has_row
 from synthrelease.protection import told_of
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
@@ -51,12 +52,16 @@ _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", "
 """Endings of names."""
 
 
-def check_opens(source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = ()) -> None:
+def check_opens(
+    source: Source, schema: Schema, policy: InputTable, more: Sequence[str] = (), *, rows_are_public: bool = True
+) -> None:
     """Load what opening the table takes, and look at what it is: its format, its columns, whether it ends.
 
     Parameters
     ----------
     more : columns beside those of the schema.
+    rows_are_public : whether it may be said that the table has no row: not of roots and members in two files, of which the
+        number of groups alone is public (theory 1.10).
 
     Raises
     ------
@@ -64,48 +69,65 @@ def check_opens(source: Source, schema: Schema, policy: InputTable, more: Sequen
         answer or has no such table or column.
     """
     needed = list(dict.fromkeys([*needed_columns(schema), *more]))
-    told_of(lambda: _open(source, policy, needed), f"{source}: ", " Nothing was spent.")
+    told_of(lambda: _open(source, schema, policy, needed, rows_are_public), f"{source}: ", " Nothing was spent.")
 
 
-def _open(source: Source, policy: InputTable, needed: list[str]) -> None:
+def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str], rows_are_public: bool) -> None:
     if source.is_database:
-        check_header(column_names(source, policy) or [], needed)
-        return
-    files, several, problem = source.files(), source.holds_files(), ""
-    for number, file in enumerate(files if source.path else files[:1], 1):  # of an object store one: each takes a while
+        known = [_check_declared(_of_uri(source, policy), schema, needed)]
+    else:
+        known = _check_files(source, schema, policy, needed)
+    # of all files together: which of them a row stands in belongs to the row
+    if rows_are_public and all(has_row is False for has_row in known):
+        raise InputError(f"{unreadable.EXPECTED}, found a header without a row.")
+
+
+def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
+    """Whether each file has a row, as far as it is known."""
+    files, several, problem, known = source.files(), source.holds_files(), "", list[bool | None]()
+    looked_at = files if source.path else files[:1]  # of an object store one: each takes a while
+    for number, file in enumerate(looked_at, 1):
         try:
-            _check_file(file, policy, source.table or policy.table, needed)
+            known.append(_check_file(file, schema, policy, source.table or policy.table, needed))
         except InputError as error:
             problem = f"{error} {which_file(number, len(files))}" if several else str(error)
         if problem:
             raise InputError(problem)
+    return [*known, *[None] * (len(files) - len(looked_at))]
 
 
-def _check_file(file: File, policy: InputTable, table: str | None, needed: list[str]) -> None:
+def _check_file(file: File, schema: Schema, policy: InputTable, table: str | None, needed: list[str]) -> bool | None:
     ending = file.suffix.lower() if isinstance(file, Path) else ""
     if ending in _PACKAGES:
         library("pyreadstat", "pyreadstat", f"files of {_PACKAGES[ending]}", "formats")
     start = start_of(file)
     declared = _declared(file, start, policy, table)
     if declared is None:
-        check_csv(file, is_compressed(start, policy), needed, policy)
-        return
-    check_header(declared.names, needed)
-    for name in needed:
-        if name in declared.types:
-            check_type(name, declared.types[name], declared.format)
-    if declared.n_rows == 0:
-        raise InputError(f"{unreadable.EXPECTED}, found a header without a row.")
+        return has_row(file, is_compressed(start, policy), needed, policy)
+    return _check_declared(declared, schema, needed)
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeclaredTable:
-    """What a file or a database says of its table: the columns, of some formats their types, and the number of rows."""
+    """What a file or a database says of its table: the columns, of some formats their types, and whether it has a row."""
 
     names: list[str]
     types: Mapping[str, Any] = field(default_factory=dict)
     format: str = ""
-    n_rows: int | None = None
+    has_row: bool | None = None
+
+
+def _check_declared(declared: DeclaredTable, schema: Schema, needed: list[str]) -> bool | None:
+    check_header(declared.names, needed)
+    for name in needed:
+        if name in declared.types:
+            check_type(name, declared.types[name], declared.format)
+    for column in schema.columns:
+        dates = column.part is not None or column.minus is not None
+        for name in column.sources:
+            if column.kind != "category" and name in declared.types:
+                check_is_number(name, declared.types[name], declared.format, dates=dates)
+    return declared.has_row
 
 
 def column_names(source: Source, policy: InputTable) -> list[str] | None:
@@ -117,8 +139,7 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     """
     table = source.table or policy.table
     if source.is_database:
-        by_uri = opened_by_adbc if ADBC.fullmatch(source.uri) else opened_by_sqlalchemy
-        return _names(lambda stop: by_uri(source.uri, table), NO_CONNECTION)
+        return _of_uri(source, policy).names
     file = source.files()[0]
     start = start_of(file)
     declared = _declared(file, start, policy, table)
@@ -127,44 +148,63 @@ def column_names(source: Source, policy: InputTable) -> list[str] | None:
     return None if declared is None else declared.names
 
 
+def _of_uri(source: Source, policy: InputTable) -> DeclaredTable:
+    by_uri = opened_by_adbc if ADBC.fullmatch(source.uri) else opened_by_sqlalchemy
+    return _of_database(lambda stop: by_uri(source.uri, source.table or policy.table), NO_CONNECTION)
+
+
 def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -> DeclaredTable | None:
     """What a file says of its table; None for CSV, which says nothing. Raises InputError for a file that is cut or damaged."""
-    if isinstance(file, Path) and start.startswith(SQLITE):
-        return DeclaredTable(names=_names(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE))
-    if isinstance(file, Path) and is_duckdb(start):
-        return DeclaredTable(names=_names(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB))
-    if isinstance(file, Path) and (package := package_of(start)):
-        facts = read_package(package, file, policy.encoding, metadataonly=True)[1]
-        return DeclaredTable(names=list(facts.column_names), n_rows=facts.number_rows)
-    problem = ""
+    kind, problem = format_of(file, start), ""
     try:
-        if start.startswith(PARQUET):
+        if kind is Kind.PARQUET:
             import pyarrow.parquet as pq
 
-            with file.open("rb") as opened, pq.ParquetFile(opened) as parquet:
-                return _of_arrow(parquet.schema_arrow, "Parquet", parquet.metadata.num_rows)
-        if isinstance(file, Path) and start.startswith((FILE, STREAM)):
-            return _of_arrow(opened_feather(file).schema, "Arrow")
+            # a footer may hold the longest text of each column
+            with file.open("rb") as opened, pq.ParquetFile(opened, thrift_string_size_limit=2**31 - 1) as parquet:
+                return _of_arrow(parquet.schema_arrow, "Parquet", parquet.metadata.num_rows > 0)
+        if kind is Kind.ARROW and isinstance(file, Path):
+            reader = opened_feather(file)
+            return _of_arrow(reader.schema, "Arrow", False if getattr(reader, "num_record_batches", None) == 0 else None)
     except Exception:  # a damaged file makes the library fail in many ways
-        problem = unreadable.damaged("Parquet" if start.startswith(PARQUET) else "Feather")
+        problem = unreadable.damaged("Parquet" if kind is Kind.PARQUET else "Feather")
     if problem:
         raise InputError(problem)
-    return None
+    if kind is Kind.TEXT or not isinstance(file, Path):
+        return None
+    if isinstance(kind, Package):
+        facts = read_package(kind, file, policy.encoding, metadataonly=True)[1]
+        return DeclaredTable(
+            names=list(facts.column_names), has_row=None if facts.number_rows is None else facts.number_rows > 0
+        )
+    if kind is Kind.SQLITE:
+        return _of_database(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE)
+    return _of_database(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB)
 
 
-def _of_arrow(schema: Any, kind: str, n_rows: int | None = None) -> DeclaredTable:
+def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
     types = {each.name: each.type for each in schema}
-    return DeclaredTable(names=list(schema.names), types=types, format=kind, n_rows=n_rows)
+    return DeclaredTable(names=list(schema.names), types=types, format=kind, has_row=has_row)
 
 
-def _names(opened: Callable[[Stop], AbstractContextManager[OpenTable]], unopened: str) -> list[str]:
-    """The columns of a table, by a database that is stopped where it does not answer."""
+def _of_database(opened: Callable[[Stop], AbstractContextManager[OpenTable]], unopened: str) -> DeclaredTable:
+    """What a table is, by a database that is stopped where it does not answer."""
 
-    def names(stop: Stop) -> Iterator[list[str]]:
+    def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as found:
-            yield found.names
+            yield DeclaredTable(names=found.names, has_row=_asked(found))
 
-    return next(patiently(names, unopened))
+    return next(patiently(declared, unopened))
+
+
+def _asked(table: OpenTable) -> bool | None:
+    """Whether a stored table has a row. A view is not asked: what it computes from rows may fail, or take for ever."""
+    if table.has_row is None:
+        return None
+    try:
+        return table.has_row()
+    except Exception:  # of a damaged page, which is found with its rows
+        return None
 
 
 def tables_to_read(schema: Schema, source: Source) -> Iterator[tuple[Source, Schema, list[str]]]:

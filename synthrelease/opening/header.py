@@ -7,8 +7,8 @@ them have the same header (theory 1.8, reading row by row). So what is decided h
 
 - of the bytes behind the header one thing alone is asked, whether there is any but line ends: whether the file has a row. The
   number of rows is public. Bytes of rows come along in the block that is read; they are not decoded and decide nothing;
-- a header whose quotes are not in pairs in its line goes on in the next one. Where it ends could depend on a row, so nothing is
-  decided about it here;
+- a header whose last field has an open quote goes on in the next line. Where it ends could depend on a row, so nothing is
+  decided about its columns here. Whether its first line is text is decided: this line is no row's;
 - a gzip file is unpacked to its end, and what comes out is thrown away. Whatever the rows are, a program that wrote the file to
   its end wrote a whole one: that it is cut is a fact about the copy (threat model, before the charge).
 """
@@ -19,12 +19,13 @@ import codecs
 import csv
 import gzip
 import zlib
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
 from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.connections.files import File
+from synthrelease.connections.formats import holds_controls
 from synthrelease.enclave.csv_blocks import open_bytes, text_of
 from synthrelease.enclave.csv_files import MAX_HEADER, check_delimiter, csv_reader, longest_field
 from synthrelease.enclave.texts import check_header
@@ -34,17 +35,25 @@ from synthrelease.toml.columns import InputTable
 
 _BLOCK = 2**16
 _MOST_BYTES = 4 * MAX_HEADER
-_REPLACED = "\ufffd".encode()
 
 
-def check_csv(file: File, compressed: bool, needed: Sequence[str], policy: InputTable) -> None:
-    """Raises InputError for a header that does not fit, a file without a row, and a gzip file that is cut off or damaged."""
+class _GoesOn(Exception):
+    """The header does not end in its first line."""
+
+
+def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTable) -> bool | None:
+    """Whether a row follows the header; None where it is not known.
+
+    Raises
+    ------
+    InputError : for a header that does not fit, and a gzip file that is cut off or damaged.
+    """
     problem = ""
     try:
         if compressed and isinstance(file, Path):  # an object store would send it twice
             _unpack(file)
         with open_bytes(file, compressed) as opened:
-            _check_lines(opened, list(needed), policy)
+            return _has_row(opened, list(needed), policy)
     except UnicodeError:
         problem = unreadable.other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
@@ -53,8 +62,7 @@ def check_csv(file: File, compressed: bool, needed: Sequence[str], policy: Input
         problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, 0)
     except unreadable.Unreadable as reason:
         problem = reason.in_row(0)
-    if problem:
-        raise InputError(problem)
+    raise InputError(problem)
 
 
 def _unpack(path: Path) -> None:
@@ -63,25 +71,35 @@ def _unpack(path: Path) -> None:
             pass
 
 
-def _check_lines(opened: IO[bytes], needed: list[str], policy: InputTable) -> None:
+def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool | None:
     line, behind = _first_line(opened, policy.encoding)
-    if _REPLACED in line or line.count(b'"') % 2:
-        return
     text = text_of(line, policy.encoding)
     if "\0" in text:
         raise unreadable.zero_byte(policy.encoding)
     if len(text) > MAX_HEADER:
         raise unreadable.endless_header(MAX_HEADER)
     check_delimiter(text, needed, policy.delimiter)
-    with longest_field():
-        names = next(csv_reader([text], policy.delimiter, strict=True))
+    try:
+        with longest_field():
+            names = next(csv_reader(_alone(text), policy.delimiter, strict=True))
+    except _GoesOn:
+        if holds_controls(line.rstrip(b"\r\n")):
+            raise unreadable.control_character() from None
+        return None
     check_header([name if name in needed else name.strip() for name in names], needed)
     blank = b"\r\n" if len(names) > 1 else b""  # of one column, an empty line is a row
     while not behind.strip(blank):
         if not (behind := opened.read(_BLOCK)):
-            raise InputError(f"{unreadable.EXPECTED}, found a header without a row.")
+            return False
         if policy.encoding == "utf-16":
-            return
+            return None
+    return True
+
+
+def _alone(line: str) -> Iterator[str]:
+    """The line, for a reader that is stopped where it asks for another one."""
+    yield line
+    raise _GoesOn
 
 
 def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
@@ -90,7 +108,7 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
     while True:
         block = opened.read(_BLOCK)
         data, ended = data + block, not block
-        text = data.decode("utf-16", "replace").encode() if encoding == "utf-16" else data
+        text = _as_utf_8(data, ended) if encoding == "utf-16" else data
         text = text.removeprefix(codecs.BOM_UTF8) if encoding in ("utf-8", "mixed", "utf-16") else text
         lines, place = text.splitlines(keepends=True), 0
         for number, line in enumerate(lines, 1):
@@ -102,3 +120,9 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
         if len(data) > _MOST_BYTES:
             raise unreadable.endless_header(MAX_HEADER)
+
+
+def _as_utf_8(data: bytes, ended: bool) -> bytes:
+    """UTF-16 as UTF-8, in which half a pair stays half a pair: who decodes a line with one finds it there."""
+    half = b"\xff" if ended and len(data) % 2 else b""  # a letter that is cut off is no line end
+    return codecs.utf_16_decode(data + half, "surrogatepass", ended)[0].encode("utf-8", "surrogatepass")

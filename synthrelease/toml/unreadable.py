@@ -45,6 +45,10 @@ def zero_byte(encoding: str) -> Unreadable:
     return Unreadable(f"text in {ENCODINGS[encoding]}", "a zero byte", advice)
 
 
+def control_character() -> Unreadable:
+    return Unreadable("a header of letters", "a control character", "Is it a text file? It may be packed or encrypted.")
+
+
 def ragged(expected: int, found: int) -> Unreadable:
     """A row with another number of fields than the header."""
     advice = (

@@ -66,10 +66,10 @@ def as_number(folder: Path, number: str, mark: str) -> Iterator[Rows]:
 
 def in_duckdb(folder: Path, values: list[str], mark: str) -> Iterator[Rows]:
     for value in values:
-        (folder / "duckdb").unlink(missing_ok=True)
-        with duckdb.connect(str(folder / "duckdb")) as connection:
+        (folder / "held.duckdb").unlink(missing_ok=True)
+        with duckdb.connect(str(folder / "held.duckdb")) as connection:
             connection.execute(f"CREATE TABLE t AS SELECT {value} AS v")
-        yield rows_of(folder / "duckdb", mark)
+        yield rows_of(folder / "held.duckdb", mark)
 
 
 def bins(rows: Rows) -> tuple[int, ...]:
