@@ -1,7 +1,7 @@
 """What is decided before the charge is the same for all neighbours: a search for counterexamples over all readers.
 
-The same public part (name, header, declared types, number of rows) and other rows behind it, the same answer (theory 1.11). Rows
-hold whatever they can: random bytes, and the mark of every format at every offset.
+The same public part (name, header, declared types, number of rows) and other rows behind it, the same answer (theory 1.11).
+Rows hold whatever they can: random bytes, and the mark of every format at every offset.
 """
 
 from __future__ import annotations
