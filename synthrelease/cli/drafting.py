@@ -97,7 +97,7 @@ def init(
     if found.smaller:
         terminal.print(found.smaller, style="yellow", highlight=False)
     terminal.print(found.plan, style="bold", markup=False, highlight=False)
-    for line in carried_lines(load_spec(configuration)):
+    for line in carried_lines(load_spec(configuration), found.n_rows):
         terminal.print(line, markup=False, highlight=False, soft_wrap=True)
     for because, times in together.items():
         if times > ONE_BY_ONE:

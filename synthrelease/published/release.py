@@ -15,7 +15,7 @@ from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.errors import InputError, Unexpected, closest, listing
+from synthrelease.errors import BudgetError, InputError, Unexpected, closest, listing
 from synthrelease.linked import Linked
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
@@ -218,8 +218,8 @@ class PublishedRelease:
                 functions=self.functions,
                 linked=self.linked,
             )
-        except ValueError:
-            problem = f"{self.folder}: expected the settings of a generator in release.json, found others"
+        except (ValueError, BudgetError):
+            problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
         raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
 
     @property

@@ -5,10 +5,12 @@ from __future__ import annotations
 import csv
 import io
 from dataclasses import replace
+from fractions import Fraction
 from pathlib import Path
 
 import pytest
 
+from synthrelease.accounting.charges import GENERATION, mechanism
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card import page_bytes
 from synthrelease.bundle.card.questions import rows
@@ -170,6 +172,12 @@ def test_the_plan_and_the_release_call_the_same_columns_functions_of_others(
 def test_other_than_two_or_three_columns_are_a_mistake(folder: Path, names: tuple[str, ...]) -> None:
     with pytest.raises(InputError, match="expected"):
         load(folder).carries(*names)
+
+
+def test_charges_of_a_generator_that_cannot_be_are_a_mistake(folder: Path) -> None:
+    forged = replace(load(folder), charges=mechanism(GENERATION, Fraction(0), ""))
+    with pytest.raises(InputError, match="synthrelease verify"):
+        forged.carries("face", "year")
 
 
 def test_an_edited_list_is_found(folder: Path) -> None:
