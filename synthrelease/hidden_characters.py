@@ -29,9 +29,28 @@ def visible(text: str) -> str:
     return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
 
 
+def with_codes(text: str) -> str:
+    r"""The text with codes, as TOML writes them, in place of hidden characters and of accents that are stored by themselves.
+
+    Examples
+    --------
+    >>> with_codes("Par\u200bis"), with_codes("Orle\u0301ans")
+    ('Par\\u200bis', 'Orle\\u0301ans')
+    """
+    apart = unicodedata.normalize("NFC", text) != text
+    hidden = (bool(_HIDDEN.match(letter)) or (apart and unicodedata.combining(letter) > 0) for letter in text)
+    codes = (f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}" for letter in text)
+    return "".join(code if is_hidden else letter for letter, is_hidden, code in zip(text, hidden, codes, strict=True))
+
+
+def bare(text: str) -> str:
+    """The text without its hidden characters, with composed letters: the same for texts that look the same."""
+    return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
+
+
 def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
     """Those of these different texts that look the same: letters composed or not, hidden characters, spaces at the ends."""
     found = defaultdict[str, list[str]](list)
     for text in texts:
-        found[unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()].append(text)
+        found[bare(text)].append(text)
     return [tuple(group) for group in found.values() if len(group) > 1]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import tomllib
 import unicodedata
 from pathlib import Path
 
@@ -53,9 +54,9 @@ def test_two_categories_that_look_the_same_are_named(command: str, tmp_path: Pat
     )
     config.write_text(text, encoding="utf-8")
     shown = " ".join(CliRunner().invoke(app, [command, str(config)]).output.split())
-    assert "'caf\\xe9' and 'cafe\\u0301' of 'face' are different categories" in shown
+    assert "Different categories of 'face' look the same: 'caf\\xe9' and 'cafe\\u0301'." in shown
     config.write_text(text.replace(f'"{COMPOSED}", "{APART}"', f'"{COMPOSED}"'), encoding="utf-8")
-    assert "Look the same" not in CliRunner().invoke(app, [command, str(config)]).output
+    assert "look the same" not in CliRunner().invoke(app, [command, str(config)]).output
 
 
 def test_a_draft_has_one_category_for_both_ways_to_write_a_letter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -69,4 +70,6 @@ def test_a_draft_has_one_category_for_both_ways_to_write_a_letter(tmp_path: Path
     assert "\u202e" not in run.output
     assert "na\\u202eme" in run.output
     draft = (tmp_path / "configs" / "drinks.toml").read_text(encoding="utf-8")
-    assert f'["{COMPOSED}", "{APART}"]' in draft or f'["{APART}", "{COMPOSED}"]' in draft
+    ((_, texts),) = [each for each in tomllib.loads(draft)["columns"]["drink"]["categories"].items() if len(each[1]) > 1]
+    assert set(texts) == {COMPOSED, APART}
+    assert APART not in draft  # written with the code of its accent

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 import statistics
-import unicodedata
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
@@ -13,6 +12,7 @@ from dataclasses import replace
 from synthrelease.drafting.column_draft import Answers, CodeDraft, ColumnDraft, plain_label, plain_name
 from synthrelease.drafting.missing import NUMBER
 from synthrelease.errors import so_many
+from synthrelease.hidden_characters import alike, bare
 
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""
@@ -111,7 +111,7 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
     known = {**{text: text for text in answers.texts}, **answers.entry.labels}
     order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= _LONGEST]
     listed = set(order)
-    unlisted = [times for text, times in answers.texts.items() if text not in listed]
+    unlisted = {text: times for text, times in answers.texts.items() if text not in listed}
     named = bool(answers.entry.labels)
     order.sort(key=_in_order)
     used = [plain_label(known[text]) for text in order]
@@ -130,10 +130,10 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
         remark += f"; the {len(common)} most frequent, {each}, and all others together"
     elif unlisted and order and not apart:
         common = tuple(order)
-        texts = f"{so_many(len(unlisted), 'text')} of more than {_LONGEST} characters, or of some that cannot be printed"
-        remark += f"; {texts} ({so_many(sum(unlisted), 'row')}) as all others"
+        remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) as all others"
     elif rare:
         remark += f"; below 1% of its rows: {', '.join(rare)}"
+    remark += _spellings_in_words(spellings)
     as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)
     return ColumnDraft(
         name=plain_name(answers.source, taken),
@@ -150,21 +150,41 @@ def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart:
 
 
 def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
-    """The answers with one text for all that differ by capitals, spaces or how an accent is stored ("Ja", "ja", "JA ").
+    """The answers with one text for all that differ by capitals, spaces, hidden characters or how an accent is stored ("Ja",
+    "ja", "JA ").
 
-    It is the most frequent one, with the others of each; 1.0 is 1. Codes of a codebook stay as they are, and so do texts of
-    which there are many.
+    It is the most frequent one that a list can hold, with the others of each; 1.0 is 1. Codes of a codebook stay as they are,
+    and so do texts of which there are many.
     """
     texts = answers.texts
     if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
         return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
     of_word: dict[str, list[str]] = {}
     for text in sorted(texts, key=lambda text: -texts[text]):
-        of_word.setdefault(" ".join(unicodedata.normalize("NFC", text).casefold().split()), []).append(text)
+        of_word.setdefault(" ".join(bare(text).casefold().split()), []).append(text)
     if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
         return answers, {}
+    for group in of_word.values():
+        group.sort(key=lambda text: not text.isprintable())
     merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
     return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _unlisted_in_words(texts: Collection[str]) -> str:
+    """Texts that no list can hold, and why."""
+    unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
+    shown = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
+    long = len(texts) - len(unprintable)
+    reasons = [f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({shown})"] if unprintable else []
+    return " and ".join([*reasons, *([f"{so_many(long, 'text')} of more than {_LONGEST} characters"] if long else [])])
+
+
+def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
+    """Which texts count as one category, for a remark; texts that look the same are shown with their codes."""
+    groups = [(first, *others) for first, others in spellings.items() if others]
+    shown = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
+    more = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
+    return f"; counted as one category: {', '.join(shown)}{more}" if groups else ""
 
 
 def _in_order(text: str) -> tuple[int, float, str]:

@@ -233,7 +233,13 @@ def _layout(source: Source) -> tuple[InputTable, list[str]]:
     except (OSError, EOFError, UnicodeError, ValueError):
         return InputTable(encoding=encoding), ["?"]
     delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
-    fields = next(csv.reader([first], delimiter=delimiter, skipinitialspace=True), [])
+    lines = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
+    fields = next(lines, [])
+    if lines.line_num > 1:
+        raise InputError(
+            "expected the names of all columns in one line, found a quote in the header that its line does not close. "
+            "Write the names without line breaks."
+        )
     return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from fractions import Fraction
 
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.hidden_characters import with_codes
 
 WIDTH = 120
 
@@ -39,7 +40,7 @@ def toml(value: object) -> str:
         return "{ " + ", ".join(f"{toml(key)} = {toml(inner)}" for key, inner in value.items()) + " }"
     if isinstance(value, list | tuple):
         return "[" + ", ".join(toml(inner) for inner in value) + "]"
-    return json.dumps(str(value), ensure_ascii=False).replace("\x7f", "\\u007f")
+    return with_codes(json.dumps(str(value), ensure_ascii=False))
 
 
 def number_text(value: float) -> str:

@@ -27,7 +27,7 @@ from synthrelease.drafting.said_twice import said_twice
 from synthrelease.drafting.suggestions import suggested_of_members, suggested_rules
 from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.errors import InputError, Problem, SpecError, so_many
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
 from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
@@ -282,6 +282,11 @@ def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
     found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
     if not found:
         return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
+    if all(problem.path.startswith("criteria") for problem in problems):
+        return InputError(
+            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Take a public file with more "
+            "rows, or with columns that have fewer different values."
+        )
     return InputError(f"{file.name}: no draft could be made of it ({found}). Try a file without the columns that this names.")
 
 

@@ -62,7 +62,7 @@ class ProgramTable(BaseModel):
     @field_validator("address")
     @classmethod
     def _on_the_web(cls, value: str) -> str:
-        if not WEB_ADDRESS.fullmatch(value):
+        if not (value.startswith("https://") and WEB_ADDRESS.fullmatch(value)):
             raise Unexpected("an address that starts with https://")
         return value
 
@@ -177,14 +177,14 @@ class CardTable(CardTexts):
     @classmethod
     def _reachable(cls, value: str) -> str:
         if value and not (_EMAIL.fullmatch(value) or _URL.fullmatch(value)):
-            raise Unexpected("an e-mail address, or an address that starts with https://")
+            raise Unexpected("an e-mail address, or an address that starts with https:// or http://")
         return value
 
     @field_validator("url", "licence_url")
     @classmethod
     def _address(cls, value: str) -> str:
         if value and not _URL.fullmatch(value):
-            raise Unexpected("an address that starts with https://")
+            raise Unexpected("an address that starts with https:// or http://")
         return value
 
     @model_validator(mode="after")

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.contents import written
+from synthrelease.errors import Unexpected
 from synthrelease.published.document import read_strictly
-from synthrelease.toml.card import CardTable
+from synthrelease.toml.card import CardTable, ProgramTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.reading import read_files
@@ -70,3 +71,11 @@ def test_nothing_asks_to_install_the_program_from_an_index() -> None:
 
 def test_a_card_without_the_program_is_written_as_before() -> None:
     assert "program" not in CardTable().model_dump(mode="json")
+
+
+@pytest.mark.parametrize("address", ["http://example.org/a.tar.gz", "ftp://example.org/a", "https://", "example.org"])
+def test_the_address_of_the_program_starts_with_https(address: str) -> None:
+    """Readers install what stands there; the message says what the rule is."""
+    with pytest.raises(Unexpected, match="an address that starts with https://"):
+        ProgramTable._on_the_web(address)
+    assert ProgramTable._on_the_web("https://example.org/a.tar.gz") == "https://example.org/a.tar.gz"

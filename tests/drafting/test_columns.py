@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 
 import numpy as np
 import pytest
@@ -251,6 +252,22 @@ def test_spellings_of_a_word_are_one_category_and_codes_keep_theirs() -> None:
     }
 
 
+def test_texts_that_look_the_same_are_one_category_and_the_draft_says_so() -> None:
+    texts = {"Orl\xe9ans": 423, "Orle\u0301ans": 393, "Par\u200bis": 400, "Paris": 370, "Lyon": 300, "lyon": 20}
+    found = column("city", texts)
+    assert {draft.label: draft.spellings for draft in found.codes.values()} == {
+        "Orl\xe9ans": ("Orle\u0301ans",),
+        "Paris": ("Par\u200bis",),  # which no list can hold as a label, though it is more frequent
+        "Lyon": ("lyon",),
+    }
+    shown = r"'Orl\xe9ans' = 'Orle\u0301ans', 'Paris' = 'Par\u200bis', 'Lyon' = 'lyon'"
+    assert found.remark.endswith(f"; counted as one category: {shown}")
+    written = "\n".join(column_lines("release", found))
+    assert written.isascii() or set(written) - set(map(chr, range(128))) == {"\xe9"}  # nothing hidden, no accent by itself
+    (line,) = [line for line in written.splitlines() if line.startswith("categories")]
+    assert tomllib.loads(line)["categories"] == {draft.label: [text, *draft.spellings] for text, draft in found.codes.items()}
+
+
 def test_missing_values_are_a_bin_where_they_are_more_than_a_few() -> None:
     few, many = (column("age", texts_of(RANDOM.integers(0, 80, 9000)), empty=rows) for rows in (20, 21))
     assert not few.keeps_missing
@@ -275,7 +292,8 @@ def test_rows_whose_text_no_list_can_hold_stand_with_all_others() -> None:
     texts = {"here": 300, "there": 250, "two\nlines": 120, "Île de\xa0France": 90, "x" * 201: 40}
     found = column("place", texts)
     assert found.common == ("here", "there")
-    assert "3 texts of more than 200 characters, or of some that cannot be printed (250 rows) as all others" in found.remark
+    unprintable = r"2 texts with characters that cannot be printed ('two\nlines', '\xcele de\xa0France')"
+    assert f"; {unprintable} and 1 text of more than 200 characters (250 rows) as all others" in found.remark
     assert any("all others" in line for line in column_lines(found.name, found))
 
 

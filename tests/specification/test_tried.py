@@ -213,7 +213,9 @@ def test_the_desk_says_at_the_sign_off_that_files_were_changed(tmp_path: Path) -
     leave(load_spec(config), "draft")
     edited(tmp_path, EDITS["budget"])
     page = gathered(load_spec(config), config, Rehearsals(config, None, None), None)
-    assert [each for each in page["open"] if "changes in budget. Rehearse them" in each]
+    words = "The two files were changed since a draft tried them: budget. Run a rehearsal of the files as they are now."
+    assert words in page["open"]
+    assert not [each for each in page["open"] if "--" in each or "(top level)" in each]
     assert page["digest"] == ""
 
 

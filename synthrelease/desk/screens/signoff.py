@@ -13,7 +13,7 @@ from synthrelease.errors import SpecError, SynthreleaseError
 from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.tried import tried
+from synthrelease.specification.tried import Changed, standing
 from synthrelease.typed import program, quoted_path
 
 LABELS = {
@@ -51,12 +51,12 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path
         spec.check_unit_answered,
         spec.check_can_fail,
         lambda: spec.plan.check_limit(spec.limit),
-        lambda: tried(spec),
     ):
         try:
             check()
         except SynthreleaseError as error:
             found["open"].append(str(error))
+    found["open"] += _untried(spec)
     if not found["open"]:
         found["digest"] = commitment(spec).digest
     rehearsed = rehearsals.found(spec)
@@ -85,6 +85,17 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path
         "program": card.program,
         "signed": (*card.signed_by, "", "")[:2],
     }
+
+
+def _untried(spec: ReleaseSpec) -> list[str]:
+    """What was changed since the two files were tried, in the words of a page: the desk has no options to say."""
+    try:
+        found = standing(spec)
+    except SpecError as error:
+        return [f"{each.file}: expected {each.expected}. Run a rehearsal, which writes it anew." for each in error.problems]
+    if not isinstance(found, Changed):
+        return []
+    return [f"The two files were changed since {found.by}: {found.parts}. Run a rehearsal of the files as they are now."]
 
 
 def _shortlist(spec: ReleaseSpec, rehearsed: Rehearsed | None) -> tuple[str, str]:
