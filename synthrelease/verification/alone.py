@@ -81,7 +81,10 @@ def verify_alone(
     document = _document(files)
     if isinstance(document, Check):
         return _ended(checks, document, signed)
-    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}"))
+    limits = (
+        (f"There is no SIGN.md: documents of version {document.written_by} have none.",) if document.format == BEFORE else ()
+    )
+    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}", limits=limits))
     checks.append(_names(document, files))
     checks.append(made("specification", lambda: specification(document, files)))
     checks.append(made("noise", lambda: noise(document)))

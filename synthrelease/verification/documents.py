@@ -79,7 +79,9 @@ def _of_other_writer(document: ReleaseDocument) -> str:
         theirs = document.versions.get(name, "x86_64" if name == "processor" else "")  # version 1.0.0 did not say it
         if theirs != own:
             compared = "rows and the order of its parts alone"
-            return f"bytes of {document.parquet} not compared, {compared} ({name} {theirs} wrote it, this is {own})"
+            return (
+                f"bytes of {document.parquet} not compared, {compared} ({name} {theirs or 'unknown'} wrote it, this is {own})"
+            )
     return ""
 
 

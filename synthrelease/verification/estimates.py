@@ -33,6 +33,8 @@ def estimates(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
 
 def _not_stated(document: ReleaseDocument, files: Mapping[str, bytes]) -> Iterator[str]:
     """What version 1.0.0 did not state of estimates, so that nobody misses it, a sentence each."""
+    if document.estimates is not None and CSV not in document.files and document.written_by.startswith("0."):
+        yield f"{CSV} is not there: documents of version {document.written_by} may have none."
     if document.estimates is None or document.estimates.not_a_sample is not None:
         return
     reasons = declared(document, files.get(canonical.NAME, b""))
