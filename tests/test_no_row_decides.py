@@ -13,6 +13,7 @@ import re
 import sqlite3
 from collections.abc import Callable, Iterable
 from contextlib import closing
+from datetime import date
 from pathlib import Path
 
 import pyarrow as pa
@@ -348,6 +349,20 @@ def test_a_column_of_another_type_costs_nothing(tmp_path: Path, spec: ReleaseSpe
     said = answer(spec, tmp_path / "coins.parquet")
     assert told in said
     assert bool(told) == bool(said)
+
+
+@pytest.mark.parametrize("writer", ["sav", "dta", "xport"])
+def test_a_date_of_a_statistical_package_is_no_number(tmp_path: Path, spec: ReleaseSpec, writer: str) -> None:
+    pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")
+    import pandas
+
+    path = tmp_path / f"coins.{writer}"
+    for value, told in ((date(2020, 4, 1), "expected numbers, found the S"), (1.0, "")):
+        table = pandas.DataFrame({"face": ["head"] * 40, "year": [value] * 40})
+        getattr(pyreadstat, f"write_{writer}")(table, str(path))
+        said = answer(spec, path)
+        assert told in said
+        assert bool(told) == bool(said)
 
 
 def test_a_date_is_read_where_its_year_is_asked_for(tmp_path: Path) -> None:

@@ -91,6 +91,13 @@ def writer(package: Package, facts: Any, name: str) -> Callable[[np.ndarray], li
     return _numbers
 
 
+def dates_of(package: Package, facts: Any) -> list[str]:
+    """The columns whose formats show numbers as dates, with a time or without one."""
+    shown = {name: facts.original_variable_types[name] or "" for name in facts.column_names}
+    numbers = [name for name in shown if facts.readstat_variable_types[name] != "string"]
+    return [name for name in numbers if re.fullmatch(f"({package.dates})|({package.moments})", shown[name])]
+
+
 def _moment(origin: datetime, number: float, unit: timedelta, date: bool = False) -> str | None:
     if np.isnan(number):
         return None

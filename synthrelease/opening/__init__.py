@@ -39,7 +39,7 @@ from synthrelease.domain.read_columns import ReadColumns, needed_columns
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
-from synthrelease.enclave.statistical import read_package
+from synthrelease.enclave.statistical import dates_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
@@ -173,10 +173,12 @@ def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -
     if kind is Kind.TEXT or not isinstance(file, Path):
         return None
     if isinstance(kind, Package):
+        import pyarrow as pa
+
         facts = read_package(kind, file, policy.encoding, metadataonly=True)[1]
-        return DeclaredTable(
-            names=list(facts.column_names), has_row=None if facts.number_rows is None else facts.number_rows > 0
-        )
+        dates = dict.fromkeys(dates_of(kind, facts), pa.date32())
+        has_row = None if facts.number_rows is None else facts.number_rows > 0
+        return DeclaredTable(names=list(facts.column_names), types=dates, format=kind.name, has_row=has_row)
     if kind is Kind.SQLITE:
         return _of_database(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE)
     return _of_database(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB)

@@ -77,10 +77,10 @@ def test_every_bad_file_has_a_message_and_every_message_a_bad_file():
         pytest.param(b"\xd0\xcf\x11\xe0" + bytes(20), FORMATS + "an Excel file.", id="xls"),
         pytest.param(b"FEA1" + bytes(20), FORMATS + "a Feather file of version 1.", id="old Feather"),
         pytest.param(b"PARE" + bytes(20), FORMATS + "an encrypted Parquet file.", id="encrypted Parquet"),
-        pytest.param(b"BZh91AY", FORMATS + "a bzip2 file.", id="bz2"),
+        pytest.param(b"BZh91AY&SY", FORMATS + "a bzip2 file.", id="bz2"),
         pytest.param(b"\xfd7zXZ\0", FORMATS + "an xz file.", id="xz"),
         pytest.param(b"\x28\xb5\x2f\xfd", FORMATS + "a zstd file.", id="zst"),
-        pytest.param(b"PAR1", DAMAGED_PARQUET, id="only the first mark of Parquet"),
+        pytest.param(b"PAR1\x15", DAMAGED_PARQUET, id="only the first mark of Parquet"),
         pytest.param(b"PAR1" + bytes(100) + b"\4\0\0\0PAR1", DAMAGED_PARQUET, id="damaged Parquet"),
     ],
 )
