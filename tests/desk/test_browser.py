@@ -164,6 +164,23 @@ def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Br
             assert {urlsplit(each).hostname for each in loaded} <= {"127.0.0.1"}
 
 
+def test_save_stands_beside_its_number(chromium: Browser, births: Path) -> None:
+    """Whatever the length of the label above the field, on a wide and on a narrow screen."""
+    script = """return [...document.querySelectorAll("input.number[name=value]")].map(field => {
+        const [a, b] = [field, field.form.querySelector("button")].map(each => each.getBoundingClientRect());
+        return [b.left - a.right, Math.abs(a.top + a.bottom - b.top - b.bottom) / 2]})"""
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.enter(address)
+        _answer(chromium)
+        for width in (390, 1280):
+            chromium.size(width)
+            for screen in ("questions", "budget"):
+                chromium.open(f"{address.split('/?')[0]}/{screen}")
+                places = chromium.run(script)
+                assert places
+                assert all(0 <= right <= 16 and down <= 4 for right, down in places), (width, screen, places)
+
+
 def test_limits_are_dragged_and_moved_by_keys_and_the_page_follows_an_editor(chromium: Browser, births: Path) -> None:
     field = "//section[@id='bounds-mother_age']//input[@name='limits']"
     with desk(births, "--data", births.parents[1] / "public.csv") as address:
