@@ -302,7 +302,7 @@ class Associations:
     @cached_property
     def _noises(self) -> dict[frozenset[int], tuple[float, float]]:
         """By how many rows the noise moves a cell of two or three columns on average, and how strongly the prior pulls
-        (W V m of theory 12.15), in the table in which that is least.
+        (W V m of theory 12.15, associations that rows carry), where that is least.
 
         A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
         the mean size is sqrt(2 / pi) standard deviations.
