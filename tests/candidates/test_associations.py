@@ -334,7 +334,7 @@ def test_mostly_noise_is_not_carried_and_a_table_with_less_noise_decides() -> No
 
 
 def test_rows_repeat_of_an_association_about_what_is_said() -> None:
-    """Means of ten fits of a:b at a growing noise against the share that is said (theory 12.15, associations that rows carry)."""
+    """The mean of ten fits, at a growing noise, against the share that is said (theory 12.15, associations that rows carry)."""
     table = made_up()
     counts = Counts.of(LAYOUT, [column[:: ROWS // 3000] for column in np.repeat(table.bins, table.counts, axis=1)])
     generator = GENERATORS["marginals"].model_validate({"family": "marginals", "tables": "a:b"})
