@@ -351,6 +351,22 @@ def test_a_column_of_another_type_costs_nothing(tmp_path: Path, spec: ReleaseSpe
     assert bool(told) == bool(said)
 
 
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [("BOOLEAN", "numbers, found"), ("DATE", "numbers, found"), ("TIMESTAMPTZ", "numbers, found"),
+     ("INTEGER[]", "dates or times, found"), ("VARCHAR", ""), ("DECIMAL(9, 2)", "")],
+)  # fmt: skip
+def test_a_column_of_another_type_in_duckdb_costs_nothing(tmp_path: Path, spec: ReleaseSpec, kind: str, told: str) -> None:
+    duckdb = pytest.importorskip("duckdb", reason="needs the extra database")
+    path = tmp_path / "coins.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute(f"CREATE TABLE coins (face VARCHAR, year {kind})")
+        connection.execute("INSERT INTO coins VALUES ('head', NULL)")
+    said = answer(spec, path)
+    assert told in said
+    assert bool(told) == bool(said)
+
+
 @pytest.mark.parametrize("writer", ["sav", "dta", "xport"])
 def test_a_date_of_a_statistical_package_is_no_number(tmp_path: Path, spec: ReleaseSpec, writer: str) -> None:
     pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")

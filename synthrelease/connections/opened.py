@@ -112,10 +112,11 @@ def opened_duckdb(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
         catalog = connection.execute("SELECT current_database()").fetchall()[0][0]  # its schemas may have its name
         schema, name = chosen_table(table, [found[:2] for found in tables])
         chosen = quoted(catalog, schema, name)
-        names = connection.sql(f"SELECT * FROM {chosen} LIMIT 0").columns
+        columns = connection.sql(f"SELECT * FROM {chosen} LIMIT 0")  # which is not run
+        types = dict(zip(columns.columns, (kind.id for kind in columns.types), strict=True))
         stored = (schema, name, "BASE TABLE") in tables
         has_row = _asking(connection, chosen) if stored else None
-        yield OpenTable(connection=connection, names=names, select=_selecting(chosen), has_row=has_row)
+        yield OpenTable(connection=connection, names=columns.columns, select=_selecting(chosen), types=types, has_row=has_row)
 
 
 @contextmanager

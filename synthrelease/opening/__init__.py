@@ -181,7 +181,7 @@ def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -
         return DeclaredTable(names=list(facts.column_names), types=dates, format=kind.name, has_row=has_row)
     if kind is Kind.SQLITE:
         return _of_database(lambda stop: opened_sqlite(file, table, stop.by), NO_SQLITE)
-    return _of_database(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB)
+    return _of_database(lambda stop: opened_duckdb(file, table, stop.by), NO_DUCKDB, _types_of_duckdb)
 
 
 def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
@@ -189,12 +189,31 @@ def _of_arrow(schema: Any, kind: str, has_row: bool | None) -> DeclaredTable:
     return DeclaredTable(names=list(schema.names), types=types, format=kind, has_row=has_row)
 
 
-def _of_database(opened: Callable[[Stop], AbstractContextManager[OpenTable]], unopened: str) -> DeclaredTable:
+def _types_of_duckdb(names: Mapping[str, str]) -> dict[str, Any]:
+    """The Arrow types of columns of which DuckDB's type decides something before the charge."""
+    import pyarrow as pa
+
+    known = {
+        "boolean": pa.bool_(),
+        "date": pa.date32(),
+        "time": pa.time64("us"),
+        "list": pa.list_(pa.null()),
+        "struct": pa.struct([]),
+    }
+    known |= {kind: pa.timestamp("us") for kind in names.values() if kind.startswith("timestamp")}
+    return {name: known[kind] for name, kind in names.items() if kind in known}
+
+
+def _of_database(
+    opened: Callable[[Stop], AbstractContextManager[OpenTable]],
+    unopened: str,
+    types_of: Callable[[Mapping[str, str]], dict[str, Any]] = lambda names: {},
+) -> DeclaredTable:
     """What a table is, by a database that is stopped where it does not answer."""
 
     def declared(stop: Stop) -> Iterator[DeclaredTable]:
         with opened(stop) as found:
-            yield DeclaredTable(names=found.names, has_row=_asked(found))
+            yield DeclaredTable(names=found.names, types=types_of(found.types), format="DuckDB", has_row=_asked(found))
 
     return next(patiently(declared, unopened))
 
