@@ -12,7 +12,7 @@ import numpy as np
 
 from synthrelease.domain.cell_codes import bins_of, word_of, words_of, words_of_mapped
 from synthrelease.domain.grouping import EqualRows, dense_sums, places_in
-from synthrelease.domain.layout import Layout
+from synthrelease.domain.layout import MOST_AXES, Layout
 
 DENSE_LIMIT = 2**22
 """Tables of at most so many cells are held as full arrays (32 MiB), larger ones as the cells that occur."""
@@ -209,6 +209,11 @@ class Tally:
         for table in reversed(self._sums):
             found = found + table if len(found) else table
         return found
+
+
+def has_full_array(layout: Layout) -> bool:
+    """Whether a table is held as a full array with an axis for every column: it has few enough cells, and columns."""
+    return layout.n_cells <= DENSE_LIMIT and len(layout.sizes) <= MOST_AXES
 
 
 def check_full_array(layout: Layout) -> None:

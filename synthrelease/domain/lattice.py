@@ -10,7 +10,7 @@ from functools import cached_property, reduce
 import numpy as np
 
 from synthrelease.domain.cell_codes import codes_of, word_of, words_of
-from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, check_full_array, has_full_array
 from synthrelease.domain.grouping import Addends, EqualRows
 from synthrelease.domain.layout import Columns, Layout
 
@@ -38,12 +38,12 @@ class Sparse:
 
 
 Table = np.ndarray | Sparse
-"""A full array, one axis a column, or the cells that occur where that would have more than DENSE_LIMIT cells."""
+"""A full array, one axis a column, or the cells that occur where that array would be too large (`has_full_array`)."""
 
 
 def table_of(layout: Layout, columns: Sequence[int], *parts: Sparse) -> Table:
     """The table of these columns of all parts together: the layout is that of the columns."""
-    if layout.n_cells <= DENSE_LIMIT:
+    if has_full_array(layout):
         every = [part.addends.sums(codes_of(layout, [part.bins[c] for c in columns]), layout.n_cells) for part in parts]
         return reduce(np.add, every).reshape(layout.sizes)
     bins = [np.concatenate([part.bins[column] for part in parts]) for column in columns]
@@ -71,7 +71,7 @@ class Lattice:
 
     Attributes
     ----------
-    whole : the table as a full array; None where it has more than DENSE_LIMIT cells.
+    whole : the table as a full array; None where that would be too large (`has_full_array`).
     parts : otherwise tables of which it is the sum, one or more. Most cells of two wide tables are in one alone, so that adding
         them up would cost much and spare little.
     """
@@ -93,7 +93,7 @@ class Lattice:
         return table
 
     def values(self, columns: Columns) -> np.ndarray:
-        """Values of the cells of a sub-table; for tables above DENSE_LIMIT only those of cells that occur."""
+        """Values of the cells of a sub-table; without a full array only those of cells that occur."""
         return values_of(self._table(columns))
 
     def joint(self, first: Columns, last: int) -> np.ndarray:
@@ -181,13 +181,13 @@ def _mask(columns: Columns) -> int:
 
 def lattice(table: Counts) -> Lattice:
     """The marginals of one table."""
-    if table.layout.n_cells <= DENSE_LIMIT:
+    if has_full_array(table.layout):
         return Lattice(table.layout, table.dense().reshape(table.layout.sizes))
     return Lattice(table.layout, None, Sparse(table.bins, table.counts))
 
 
 def difference(left: Counts, right: Counts) -> Lattice:
     """The marginals of left minus right. Every cell that occurs in either is there, also where both have as many."""
-    if left.layout.n_cells <= DENSE_LIMIT:
+    if has_full_array(left.layout):
         return Lattice(left.layout, (left.dense() - right.dense()).reshape(left.layout.sizes))
     return Lattice(left.layout, None, Sparse(left.bins, left.counts), Sparse(right.bins, -right.counts))

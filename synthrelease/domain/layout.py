@@ -12,6 +12,9 @@ import numpy as np
 CODED_CELLS = 2**62
 """Tables of at most so many cells have a code for each that fits into 64 bits, with a bit to spare for sums of two."""
 
+MOST_AXES = 32 if np.__version__.startswith("1.") else 64
+"""Axes that an array may have in numpy. A layout may have more columns, and few cells where most columns have one bin."""
+
 Columns = tuple[int, ...]
 """Some columns of a layout, by their places in it: which they are tells nothing of a record."""
 Room = float
@@ -50,12 +53,12 @@ class Layout:
         """Neighbouring columns, as many in each as have a code together: one word where the layout has codes."""
         return self.words_within(CODED_CELLS)
 
-    def words_within(self, room: Room, columns: Iterable[int] | None = None) -> tuple[Columns, ...]:
+    def words_within(self, room: Room, columns: Iterable[int] | None = None, most: int | None = None) -> tuple[Columns, ...]:
         """Columns that follow each other, of these or of all, as many together as have at most `room` combinations of bins; at
-        least one."""
+        least one, and no more than `most`."""
         found, cells = list[list[int]](), math.inf
         for column in range(len(self.sizes)) if columns is None else columns:
-            if cells * self.sizes[column] > room:
+            if cells * self.sizes[column] > room or len(found[-1]) == most:
                 found.append([])
                 cells = 1
             found[-1].append(column)

@@ -15,7 +15,7 @@ from itertools import accumulate, combinations, product
 import numpy as np
 
 from synthrelease.domain.cell_codes import word_of
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.counts import DENSE_LIMIT, Counts, has_full_array
 from synthrelease.domain.lattice import Lattice, Table, difference, summed_to, table_of, values_of
 from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.summing_up import are_first_with, bins_in_cells, column_groups, steps_down
@@ -46,7 +46,7 @@ def sub_tables(whole: Lattice, largest: int) -> Iterator[tuple[Columns, np.ndarr
     """Columns (increasing) and values of every sub-table of 1 to `largest` columns, each once."""
     sizes = whole.layout.sizes
     largest = min(largest, len(sizes))
-    if whole.layout.n_cells <= DENSE_LIMIT or largest == len(sizes):
+    if whole.whole is not None or largest == len(sizes):
         groups: tuple[Columns, ...] = (tuple(range(len(sizes))),)
     else:
         occur = sum(len(part.values) for part in whole.parts)
@@ -134,7 +134,7 @@ def _ordered(
     """The sub-table of the chosen groups of columns, which follow each other, with its axes in another order."""
     columns = tuple(column for number in chosen for column in groups[number])
     layout = whole.layout.subset(columns)
-    if whole.whole is None and (not words or layout.n_cells > DENSE_LIMIT):
+    if whole.whole is None and (not words or not has_full_array(layout)):
         return table_of(whole.layout.subset(order), order, *whole.parts)
     if whole.whole is None:
         full = whole.sums(_codes([words[number] for number in chosen], [cells[number] for number in chosen]), layout)

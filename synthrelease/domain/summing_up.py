@@ -7,7 +7,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns, Layout, Room
+from synthrelease.domain.layout import MOST_AXES, Columns, Layout, Room
 
 GROUP_CELLS = 2**18
 """Cells, at most, of the tables that are counted from the cells that occur, where columns are few enough to share one."""
@@ -22,7 +22,7 @@ def column_groups(layout: Layout, together: int, wanted: Room) -> tuple[Columns,
     """Neighbouring columns put together so that `together` groups have about as many cells as wanted, within limits; at least
     one column each."""
     most = min(GROUP_CELLS, max(_FEWEST_CELLS, wanted))
-    return layout.words_within(max(2.0, most ** (1 / together)))
+    return layout.words_within(max(2.0, most ** (1 / together)), most=max(1, MOST_AXES // together))
 
 
 def are_first_with(chosen: Columns, touched: Groups) -> bool:

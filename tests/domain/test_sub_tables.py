@@ -18,6 +18,7 @@ from synthrelease.domain import lattice as lattice_module
 from synthrelease.domain import sub_tables as module
 from synthrelease.domain import summing_up
 from synthrelease.domain.counts import Counts
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.sub_tables import differences
 from synthrelease.domain.summing_up import column_groups
@@ -34,8 +35,7 @@ def two_tables(sizes: list[int], seed: int) -> tuple[list[tuple[int, ...]], list
 
 
 def counted(sizes: list[int], rows: list[tuple[int, ...]]) -> Counts:
-    layout = layout_of(*sizes)
-    return Counts(layout, np.ravel_multi_index(tuple(np.array(rows).T), layout.sizes))
+    return Counts.of(layout_of(*sizes), list(np.array([row[: len(sizes)] for row in rows]).T))
 
 
 def slow_differences(left: list[tuple[int, ...]], right: list[tuple[int, ...]], columns: tuple[int, ...]) -> Counter:
@@ -155,3 +155,23 @@ def test_sixty_columns_are_looked_at_in_threes() -> None:
     of_threes = largest_difference(left, right, 3)
     assert largest_difference(left, right, 2) <= of_threes
     assert worst <= of_threes <= 200
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("columns", [65, 200])
+@pytest.mark.parametrize("varied", [0, 3, 30])
+def test_columns_of_one_bin_may_be_more_than_an_array_has_axes(columns: int, varied: int) -> None:
+    """Few or many cells: tables of one and of two columns, of all columns, and one by name, against dictionaries."""
+    sizes = [3 if place % 2 and place < 2 * varied else 1 for place in range(columns)]
+    left, right = two_tables(sizes, columns)
+    named = (tuple(range(columns)), tuple(range(0, columns, 2)), (1, 3, columns - 1))
+    found = list(differences(counted(sizes, left), counted(sizes, right), 1, named))
+    assert sorted(those for those, _ in found) == sorted([*((c,) for c in range(columns)), *named])
+    whole = lattice(counted(sizes, left))
+    for those, values in [*found, *differences(counted(sizes[:66], left), counted(sizes[:66], right), 2)]:
+        expected = slow_differences(left, right, those)
+        assert sorted(v for v in values.tolist() if v) == sorted(v for v in expected.values() if v)
+    for pair in ((1, 3), (0, 2), (0, columns - 1)):
+        exact = Counter(tuple(row[c] for c in pair) for row in left)
+        assert [exact.get(cell, 0) for cell in np.ndindex(whole.get(pair).shape)] == whole.get(pair).ravel().tolist()
+        assert np.array_equal(whole.joint(pair[:1], pair[1]), whole.get(pair))

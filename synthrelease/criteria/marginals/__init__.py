@@ -20,7 +20,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
+from synthrelease.domain.counts import Counts, has_full_array
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
@@ -282,7 +282,7 @@ def worst_cell(
     tables = differences(public, released, largest, named)
     columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
     sub = layout.subset(columns)
-    if sub.n_cells > DENSE_LIMIT:
+    if not has_full_array(sub):
         return f"a cell of the table of {shown(sub.columns)}", None, None
     ours, theirs = (table.marginal(columns).ravel() for table in (released, public))
     cell = int(np.abs(ours - theirs).argmax())
@@ -313,7 +313,7 @@ def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
     from synthrelease.domain.summing_up import column_groups
 
     largest = min(largest, len(layout.sizes))
-    if layout.n_cells <= DENSE_LIMIT:
+    if has_full_array(layout):
         return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
     if largest == len(layout.sizes):
         return 1e-7 * 2 * rows * 2**largest

@@ -511,3 +511,19 @@ def test_proportional_fitting_meets_the_conditions_of_the_minimum(seed: int, n: 
         slopes = slopes + spread(excess / target.variance, target.columns, (0, 1, 2))
         allowed += 2 * n * float((0.05 / np.sqrt(target.variance)).max())  # a twentieth of the noise in each cell, up or down
     assert np.ptp(slopes) <= allowed
+
+
+@pytest.mark.parametrize(
+    ("family", "columns", "budget"),
+    [(AdaptivePure, 65, Fraction(1, 10**5)), (Adaptive, 200, Fraction(1, 10**5))],
+)
+def test_more_columns_than_an_array_has_axes_lose_no_budget(
+    family: type[AdaptiveGenerator], columns: int, budget: Fraction
+) -> None:
+    """Few rows and a small budget: the bins of most columns, or of all, become one group. A table comes out all the same."""
+    table = table_of(5, (2,) * columns, 300)
+    model = fitted(family(tables="all 2-way"), table, budget, no_rules(table.layout), SeededEntropy(7))
+    made = model.sample(300, SeededEntropy(8).generator())
+    assert made.layout == table.layout
+    assert made.total == 300
+    assert max(len(clique) for clique in model.learned.fit.tree.cliques) <= 32

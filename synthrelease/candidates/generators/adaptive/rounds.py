@@ -262,12 +262,18 @@ class _Rounds:
         return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
 
     def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
-        """The tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique."""
+        """The tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique.
+
+        A pair with a column of one group says nothing that the other column does not. Left out, such columns also never grow a
+        clique, whose cells they do not add to, beyond the axes of an array.
+        """
         tree = fit.tree
         pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
         sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
         inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
         for columns, weight in self._plan.tables.items():
+            if len(columns) == 2 and min(tree.sizes[column] for column in columns) == 1:
+                continue
             if weight and len(columns) == 2 and ways[columns].cells <= self._plan.cells:
                 yield columns, pairs[columns], ways[columns].sets
             elif weight and columns in inside:
