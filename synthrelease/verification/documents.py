@@ -75,12 +75,15 @@ def _parquet(document: ReleaseDocument, table: ReleasedTable) -> list[tuple[str,
 
 def _of_other_writer(document: ReleaseDocument) -> str:
     """What is said where the bytes of Parquet cannot be compared, because this machine would write others."""
-    for name, own in (("pyarrow", package_version("pyarrow")), ("processor", processor())):
-        theirs = document.versions.get(name, "x86_64" if name == "processor" else "")  # version 1.0.0 did not say it
-        if theirs != own:
+    own = {"synthrelease": own_version(), "pyarrow": package_version("pyarrow"), "processor": processor()}
+    before = {"processor": "x86_64"}  # version 1.0.0 did not say it
+    stated = before | dict(document.versions) | {"synthrelease": document.written_by}
+    for name, here in own.items():
+        theirs = stated.get(name, "")
+        if theirs != here:
             compared = "rows and the order of its parts alone"
             return (
-                f"bytes of {document.parquet} not compared, {compared} ({name} {theirs or 'unknown'} wrote it, this is {own})"
+                f"bytes of {document.parquet} not compared, {compared} ({name} {theirs or 'unknown'} wrote it, this is {here})"
             )
     return ""
 

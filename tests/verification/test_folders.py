@@ -28,6 +28,7 @@ from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.measurements import measurements
 from synthrelease.verification.parquet_parts import OtherBytes, read_struct, room_problems
 from synthrelease.verification.verify import verify_files
+from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, resealed, written_anew
 from tests.helpers.tiny import write_config, write_data, write_measured_release
@@ -182,6 +183,15 @@ def test_bytes_of_another_version_or_processor_are_not_compared_and_that_is_said
         said = f"bytes of data.parquet not compared, rows and the order of its parts alone ({name} 9 wrote it"
         assert said in found
         assert f"Not all was compared: {said}" in whole.closing
+
+
+def test_bytes_of_a_release_of_another_version_of_the_program_are_not_compared() -> None:
+    """The kept release is of 1.0.0, whose writer was another one."""
+    report = verify_bundle(ROOT / "tests" / "kept" / "format-1" / "release")
+    (documents,) = [check for check in report.checks if check.name == "documents"]
+    assert not [problem for problem in documents.problems if problem.startswith("data.parquet")]
+    assert "bytes of data.parquet not compared" in report.closing
+    assert "synthrelease 1.0.0 wrote it" in report.closing
 
 
 def test_bytes_between_the_parts_of_a_parquet_file_are_found_whoever_wrote_it() -> None:
