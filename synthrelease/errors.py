@@ -121,6 +121,32 @@ class PrivateFailure(SynthreleaseError):
         return type(self), ()
 
 
+class PublicFailure(SynthreleaseError):
+    """Code of a release failed on public data: in a draft, a rehearsal or a comparison. Nothing is spent there."""
+
+    exit_code = 1
+
+    def __init__(self) -> None:
+        super().__init__(
+            "A computation on the public file failed, because of a mistake in the program. No private data were read and no "
+            "budget was spent. Please report it, with the command. Fewer columns or wider bins may avoid it."
+        )
+
+    def __reduce__(self):
+        return type(self), ()
+
+
+@contextmanager
+def on_public_data() -> Iterator[None]:
+    """Where the code of a release runs on public data alone: its failure costs nothing, and says so."""
+    try:
+        yield
+        return
+    except PrivateFailure:
+        pass  # raised below, so that no frame or cause is attached
+    raise PublicFailure()
+
+
 class InternalError(SynthreleaseError):
     """Code outside private code failed after the budget was reserved: a mistake in the program or the machine.
 

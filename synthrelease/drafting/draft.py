@@ -22,7 +22,7 @@ from synthrelease.drafting.tried_areas import with_smallest_areas
 from synthrelease.drafting.tried_draft import ANY, Drafting, Progress, no_draft
 from synthrelease.drafting.tried_marks import counting_marks
 from synthrelease.drafting.wider_bins import in_wider_bins
-from synthrelease.errors import InputError, OutputError, Problem, SpecError
+from synthrelease.errors import InputError, OutputError, Problem, SpecError, on_public_data
 from synthrelease.rehearsal.plan_race import Promise
 from synthrelease.specification.json_schema import (
     ACCEPTANCE_NAME,
@@ -38,6 +38,7 @@ _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
 
 
+@on_public_data()
 def draft(
     name: str,
     public: str | Path,

@@ -19,7 +19,7 @@ from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, RejectedRound
+from synthrelease.errors import InputError, RejectedRound, on_public_data
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.baselines.base import MadeTables
 from synthrelease.rehearsal.compared import (
@@ -68,6 +68,7 @@ class MethodComparison:
     n_rows: int
 
 
+@on_public_data()
 def compare_methods(
     spec: ReleaseSpec,
     data: str | Path | Source,

@@ -16,7 +16,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.same_file import digest_of
-from synthrelease.errors import InputError, OutputError
+from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
     BudgetPoint,
@@ -87,6 +87,7 @@ class Rehearsal:
         return sum(len(attempts) for attempts in self.results)
 
 
+@on_public_data()
 def rehearse(
     spec: ReleaseSpec,
     data: str | Path | Source,

@@ -13,7 +13,7 @@ from typing import Any
 from synthrelease.accounting.charges import decimal_text
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
-from synthrelease.errors import InputError, OutputError, percent, so_many
+from synthrelease.errors import InputError, OutputError, on_public_data, percent, so_many
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.judged import Judged
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta
@@ -24,6 +24,7 @@ from synthrelease.releasing.attempt import read_priors
 from synthrelease.specification.release_spec import ReleaseSpec
 
 
+@on_public_data()
 def choose_allocation(
     spec: ReleaseSpec,
     data: Source,

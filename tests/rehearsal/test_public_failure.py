@@ -1,0 +1,49 @@
+"""A failure inside the code of a release, on public data alone: no message says that a budget is spent."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from synthrelease.connections.source import Source
+from synthrelease.drafting import write_draft
+from synthrelease.drafting.draft import draft
+from synthrelease.enclave import door
+from synthrelease.errors import PrivateFailure, PublicFailure
+from synthrelease.rehearsal.allocation.allocating import choose_allocation
+from synthrelease.rehearsal.compared import WantedMethods
+from synthrelease.rehearsal.comparing import compare_methods
+from synthrelease.rehearsal.parallel import Workers
+from synthrelease.rehearsal.racing import RaceGoal
+from synthrelease.rehearsal.rehearse import rehearse
+from synthrelease.specification.spec import load_spec
+
+pytestmark = pytest.mark.slow
+
+
+def test_a_failure_on_public_data_costs_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a draft, a rehearsal, a comparison of methods and an allocation, of the same public file."""
+    public = tmp_path / "public.csv"
+    bins = np.random.default_rng(1).integers(0, 3, (400, 2))
+    pd.DataFrame({"a": bins[:, 0], "b": bins[:, 0] // 2, "c": bins[:, 1]}).to_csv(public, index=False)
+    write_draft("small", public, tmp_path)
+    spec = load_spec(tmp_path / "configs" / "small.toml")
+
+    def failing(*_: Any) -> None:
+        raise PrivateFailure
+
+    monkeypatch.setattr(door.Door, "spend", failing)
+    of_the_file: list[Callable[[], Any]] = [
+        lambda: draft("small", public),
+        lambda: rehearse(spec, public, tmp_path / "out", goal=RaceGoal(), workers=Workers(jobs=1), seed=1),
+        lambda: compare_methods(spec, public, wanted=WantedMethods(), workers=Workers(jobs=1)),
+        lambda: choose_allocation(spec, Source.of(public), minutes=0.01, workers=Workers(jobs=1)),
+    ]
+    for run in of_the_file:
+        with pytest.raises(PublicFailure, match="no budget was spent"):
+            run()
