@@ -74,6 +74,7 @@ class Lattice:
     whole : the table as a full array; None where that would be too large (`has_full_array`).
     parts : otherwise tables of which it is the sum, one or more. Most cells of two wide tables are in one alone, so that adding
         them up would cost much and spare little.
+    pairs : all tables of two columns, where they were counted at once (`sub_tables.with_pairs`); else empty.
     """
 
     def __init__(self, layout: Layout, whole: np.ndarray | None, *parts: Sparse):
@@ -83,9 +84,12 @@ class Lattice:
         self._wide: dict[int, dict[Columns, _Kept]] = {}  # the same by their number of columns: only wider ones are parents
         self._cells = 0
         self._prefix: tuple[Columns, list[np.ndarray]] | None = None
+        self.pairs: dict[Columns, np.ndarray] = {}
 
     def get(self, columns: Columns) -> np.ndarray:
         """The full array of the sub-table of `columns` (increasing)."""
+        if columns in self.pairs:
+            return self.pairs[columns]
         check_full_array(self.layout.subset(columns))
         table = self._table(columns)
         if isinstance(table, Sparse):

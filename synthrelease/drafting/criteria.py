@@ -15,7 +15,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
 from synthrelease.criteria.wording import figure
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.domain.sub_tables import with_pairs
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
@@ -167,7 +167,7 @@ def _names(found: object) -> tuple[str, ...]:
 
 def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
     """For every column the others, the strongest first."""
-    drafted, marginals = {column.name: column for column in columns}, lattice(table)
+    drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
     numbers = {name: number for number, name in enumerate(table.layout.columns)}
     missing = {column.name for column in columns if column.keeps_missing}
     found: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}

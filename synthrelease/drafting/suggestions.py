@@ -19,6 +19,7 @@ from synthrelease.domain.member_counts import RowsOnBins
 from synthrelease.domain.member_rows import MemberRows
 from synthrelease.domain.rules import Domain, RuleError, parse_rule
 from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.domain.sub_tables import with_pairs
 from synthrelease.toml.columns import MOST_OF_RULE
 
 LEAST_EXPECTED = 50
@@ -112,7 +113,7 @@ def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
 def _found(
     schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
 ) -> Iterable[tuple[str, tuple[str, str], float]]:
-    marginals = lattice(table)
+    marginals = with_pairs(table)
     for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
         counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
         if not counts.sum():

@@ -16,9 +16,10 @@ import numpy as np
 from synthrelease.candidates.generators.junction_tree import largest_clique
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import Lattice, lattice
+from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Columns
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.domain.sub_tables import with_pairs
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
@@ -94,7 +95,7 @@ def strongest_pairs(table: Counts, covered: Iterable[Sequence[str]] = (), missin
     missing : columns whose last bin is no value. Rows without a value of either column say nothing of how values hang together;
         that two columns are missing together is known from the form they were asked on.
     """
-    names, marginals = table.layout.columns, lattice(table)
+    names, marginals = table.layout.columns, with_pairs(table)
     known = {pair for columns in covered for pair in combinations(sorted(map(names.index, columns)), 2)}
     pairs = [
         Pair.of(
@@ -115,7 +116,9 @@ def tied_pairs(pairs: Iterable[Pair]) -> list[Pair]:
 
 def pairs_off(original: Counts, other: Counts, pairs: Sequence[Pair]) -> float:
     """The share of the rows in a wrong cell, on average over the tables of these pairs: their mean total variation distance."""
-    mine, theirs, names = lattice(original), lattice(other), original.layout.columns
+    names = original.layout.columns
+    counted = with_pairs if 4 * len(pairs) > math.comb(len(names), 2) else lattice
+    mine, theirs = counted(original), counted(other)
     apart = [
         np.abs(mine.get(pair) / original.total - theirs.get(pair) / other.total).sum() / 2
         for pair in (tuple(sorted(map(names.index, each.columns))) for each in pairs)
@@ -303,7 +306,7 @@ class _Search:
     def __init__(self, table: Counts, plausibility: Plausibility, purse: Purse):
         self.table, self.plausibility, self.purse = table, plausibility, purse
         self.sizes = table.layout.sizes
-        self.exact: Lattice = lattice(table)
+        self.exact = with_pairs(table)
         self.chosen: list[Columns] = []
         self.rules = [mask.columns for mask in plausibility.masks]
 
@@ -350,7 +353,7 @@ class _Search:
 
     def errors_of(self, model: Counts, candidates: Iterable[Columns]) -> dict[Columns, float]:
         """Rows that the model has in wrong cells, beside those that chance explains, of each of these that is not chosen."""
-        drawn = lattice(model)
+        drawn = with_pairs(model)
         unknown = (columns for columns in candidates if not self._known(columns))
         return {columns: _beyond_chance(self.exact.get(columns), drawn.get(columns)) for columns in unknown}
 

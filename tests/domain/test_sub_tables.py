@@ -20,7 +20,7 @@ from synthrelease.domain import summing_up
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
-from synthrelease.domain.sub_tables import differences
+from synthrelease.domain.sub_tables import differences, with_pairs
 from synthrelease.domain.summing_up import column_groups
 from tests.helpers.small import layout_of
 
@@ -175,3 +175,17 @@ def test_columns_of_one_bin_may_be_more_than_an_array_has_axes(columns: int, var
         exact = Counter(tuple(row[c] for c in pair) for row in left)
         assert [exact.get(cell, 0) for cell in np.ndindex(whole.get(pair).shape)] == whole.get(pair).ravel().tolist()
         assert np.array_equal(whole.joint(pair[:1], pair[1]), whole.get(pair))
+
+
+@pytest.mark.parametrize("room", [10**6, 10])
+def test_pairs_counted_at_once_are_those_of_the_rows(room: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of thirty columns, some of one bin; where they take more room than is kept, each is counted when it is asked for."""
+    monkeypatch.setattr(module, "KEPT_CELLS", room)
+    sizes = [1, 2, 3, 5, 2] * 6
+    rows = two_tables(sizes, 3)[0]
+    whole = with_pairs(counted(sizes, rows))
+    assert len(whole.pairs) == (435 if room > 10 else 0)
+    for pair in combinations(range(30), 2):
+        exact = Counter(tuple(row[c] for c in pair) for row in rows)
+        assert whole.get(pair).shape == (sizes[pair[0]], sizes[pair[1]])
+        assert [exact.get(cell, 0) for cell in np.ndindex(whole.get(pair).shape)] == whole.get(pair).ravel().tolist()
