@@ -164,12 +164,10 @@ OF_LEAKS = (
         name="noise: drawn once and used again",
         breaks="the difference of two figures is exact",
         place="randomness:SystemEntropy.add_laplace",
-        old="return np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
+        old="return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new=(
-            "zeros = np.zeros(len(values), dtype=np.int64)\n"
             "noise = globals().setdefault('_NOISE', {})\n"
-            "drawn = noise.setdefault((len(values), scale), np.array(_laplace_measurement(scale)(zeros), "
-            "dtype=np.int64))\n"
+            "drawn = noise.setdefault((len(values), scale), laplace(Fraction(scale), len(values), secrets.token_bytes))\n"
             "return np.asarray(values, dtype=np.int64) + drawn"
         ),
         tests=("tests/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),

@@ -307,8 +307,8 @@ OF_THE_THEORY = (
         name="discrete_laplace: one draw for the whole vector",
         breaks="differences of cells are exact",
         place="randomness:SystemEntropy.add_laplace",
-        old="np.array(_laplace_measurement(scale)(np.ascontiguousarray(values, dtype=np.int64)), dtype=np.int64)",
-        new="np.asarray(values, dtype=np.int64) + np.array(_laplace_measurement(scale)(np.zeros(1, dtype=np.int64)))",
+        old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
+        new="laplace(Fraction(scale), 1, secrets.token_bytes)",
         tests=("tests/test_randomness.py",),
     ),
     Mutation(
