@@ -279,7 +279,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
         expect_head=request.expect_head,
     )
     key = _key(request)
-    piece = piece_to_read(spec, data, known, on_a_cluster=request.address is not None)
+    piece = piece_to_read(spec, known, on_a_cluster=request.address is not None)
     check_ledger(spec, request, piece)
     size = released_bytes(spec, documents, data)
     return Checked(spec=spec, priors=priors, public_tables=tuple(tables), key=key, size=size, piece=piece)

@@ -5,14 +5,15 @@ and 1.2e+01 are one number, whatever file it stands in (`key_text`); spaces arou
 
 Privacy
 -------
-A record number is public and stays with its record: it is no value that the guarantee speaks of. What is found here, also what
-is refused, depends on record numbers alone. No message holds one.
+A record number is public and stays with its record: it is no value that the guarantee speaks of. Whether numbers are missing,
+double or others than before depends on them alone. Whether a file can be read at all may depend on any value of a row, so that
+a release reads numbers after the charge, with its rows. No message holds one.
 """
 
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -48,6 +49,18 @@ class PieceOfRegister:
     def numbers(self, policy: InputTable) -> RecordNumbers:
         """None so far, of a file that is read so."""
         return RecordNumbers(self.key, self.rule.by, self.rule.of, policy, as_written=self.as_written)
+
+    @property
+    def of_first_version(self) -> PieceOfRegister:
+        """The piece in a register that version 1.0.0 split, by numbers as they are written."""
+        return replace(self, as_written=True)
+
+    def fits(self, numbers: Numbers) -> bool:
+        """Whether these are the numbers that the register had, each once."""
+        try:
+            return numbers.digest() == self.register
+        except InputError:
+            return False
 
     def check(self, numbers: Numbers) -> None:
         """Raises InputError when the register has other numbers than when it was split."""

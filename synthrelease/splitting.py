@@ -26,37 +26,16 @@ def check_numbers(spec: ReleaseSpec, data: Source) -> None:
         _numbers(data, spec, spec.split, SplitKey(secret_bytes(BYTES)), "Nothing was spent.")
 
 
-def _numbers(
-    data: Source,
-    spec: ReleaseSpec,
-    rule: SplitRule,
-    key: SplitKey,
-    ending: str,
-    register: str | None = None,
-    *,
-    as_written: bool = False,
-) -> RecordNumbers:
-    """The record numbers of a file, each once, and those of the register where its digest is known."""
+def _numbers(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, ending: str) -> RecordNumbers:
+    """The record numbers of a file, each once."""
     problem = ""
     try:
-        numbers = read_numbers(data, spec.schema, spec.input, rule, key, as_written=as_written)
-        PieceOfRegister(key=key, rule=rule, register=register or numbers.digest()).check(numbers)
+        numbers = read_numbers(data, spec.schema, spec.input, rule, key)
+        numbers.digest()
         return numbers
     except InputError as error:
         problem = str(error)
     raise InputError(f"{data}: {problem} {ending}")  # here, so that no frame that saw rows is attached
-
-
-def _as_split(data: Source, spec: ReleaseSpec, rule: SplitRule, key: SplitKey, register: str) -> tuple[RecordNumbers, bool]:
-    """The numbers of a register that is split, and whether they count as they are written: version 1.0.0 split it so where some
-    were not in their normal form."""
-    problem = ""
-    for as_written in (False, True):
-        try:
-            return _numbers(data, spec, rule, key, "Nothing was spent.", register, as_written=as_written), as_written
-        except InputError as error:
-            problem = problem or str(error)
-    raise InputError(problem)
 
 
 def split_register(
@@ -110,15 +89,16 @@ class KnownSplit:
     expect_head: str | None = None
 
 
-def piece_to_read(spec: ReleaseSpec, data: Source, known: KnownSplit, *, on_a_cluster: bool = False) -> PieceOfRegister | None:
+def piece_to_read(spec: ReleaseSpec, known: KnownSplit, *, on_a_cluster: bool = False) -> PieceOfRegister | None:
     """What tells the rows of the piece that a release reads; None where it reads all rows.
 
-    The record numbers of the private file are read for this, before the charge: they are public (`record_numbers`).
+    The private file is not read for this. Record numbers are public, and whether they can be read may depend on any value of a
+    row (an open quote): they are compared after the charge, when the rows are counted (`register_pieces.count_piece`).
 
     Raises
     ------
     BudgetError : without a ledger, or when the ledger notes no split, or another.
-    InputError : when the key is not that of the ledger, or the register has not the numbers that it had.
+    InputError : when the key is not that of the ledger, or rows are counted on a cluster.
     """
     rule, ledger = spec.split, known.ledger
     if rule is None:
@@ -146,10 +126,4 @@ def piece_to_read(spec: ReleaseSpec, data: Source, known: KnownSplit, *, on_a_cl
             f"{place}: expected the key with the digest {split.key[:16]}, by which {ledger} is split, found the key "
             f"{key.digest[:16]}. Restore the right one: with another, records would change pieces. Nothing was spent."
         )
-    numbers, as_written = _as_split(data, spec, rule, key, split.register)
-    if spec.rows.stated is not None and spec.rows.stated * rule.of > numbers.n_rows:
-        raise InputError(
-            f"{data}: [input] rows: expected at most {numbers.n_rows // rule.of}, the rows of one of {rule.of} pieces, found "
-            f"{spec.rows.stated}. Nothing was spent."
-        )
-    return PieceOfRegister(key=key, rule=rule, register=split.register, as_written=as_written)
+    return PieceOfRegister(key=key, rule=rule, register=split.register)

@@ -135,7 +135,9 @@ def opened_sqlite(path: Path, table: str | None, stop: Told) -> Iterator[OpenTab
         ).fetchall()
         schema, name = chosen_table(table, [found[:2] for found in tables])
         chosen = quoted(schema, name)
-        names = [each for each, *_ in connection.execute(f"SELECT * FROM {chosen} LIMIT 0").description]
+        # what a view selects from may be computed even for no row, and a value could make it fail
+        named = connection.execute("SELECT name FROM pragma_table_xinfo(?, ?) WHERE hidden <> 1", (name, schema))
+        names = [each for (each,) in named]
         has_row = _asking(connection, chosen) if (schema, name, 1) in tables else None
         yield OpenTable(connection=connection, names=names, select=_selecting(chosen), has_row=has_row)
 

@@ -61,7 +61,7 @@ def check_opens(
     ----------
     more : columns beside those of the schema.
     rows_are_public : whether it may be said that the table has no row: not of roots and members in two files, of which the
-        number of groups alone is public (theory 1.10).
+        number of groups alone is public (theory 1.10, roots with their members).
 
     Raises
     ------

@@ -163,6 +163,12 @@ def read_private(
             "rehearsed on. A release that starts from the private rows themselves protects nobody. Nothing was published; the "
             "whole planned budget counts as spent."
         )
+    if piece is not None and spec.rows.stated is not None and spec.rows.stated * piece.rule.of > rows.n_file:
+        most = f"{rows.n_file // piece.rule.of}, the rows of one of {piece.rule.of} pieces"
+        raise InputError(
+            f"{data}: [input] rows: expected at most {most}, found {spec.rows.stated}. Nothing was published; the whole "
+            "planned budget counts as spent."
+        )
     spec.check_rows(rows.n_file)
     private = resize(rows, spec.rows, spec.raw, spec.plan.once)
     check_rows(spec, private.n, spent=True)
