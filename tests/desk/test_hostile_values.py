@@ -10,7 +10,6 @@ import shutil
 from pathlib import Path
 from urllib.parse import urlencode
 
-import anyio
 import pytest
 
 pytest.importorskip("starlette", reason="needs the extra desk")
@@ -135,6 +134,8 @@ def test_bytes_that_are_no_text_are_no_error_of_the_desk(coins: Coins, path: str
 
     async def send(message: dict) -> None:
         sent.append(message)
+
+    import anyio  # of starlette
 
     anyio.run(coins.browser.app, scope, receive, send)
     assert sent[0]["status"] in (200, 400, 404)
