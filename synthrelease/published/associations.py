@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.linked import NAME_OR_TEXT, Linked
@@ -18,22 +18,29 @@ NAME = "associations.csv"
 HEADER = ("first", "second", "third", "carried", "how", "through", "noise", "mean_cell", "repeats", "apart")
 
 
-def associations_of(
-    layout: Layout,
-    configuration: Mapping[str, Any],
-    *,
-    charges: Charge,
-    rows: int,
-    schema: Sequence[PublishedColumn],
-    rules: Sequence[RulePart],
-    functions: Iterable[tuple[str, tuple[str, ...]]],
-    linked: Linked | None,
-) -> Associations:
-    """The associations of released rows, of what a loaded release has under the same names.
+class Described(Protocol):
+    """What tells which associations rows carry: a loaded release, which imports this module."""
 
-    Parameters
-    ----------
-    rows : how many the generator measured.
+    @property
+    def layout(self) -> Layout: ...
+    @property
+    def configuration(self) -> Mapping[str, Any]: ...
+    @property
+    def charges(self) -> Charge: ...
+    @property
+    def measured_rows(self) -> int: ...
+    @property
+    def schema(self) -> Sequence[PublishedColumn]: ...
+    @property
+    def rules(self) -> Sequence[RulePart]: ...
+    @property
+    def functions(self) -> Iterable[tuple[str, tuple[str, ...]]]: ...
+    @property
+    def linked(self) -> Linked | None: ...
+
+
+def associations_of(release: Described) -> Associations:
+    """Return the associations that the rows of a loaded release carry.
 
     Raises
     ------
@@ -42,20 +49,21 @@ def associations_of(
     from synthrelease.candidates.associations import Associations, all_functions
     from synthrelease.candidates.generators import GENERATORS
 
-    settings = configuration.get("generator", {})
+    layout, rules = release.layout, release.rules
+    settings = release.configuration.get("generator", {})
     kind = GENERATORS.get(str(settings.get("family")))
     if kind is None:
         raise ValueError("no known family of generators")
     generator = kind.model_validate(settings)
-    charged = [leaf for leaf in charges.leaves() if leaf.name == GENERATION]
+    charged = [leaf for leaf in release.charges.leaves() if leaf.name == GENERATION]
     return Associations(
         layout=layout,
         ties=generator.ties(layout),
         ruled=tuple(dict.fromkeys(_ruled(rules, layout))),
-        functions=all_functions(functions, rules, [[column] for column in schema]),
-        linked=linked,
+        functions=all_functions(release.functions, rules, [[column] for column in release.schema]),
+        linked=release.linked,
         noise=generator.count_noise(layout, charged[0]) if len(charged) == 1 else {},
-        rows=rows,
+        rows=release.measured_rows,
         apart=generator.bins_apart(layout),
     )
 

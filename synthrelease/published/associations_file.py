@@ -20,17 +20,7 @@ if TYPE_CHECKING:
 def of_document(document: ReleaseDocument) -> Associations | None:
     """The associations of the released rows; None where the settings of the generator are none, which `verify` tells."""
     try:
-        release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
-        return associations_of(
-            release.layout,
-            release.configuration,
-            charges=release.charges,
-            rows=release.measured_rows,
-            schema=release.schema,
-            rules=release.rules,
-            functions=release.functions,
-            linked=release.linked,
-        )
+        return associations_of(release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64)))
     except (ValueError, BudgetError):
         return None
 

@@ -208,16 +208,7 @@ class PublishedRelease:
         from synthrelease.published.associations import associations_of
 
         try:
-            return associations_of(
-                self.layout,
-                self.configuration,
-                charges=self.charges,
-                rows=self.measured_rows,
-                schema=self.schema,
-                rules=self.rules,
-                functions=self.functions,
-                linked=self.linked,
-            )
+            return associations_of(self)
         except (ValueError, BudgetError):
             problem = f"{self.folder}: expected a generator and its charge in release.json, found others"
         raise InputError(f"{problem}. Does `synthrelease verify` find the release in order?")
