@@ -18,6 +18,7 @@ from synthrelease.bundle.card.wording import sentences
 from synthrelease.errors import InputError
 from synthrelease.published import load
 from synthrelease.published.associations import NAME
+from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
@@ -213,9 +214,8 @@ def test_questions_about_what_the_rows_do_not_carry_say_so(folder: Path) -> None
         QuestionTable(query="worn == 'yes'", given="face == 'head' and mint == 'A'"),
         QuestionTable(query="share worn == 'yes': face == 'head' against == 'tail'"),
     ]
-    found = [
-        because for _, _, _, because, _ in rows(document.model_copy(update={"intended_queries": asked, "estimates": None}))
-    ]
+    asking = document.model_copy(update={"intended_queries": asked, "estimates": None})
+    found = [because for _, _, _, because, _ in rows(asking, of_document(asking))]
     assert ["the rows do not carry" in because for because in found] == [True, True, False]
     assert found[0].endswith("; the rows do not carry mint × weight")
     assert found[1].endswith("; the rows do not carry face × mint, mint × worn")

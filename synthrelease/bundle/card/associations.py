@@ -74,9 +74,8 @@ def counts_of(found: CarriedPairs | None) -> dict[str, str]:
     }
 
 
-def association_lines(document: ReleaseDocument) -> AssociationLines | None:
+def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
     """The list: columns of intended questions first, then those without any pair, then those that have means."""
-    rows = of_document(document)
     if rows is None or (found := _pairs_of(rows)) is None:
         return None
     projection = published_projection(document.configuration.get("projection", {}))

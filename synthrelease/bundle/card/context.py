@@ -24,6 +24,7 @@ from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
+from synthrelease.published.associations_file import of_document
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
@@ -38,7 +39,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
     def title_of(name: str) -> str:
         return wording.texts.columns.get(name, numbers.words(name))
 
-    of_columns = band_columns(document)
+    of_columns, carried = band_columns(document), of_document(document)
     others = [other for other in document.card.languages if other != language]
     return {
         "document": document,
@@ -54,7 +55,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
         "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
         "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
-        "associations": associations.association_lines(document),
+        "associations": associations.association_lines(document, carried),
         "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
         "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
         "columns": [
@@ -73,7 +74,7 @@ def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> d
         "estimates": estimates.sentences(document),
         "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
         "estimate_example": estimates.example(document),
-        "queries": questions.rows(document),
+        "queries": questions.rows(document, carried),
         "statements": statements(document),
         "sections": sections(document),
         "rules": listed_rules(document),

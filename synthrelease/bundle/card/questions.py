@@ -7,25 +7,23 @@ import numpy as np
 from synthrelease.bounds.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.associations import pairs_not_carried
 from synthrelease.candidates.associations import Associations
-from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 from synthrelease.toml.questions import QuestionTable
 
 
-def rows(document: ReleaseDocument) -> list[tuple[str, str, str, str, str]]:
+def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
     """Per question: it in words, what it is wanted for, what is stated, because of what, and its estimate."""
     if not document.questions:
         return []
     release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
-    rows = of_document(document)
     found = [(asked, verdict(release, asked)) for asked in document.questions]
     return [
         (
             question(asked),
             asked.why,
             each.word,
-            "; ".join(filter(None, (each.because, _lacking(rows, asked, each)))),
+            "; ".join(filter(None, (each.because, _lacking(carried, asked, each)))),
             each.estimated,
         )
         for asked, each in found
