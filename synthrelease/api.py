@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.accounting.plan import Plan
 from synthrelease.connections import checked_path
+from synthrelease.privacy.plan import Plan
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -187,8 +187,8 @@ def release(
     400
     """
     from synthrelease import publish as room
-    from synthrelease.accounting.charges import decimal_text
     from synthrelease.connections.source import Source
+    from synthrelease.privacy.charges import decimal_text
     from synthrelease.published import load
 
     class Told(room.Listener):

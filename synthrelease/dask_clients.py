@@ -10,7 +10,7 @@ from typing import Any
 
 from synthrelease.errors import InputError, Unexpected
 from synthrelease.libraries import library
-from synthrelease.protection import set_core_limit
+from synthrelease.privacy.protection import set_core_limit
 
 CONNECT_SECONDS = 15
 

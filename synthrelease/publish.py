@@ -15,8 +15,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.accounting.guarantee import check_delta
-from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.bundle import check_archive, check_free, keep_space, write_archive, write_bundle
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
@@ -36,10 +34,12 @@ from synthrelease.errors import (
     SynthreleaseError,
     failure_of,
 )
-from synthrelease.ledger.account import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
-from synthrelease.ledger.entries import Statement
 from synthrelease.opening import check_opens, tables_to_read
-from synthrelease.protection import protected
+from synthrelease.privacy.ledger import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
+from synthrelease.privacy.ledger_file import Statement
+from synthrelease.privacy.plan import check_delta
+from synthrelease.privacy.protection import protected
+from synthrelease.privacy.subsets import Split
 from synthrelease.record_numbers import PieceOfRegister
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import DryRun, dry_run

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, keys_of, repeated
@@ -26,7 +25,8 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import Numbers
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.protection import told_of
+from synthrelease.privacy.protection import told_of
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.split_key import SplitKey
 from synthrelease.toml.columns import InputTable
 

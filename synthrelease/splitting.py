@@ -8,12 +8,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.accounting.ledger_pieces import Split, SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
-from synthrelease.ledger.account import check_unsplit, load_ledger
-from synthrelease.ledger.entries import Statement
-from synthrelease.randomness import secret_bytes
+from synthrelease.privacy.ledger import check_unsplit, load_ledger
+from synthrelease.privacy.ledger_file import Statement
+from synthrelease.privacy.noise import secret_bytes
+from synthrelease.privacy.subsets import Split, SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -241,11 +241,11 @@ def test_only_the_command_line_prints() -> None:
     talkative = {"rich", "logging", "warnings", "typer"}
     found = {path for path, tree in TREES.items() if talkative & {name.split(".")[0] for name in imported(tree)}}
     silencing = {path for path in found if room(path) != "cli" and path != "api.py"}  # api.py warns callers
-    assert {folder(path) for path in silencing} == {"candidates/generators", "protection.py", "releasing"}
-    assert silencing >= {"protection.py", "releasing/selection.py"}
+    assert {folder(path) for path in silencing} == {"candidates/generators", "privacy/protection.py", "releasing"}
+    assert silencing >= {"privacy/protection.py", "releasing/selection.py"}
 
 
-ENTROPY = "randomness.py"
+ENTROPY = "privacy/noise.py"
 
 
 def draws_by_itself(tree: ast.AST) -> bool:
@@ -284,7 +284,7 @@ def is_numpy(node: ast.AST) -> bool:
 
 def test_all_entropy_comes_from_one_module() -> None:
     # draws of another library, held against the laws; and draws that can be repeated, for public data
-    beside = {"audit/against.py", "public_entropy.py"}
+    beside = {"audit/against.py", "privacy/public_entropy.py"}
     assert {path for path, tree in TREES.items() if draws_by_itself(tree)} == {ENTROPY} | beside
 
 
@@ -429,8 +429,8 @@ def test_validation_never_rests_on_assert() -> None:
 
 
 def test_the_doubling_is_in_one_place() -> None:
-    """Only accounting/plan.py composes charges of a selection, and verification composes them once more."""
-    assert callers("private_selection") == {"accounting/plan.py", "verification/charges.py"}
+    """Only privacy/plan.py composes charges of a selection, and verification composes them once more."""
+    assert callers("private_selection") == {"privacy/plan.py", "verification/charges.py"}
 
 
 def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
@@ -453,7 +453,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     }
     audits = {"sensitivity.py", "left_out_rows.py", "answers.py", "library_losses.py"}
     of_rehearsals = {"rehearsal/closer_look.py", "rehearsal/allocation/trying.py"}
-    assert subclasses == {"public_entropy.py", *of_rehearsals, *(f"audit/{name}" for name in audits)}
+    assert subclasses == {"privacy/public_entropy.py", *of_rehearsals, *(f"audit/{name}" for name in audits)}
     assert callers("NoiselessEntropy") == {"rehearsal/closer_look.py"}
 
 
@@ -701,7 +701,7 @@ def test_a_reader_loads_few_modules_and_none_of_the_enclave(code: str, most: int
     else:
         write_files(rich_bundle(), folder)
     loaded = loaded_by(code.format(folder=str(folder)))
-    protected = {"synthrelease.enclave", "synthrelease.protection"} if "cli" in code else set()  # of every command
+    protected = {"synthrelease.enclave", "synthrelease.privacy.protection"} if "cli" in code else set()  # of every command
     words = {f"synthrelease.parts.{name}" for name in PARTS}  # a docstring each
     assert len(loaded - words) <= most
     assert {name.split(".")[1] for name in loaded - {"synthrelease"} - protected}.isdisjoint(BEHIND_THE_DOOR)

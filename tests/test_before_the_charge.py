@@ -28,8 +28,8 @@ from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
-from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.opening import check_opens
+from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.releasing.possible import check_possible
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.specification.spec import load_spec

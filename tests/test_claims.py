@@ -18,8 +18,6 @@ import typer
 from jsonschema import Draft202012Validator, ValidationError
 
 from synthrelease import errors
-from synthrelease.accounting.rows import SHORTFALL, RowsRule
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.candidates.associations import Carried, How
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
@@ -32,7 +30,9 @@ from synthrelease.domain.bins import MAX_BINS
 from synthrelease.domain.counts import DENSE_LIMIT
 from synthrelease.drafting.columns import MAX_CODES
 from synthrelease.estimates.listed import MOST_CELLS, NAMES
-from synthrelease.noise_grids import MOST_ROWS
+from synthrelease.privacy.charges import SHORTFALL, RowsRule
+from synthrelease.privacy.grids import MOST_ROWS
+from synthrelease.privacy.selection import FiniteLaw, StopCoin
 from synthrelease.published.associations import HEADER
 from synthrelease.rehearsal.racing import STAGES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS

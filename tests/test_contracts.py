@@ -19,8 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.charges import Charge, exact, mechanism
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples
 from synthrelease.candidates import candidate
@@ -44,6 +42,7 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
+from synthrelease.privacy.charges import Charge, Meter, exact, mechanism
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 

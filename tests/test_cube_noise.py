@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease import cube_noise
 from synthrelease.measurements.cube_law import cube_limit, cube_sd, cube_tail
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SYSTEM, one_noise
+from synthrelease.privacy import noise as cube_noise
+from synthrelease.privacy.noise import SYSTEM, one_noise
+from synthrelease.privacy.public_entropy import SeededEntropy
 
 RATES = (Fraction(1, 3), Fraction(5, 4))
 MOST = 400

@@ -16,10 +16,10 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease import exact_choices, randomness
-from synthrelease.exact_choices import heads, heads_of_one
-from synthrelease.public_entropy import NoNoise, SeededEntropy
-from synthrelease.randomness import SYSTEM, SystemEntropy, choose
+from synthrelease.privacy import noise as exact_choices
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, heads, heads_of_one
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 
 MECHANISMS = ("permute_and_flip", "exponential")
 each_mechanism = pytest.mark.parametrize("mechanism", MECHANISMS)

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
 from synthrelease.audit.worlds import World, integer_column
@@ -27,8 +26,9 @@ from synthrelease.criteria.records.mechanism import absolute_errors, moments, re
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import discrete_laplace, laplace_figure, rounded_gaussian
 from tests.helpers.moments import private_least_squares
 
 pytestmark = pytest.mark.slow

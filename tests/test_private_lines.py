@@ -125,7 +125,7 @@ ADDED = {f"criteria/taking_{number}.py": KIND + code for number, code in enumera
     "criteria/handing_on.py": KIND + "from synthrelease.criteria.helping import helped\n"
     "def query():\n    return Query(sensitivity=1.0, figure=lambda counts: helped(1, counts.project((0,)).counts))",
     "criteria/helping.py": "def helped(n, values):\n    return values.sum()\ndef other(n):\n    return n",
-    "criteria/with_noise.py": "from synthrelease.randomness import discrete_laplace\n"
+    "criteria/with_noise.py": "from synthrelease.privacy.noise import discrete_laplace\n"
     "from synthrelease.criteria.noisy import told\n"
     "def own(counts):\n    return told(discrete_laplace(counts.counts, sensitivity=1, epsilon=1, entropy=None))\n"
     "def fit(private, charge):\n    return private.spend(charge, own)",

@@ -20,12 +20,12 @@ from pyarrow import csv, parquet
 
 import synthrelease
 from synthrelease import publish as room
-from synthrelease.accounting.guarantee import check_delta
 from synthrelease.bundle import write_archive
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, InternalError, Interrupted, OutputError, SynthreleaseError
-from synthrelease.ledger.account import load_ledger, open_ledger
-from synthrelease.protection import core_limit, protected, set_core_limit
+from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.privacy.plan import check_delta
+from synthrelease.privacy.protection import core_limit, protected, set_core_limit
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.releasing.release import Release
 from synthrelease.resources import file_digest
@@ -201,10 +201,8 @@ def test_everything_is_done_once_and_in_this_order(tmp_path: Path, monkeypatch: 
         "publish.reserve_for_release", "releasing.release.ingest", "publish.write_bundle",
     ):  # fmt: skip
         spied(f"synthrelease.{target}")
-    check = synthrelease.accounting.plan.Plan.check_limit
-    monkeypatch.setattr(
-        synthrelease.accounting.plan.Plan, "check_limit", lambda *args: seen.append("check_limit") or check(*args)
-    )
+    check = synthrelease.privacy.plan.Plan.check_limit
+    monkeypatch.setattr(synthrelease.privacy.plan.Plan, "check_limit", lambda *args: seen.append("check_limit") or check(*args))
     assert synthrelease.release(config, data, tmp_path / "out") is not None
     assert seen == [
         "load_spec", "preview", "check_limit", "read_public", "dry_run", "reserve_for_release", "ingest", "write_bundle",
@@ -275,7 +273,7 @@ def test_a_call_from_python_is_protected_and_leaves_everything_as_it_was(
     finally:
         set_core_limit(limit)
     [((*hooks, told, core), first)] = within
-    assert all(hook.__module__ == "synthrelease.protection" for hook in hooks)
+    assert all(hook.__module__ == "synthrelease.privacy.protection" for hook in hooks)
     assert (told, core, first) == ("ignore", 0, "ignore")
     assert spent(tmp_path) == EPSILON
 

@@ -14,14 +14,15 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from synthrelease import noise_grids, randomness
 from synthrelease.audit import biased_sampler
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.hidden_numbers import coin, truncated_negative_binomial
-from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial
-from synthrelease.noise_grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import choose, discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.privacy import grids as noise_grids
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
+from synthrelease.privacy.hidden_numbers import coin, truncated_negative_binomial
+from synthrelease.privacy.noise import choose, discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.privacy.samplers import TruncatedNegativeBinomial
 
 pytestmark = pytest.mark.slow
 

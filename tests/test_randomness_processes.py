@@ -16,9 +16,9 @@ from itertools import repeat
 import numpy as np
 import pytest
 
-from synthrelease.hidden_numbers import coin
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SYSTEM, choose, discrete_laplace, laplace_figure
+from synthrelease.privacy.hidden_numbers import coin
+from synthrelease.privacy.noise import SYSTEM, choose, discrete_laplace, laplace_figure
+from synthrelease.privacy.public_entropy import SeededEntropy
 from tests.helpers.rounds import sixteen_draws
 
 LARGE = Fraction(1, 2**45)

@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.errors import InputError
 from synthrelease.libraries import library as loaded
-from synthrelease.randomness import SystemEntropy, choose
+from synthrelease.privacy.noise import SystemEntropy, choose
 
 LEVEL = 1e-6
 """Of each test: a library that follows a law is said to differ once in a million tests."""

@@ -26,9 +26,8 @@ from typing import Any
 import numpy as np
 
 from synthrelease.audit.losses import log_shares, mean_of_gaussian
-from synthrelease.exact_choices import Losses
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.privacy.noise import SYSTEM, Losses, SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 
 Mechanism = Callable[[tuple[int, ...], SystemEntropy], Any]
 """(cells of the records, where it draws from) -> everything that it makes public, as arrays."""

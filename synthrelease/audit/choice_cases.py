@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.noise_cases import even_draws
 from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
-from synthrelease.randomness import choose
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.noise import choose
 
 MECHANISMS = ("permute_and_flip", "exponential")
 EPSILONS = (Fraction(1, 2), Fraction(7, 10), Fraction(1), Fraction(2), Fraction(4))

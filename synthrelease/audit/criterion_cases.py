@@ -8,7 +8,6 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep, Table, criterion
@@ -19,7 +18,8 @@ from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.mechanism import noisy_figures
 from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.domain.counts import Counts
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.noise import SYSTEM
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
 DRAWS = 3_000

@@ -33,7 +33,7 @@ from synthrelease.audit.pipelines import ANSWERED_BY, LEFT_OUT, left_out, pipeli
 from synthrelease.audit.register_cases import faulty_register_cases
 from synthrelease.audit.selection_cases import FiniteRound, chosen_law_case
 from synthrelease.audit.vector_cases import biased_case
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
 from synthrelease.releasing.selection import select
 
 SCALE_ERROR = Fraction(1, 10)

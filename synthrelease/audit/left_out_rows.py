@@ -28,7 +28,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 Rows = tuple[int, ...]
 """Cells of rows, increasing."""

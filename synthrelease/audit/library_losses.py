@@ -18,8 +18,7 @@ import numpy as np
 from synthrelease.audit.answers import Mechanism
 from synthrelease.candidates.generators.smartnoise.library import ours
 from synthrelease.domain.counts import Counts
-from synthrelease.exact_choices import Losses
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import Losses, SystemEntropy
 
 Run = Callable[..., Any]
 """(counts, entropy=...) -> what the library fits."""

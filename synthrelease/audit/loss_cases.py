@@ -18,8 +18,6 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, gaussian
-from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.answers import Mechanism
 from synthrelease.audit.library_losses import installed, seen_from_outside
 from synthrelease.audit.worlds import World
@@ -39,7 +37,9 @@ from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.candidates.generators.smartnoise.library import ours
 from synthrelease.candidates.generators.smartnoise.mechanism import run_aim, run_mst
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import GENERATION, Charge, gaussian
+from synthrelease.privacy.curves import zcdp
+from synthrelease.privacy.noise import SystemEntropy
 
 EPSILON, RHO = Fraction(1), Fraction(1, 8)
 """Budgets of pure generators, and of the others: mu = 1/2, where rounding to whole numbers takes next to nothing of a loss."""

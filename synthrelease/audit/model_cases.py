@@ -12,7 +12,6 @@ from itertools import accumulate
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
@@ -23,7 +22,8 @@ from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.domain.plausibility import Plausibility
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.noise import SYSTEM
 
 FIT_DRAWS = 800
 MOMENT_DRAWS = 3_000

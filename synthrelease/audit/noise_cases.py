@@ -9,12 +9,12 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
-from synthrelease.hidden_numbers import coin
-from synthrelease.randomness import SYSTEM, discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.hidden_numbers import coin
+from synthrelease.privacy.noise import SYSTEM, discrete_laplace, laplace_figure, rounded_gaussian
 
 EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
 ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.audit.left_out_rows import Rows, file_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording
 from synthrelease.audit.worlds import World
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.resizing import resize
+from synthrelease.privacy.charges import RowsRule
 
 NUMBER_OF_ROWS = "number of rows"
 _HIGHS = {"a": 1, "b": 2}

@@ -8,11 +8,11 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import in_parallel, mechanism
 from synthrelease.audit.cases import Case
 from synthrelease.audit.worlds import World
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import discrete_laplace
+from synthrelease.privacy.charges import in_parallel, mechanism
+from synthrelease.privacy.noise import discrete_laplace
 
 DRAWS = 4_000
 _WORLD = World({"a": 1})

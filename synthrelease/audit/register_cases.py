@@ -11,12 +11,12 @@ from functools import cache, partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import mechanism
-from synthrelease.accounting.ledger_pieces import Spent
 from synthrelease.audit.cases import Case
 from synthrelease.audit.worlds import World
 from synthrelease.enclave.texts import Texts
-from synthrelease.randomness import discrete_laplace
+from synthrelease.privacy.charges import mechanism
+from synthrelease.privacy.noise import discrete_laplace
+from synthrelease.privacy.subsets import Spent
 from synthrelease.record_numbers import RecordNumbers
 from synthrelease.split_key import BYTES, SplitKey
 

@@ -10,10 +10,9 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.audit.cases import Case
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing.selection import select_by
 
 DRAWS = 20_000

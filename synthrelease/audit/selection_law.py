@@ -28,8 +28,8 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.accounting.renyi import exp_up
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
 
 STOPS = (Fraction(0), Fraction(1, 1000), Fraction(1, 50), Fraction(1, 10), Fraction(1, 2), Fraction(1))
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4))

@@ -31,8 +31,8 @@ from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import SystemEntropy
 
 GRID_SHARE = 2.0**-13
 """Half a step of a figure's grid, as a share of its sensitivity, at most (`randomness.laplace_figure`)."""

@@ -18,7 +18,7 @@ from synthrelease.audit.cases import Case
 from synthrelease.audit.events import Event
 from synthrelease.audit.hits import draws_to_find
 from synthrelease.audit.noise_cases import PLANNING_ERROR, unit_draws
-from synthrelease.randomness import SYSTEM, discrete_laplace, one_noise, rounded_gaussian
+from synthrelease.privacy.noise import SYSTEM, discrete_laplace, one_noise, rounded_gaussian
 
 LENGTHS = (1, 2, 199)
 SCALES = (5, 40, 100, 1000)

@@ -10,8 +10,6 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators.privbayes import PrivBayes
@@ -22,7 +20,8 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.linked import Linked
-from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.columns import ColumnTable, InputTable
 

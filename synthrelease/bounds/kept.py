@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.errors import InputError
 from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.published import PublishedRelease
 
 RISK = 0.02

@@ -26,7 +26,7 @@ from dataclasses import dataclass
 from synthrelease.bounds.measured import measured_times
 from synthrelease.criteria import CRITERIA, Score
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import noise_grid
+from synthrelease.privacy.grids import noise_grid
 from synthrelease.published import PublishedRelease
 
 _SHARE_OF_ABSOLUTE = 0.5

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.planned import selection_part
-from synthrelease.ledger.account import load_ledger
+from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.years import PlanOfYearsPart

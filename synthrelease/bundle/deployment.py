@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.accounting.charges import SELECTION
 from synthrelease.bundle.card.explanations import criterion_unit, generator_text, interval_text, parameter_texts
 from synthrelease.bundle.card.numbers import cost, figure
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text
@@ -15,6 +14,7 @@ from synthrelease.bundle.datapackage import slug
 from synthrelease.bundle.options import about_figures
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
+from synthrelease.privacy.charges import SELECTION
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
 

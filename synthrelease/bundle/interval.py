@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.criteria.one_noise import OneNoise
-from synthrelease.noise_grids import grid_point, noise_grid, shared_grid
+from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 
 LEVEL = Fraction(95, 100)
 

@@ -9,7 +9,7 @@ from typing import Any
 from synthrelease.domain.schema import Transformation
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
-from synthrelease.noise_grids import laplace_sd
+from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.measurements import FORMAT as MEASUREMENTS_FORMAT
 from synthrelease.published.measurements import MeasuredSumPart, MeasuredTablePart, MeasurementsPart
 

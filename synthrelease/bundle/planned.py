@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.bundle.options import planned
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.domain.schema import Transformation
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.parts import number

@@ -7,7 +7,6 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, Model
 from synthrelease.candidates.kept_models import KeptModels
@@ -18,6 +17,7 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.privacy.charges import Charge
 
 MAX_RESAMPLES = 1000
 

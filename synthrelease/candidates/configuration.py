@@ -103,6 +103,6 @@ class ConfigurationSpace:
 
     def draw(self) -> Configuration:
         """A uniform draw with operating-system entropy."""
-        from synthrelease.randomness import SYSTEM  # which who plans has no use of
+        from synthrelease.privacy.noise import SYSTEM  # which who plans has no use of
 
         return self[SYSTEM.pick(len(self))]

@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.quiet import QuietCommand
 from synthrelease.cli.terminal import TableName
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.privacy.charges import decimal_text
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.ledger_pieces import Split
-    from synthrelease.accounting.years import Horizon
-    from synthrelease.ledger.entries import Statement
+    from synthrelease.privacy.ledger_file import Statement
+    from synthrelease.privacy.plan import Horizon
+    from synthrelease.privacy.subsets import Split
 
 app = typer.Typer(
     add_completion=False,
@@ -39,7 +39,7 @@ def open_new(
     ] = "0",
 ) -> None:
     """Open the ledger of a private dataset, once."""
-    from synthrelease.ledger.account import open_ledger
+    from synthrelease.privacy.ledger import open_ledger
 
     statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
     terminal.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
@@ -86,7 +86,7 @@ def plan_years(
     The ledger then takes one release of each year, none beyond the plan, and limits what a person pays for all of them.
     """
     from synthrelease.errors import Problem, SpecError
-    from synthrelease.ledger.account import load_ledger
+    from synthrelease.privacy.ledger import load_ledger
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
@@ -103,7 +103,7 @@ def show(file: File, expect_head: Head | None = None) -> None:
     """Show what was spent. Verifies every entry first."""
     from rich.table import Table
 
-    from synthrelease.ledger.account import load_ledger
+    from synthrelease.privacy.ledger import load_ledger
 
     statement = load_ledger(file, expect_head=expect_head).statement()
     noted = ["domain"] if statement.domain else []
@@ -169,7 +169,7 @@ def _print_pieces(statement: Statement, split: Split) -> None:
 @app.command(cls=QuietCommand)
 def renew(file: File, expect_head: Head) -> None:
     """Make a lost head file anew, against the head in your logbook."""
-    from synthrelease.ledger.account import renew_head
+    from synthrelease.privacy.ledger import renew_head
 
     statement = renew_head(file, expect_head)
     terminal.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.stopping_laws import PASSING, nothing_where
 from synthrelease.errors import percent
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.selection import PASSING, nothing_where
 from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import listing
 from synthrelease.hidden_characters import visible
+from synthrelease.privacy.plan import loss_text
 from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:

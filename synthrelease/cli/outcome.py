@@ -12,10 +12,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.cli.terminal import charge_tree
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import so_many
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.typed import program, quoted_path
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from rich.text import Text
     from rich.tree import Tree
 
-    from synthrelease.accounting.rows_left_out import RowsLeftOut
+    from synthrelease.privacy.plan import RowsLeftOut
     from synthrelease.published.document import ReleaseDocument
 
 INDENT = 2

@@ -10,9 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.guarantee import check_delta, loss_text
-from synthrelease.accounting.stopping_laws import nothing_where
 from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.bundles import warn_of_gaps
 from synthrelease.cli.chances import cheaper_text
@@ -35,6 +32,9 @@ from synthrelease.cli.terminal import (
     refusals,
 )
 from synthrelease.errors import InputError, listing, so_many
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import check_delta, loss_text
+from synthrelease.privacy.selection import nothing_where
 
 if TYPE_CHECKING:
     from synthrelease.specification.release_spec import ReleaseSpec
@@ -154,7 +154,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
-    from synthrelease.accounting.guarantee import Loss
+    from synthrelease.privacy.plan import Loss
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.specification.options import buildings
 
@@ -274,7 +274,7 @@ def check(
     Ends with exit code 2 when both files were changed since they were tried on public data, unless --unrehearsed is said, and
     when no table of as many rows can meet a criterion: a release would spend its budget on nothing.
     """
-    from synthrelease.accounting.rows import check_stated
+    from synthrelease.privacy.charges import check_stated
     from synthrelease.releasing.possible import check_possible
     from synthrelease.specification.spec import load_spec
 

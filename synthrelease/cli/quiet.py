@@ -17,7 +17,7 @@ from typing import Any
 from typer.core import TyperCommand, TyperGroup
 
 from synthrelease.connections import checked_path, without_secrets
-from synthrelease.protection import protect
+from synthrelease.privacy.protection import protect
 
 
 class QuietCommand(TyperCommand):

@@ -8,7 +8,6 @@ from typing import Annotated, Any
 
 import typer
 
-from synthrelease.accounting.guarantee import loss_text
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
     STOPPED,
@@ -22,6 +21,7 @@ from synthrelease.cli.terminal import (
     progress_bars,
 )
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.privacy.plan import loss_text
 
 
 def rehearse(

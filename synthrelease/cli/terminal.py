@@ -12,12 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.accounting.charges import Charge, decimal_text
-from synthrelease.accounting.rows import NOT_COVERED
-from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.cli.chances import chance_of_nothing
 from synthrelease.errors import InputError, Interrupted, listing
 from synthrelease.hidden_characters import alike, visible
+from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
+from synthrelease.privacy.selection import StoppingLaw
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
 from synthrelease.domain.counts import Counts
@@ -21,6 +20,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.errors import Unexpected
+from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.toml.fields import AgreedTable, Line, Mistake, Reason, SpecTable
 
 if TYPE_CHECKING:
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from synthrelease.domain.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
     from synthrelease.measurements.drawing import Drawing
-    from synthrelease.noise_grids import NoisyFigure
+    from synthrelease.privacy.grids import NoisyFigure
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -34,7 +34,7 @@ from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.domain.value_grid import FINEST, in_steps
-from synthrelease.noise_grids import MOST_ROWS, noise_grid
+from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 
 
 @reads_members

@@ -13,7 +13,6 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.charges import Charge
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
@@ -25,6 +24,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.privacy.charges import Charge
 
 
 class FacePrivacy(Criterion):

@@ -8,9 +8,9 @@ from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar
 
-from synthrelease.accounting.charges import JOINT_TEST, Charge, mechanism
 from synthrelease.criteria.base import Criterion, Query, Score
-from synthrelease.noise_grids import laplace_tail
+from synthrelease.privacy.charges import JOINT_TEST, Charge, mechanism
+from synthrelease.privacy.grids import laplace_tail
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
 from synthrelease.criteria.columns import representation_mistakes, unknown_columns
 from synthrelease.criteria.facts import PublicFacts
@@ -34,6 +33,7 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Binning, Transformation
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
+from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.toml.fields import SpecTable
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ import numpy as np
 from synthrelease.criteria.one_noise import OneNoise
 from synthrelease.criteria.scores import Query
 from synthrelease.domain.counts import Counts
-from synthrelease.noise_grids import NoisyFigure, shared_grid, shared_steps
-from synthrelease.randomness import SystemEntropy, laplace_figure, one_noise
+from synthrelease.privacy.grids import NoisyFigure, shared_grid, shared_steps
+from synthrelease.privacy.noise import SystemEntropy, laplace_figure, one_noise
 
 _LIMIT = 2.0**30
 """Slacks are clipped to this many sensitivities either way, far beyond any noise; clipping keeps the sensitivity."""

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_limit, cube_sd
-from synthrelease.noise_grids import shared_grid, shared_steps
+from synthrelease.privacy.grids import shared_grid, shared_steps
 
 MECHANISM = "K-norm: one noise for several figures"
 """What the privacy of such a figure is from, in words."""

@@ -15,7 +15,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.charges import Charge, mechanism
 from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
 from synthrelease.criteria.drafts import CriterionDraft, FileFacts
 from synthrelease.criteria.facts import PublicFacts
@@ -27,6 +26,7 @@ from synthrelease.criteria.records import Records, StandardUnits, public_axes
 from synthrelease.criteria.wording import what_counts, words
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import rejecting
+from synthrelease.privacy.charges import Charge, mechanism
 
 _MOST_DIRECTIONS = 64
 """In which the distance to the threshold is counted in records; with more the figure's sensitivity decides."""

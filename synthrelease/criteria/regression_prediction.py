@@ -19,7 +19,7 @@ from synthrelease.criteria.wording import shown
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
-from synthrelease.noise_grids import grid_bits
+from synthrelease.privacy.grids import grid_bits
 
 
 class RegressionPrediction(Criterion):

@@ -9,7 +9,7 @@ from starlette.responses import HTMLResponse, PlainTextResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from synthrelease.desk.entrance import leading_on
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
 
 MOST_BYTES = 65_536
 """The largest body of a request."""

@@ -23,7 +23,7 @@ from synthrelease.drafting.adopting import adopt_listed
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.errors import InputError, SpecError, SynthreleaseError
-from synthrelease.ledger.account import Ledger
+from synthrelease.privacy.ledger import Ledger
 from synthrelease.resources import templates
 from synthrelease.specification.release_spec import ReleaseSpec
 

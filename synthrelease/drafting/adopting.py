@@ -12,12 +12,12 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.accounting.charges import Charge, decimal_text
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
 from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import OutputError
+from synthrelease.privacy.charges import Charge, decimal_text
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposal_words import rounds_text
 from synthrelease.rehearsal.proposing import with_law

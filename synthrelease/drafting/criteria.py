@@ -10,7 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
 from synthrelease.criteria.wording import figure
@@ -18,6 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.sub_tables import with_pairs
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.rehearsal.plan_race import TOLD

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthrelease.accounting.charges import Charge
 from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
 from synthrelease.drafting.taking_over import taken_over
@@ -22,6 +21,7 @@ from synthrelease.drafting.toml_text import toml, wrapped
 from synthrelease.errors import InputError, SpecError, Unexpected, closest, listing
 from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
+from synthrelease.privacy.charges import Charge
 from synthrelease.specification.spec import load_spec
 from synthrelease.toml.reading import beside, dotted, read_configuration, read_toml
 from synthrelease.toml.tables import list_of_questions

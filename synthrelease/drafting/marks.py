@@ -13,12 +13,12 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.column_draft import ColumnDraft, plain_name
 from synthrelease.drafting.toml_text import comment, toml
 from synthrelease.parts import PARTS
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.rehearsal.dependence import (
     LEAST_ODD,
     WEAKEST,

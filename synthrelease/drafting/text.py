@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.drafting.areas import WITHIN, AreasDraft
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.drafting.column_text import column_lines
@@ -16,6 +15,7 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.drafting.toml_text import comment, heading, marked, number_text, toml, wrapped
 from synthrelease.errors import listing
+from synthrelease.privacy.curves import epsilon_of
 from synthrelease.specification.json_schema import CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)

@@ -10,7 +10,6 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from synthrelease.accounting.rows import SHORTFALL
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
 from synthrelease.domain.counts import Counts
 from synthrelease.drafting.acceptance_text import acceptance_text
@@ -28,6 +27,7 @@ from synthrelease.drafting.suggestions import suggested_of_members, suggested_ru
 from synthrelease.drafting.text import TEST, Choices, configuration_text
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, Problem, SpecError, so_many
+from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
 from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only

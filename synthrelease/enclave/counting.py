@@ -20,7 +20,7 @@ from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import Digits, Known, absent, atomic_bins
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import MOST_ROWS
+from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.toml.columns import InputTable
 
 READ, KEYS = 0, -1

@@ -10,15 +10,14 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import Self, TypeVar
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.meter import Meter
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
 from synthrelease.errors import BudgetError, PrivateFailure
-from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 
 Result = TypeVar("Result")
 _MOST_BINNED_CELLS = 2**22

@@ -15,7 +15,7 @@ from synthrelease.domain.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, different, marker, repeated
 from synthrelease.enclave.number_texts import key_number
 from synthrelease.enclave.reading import batches
-from synthrelease.randomness import secret_bytes
+from synthrelease.privacy.noise import secret_bytes
 from synthrelease.toml.columns import InputTable
 
 

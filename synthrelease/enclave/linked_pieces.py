@@ -28,7 +28,7 @@ from synthrelease.enclave.linked_rows import Piece, count_linked_rows, marks_of_
 from synthrelease.enclave.many_files import Run, each_once
 from synthrelease.enclave.marks import different, repeated
 from synthrelease.errors import InputError
-from synthrelease.randomness import secret_bytes
+from synthrelease.privacy.noise import secret_bytes
 from synthrelease.toml.columns import InputTable
 
 

@@ -34,7 +34,7 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.linked import Linked
-from synthrelease.protection import told_of
+from synthrelease.privacy.protection import told_of
 from synthrelease.toml.columns import InputTable
 
 

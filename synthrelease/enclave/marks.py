@@ -14,7 +14,7 @@ import numpy as np
 from synthrelease.domain.grouping import EqualRows
 from synthrelease.enclave.number_texts import key_text
 from synthrelease.enclave.texts import Texts
-from synthrelease.randomness import secret_bytes
+from synthrelease.privacy.noise import secret_bytes
 from synthrelease.toml.columns import InputTable
 
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)

@@ -10,13 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.connections.files import unwritten
 from synthrelease.connections.source import Source
 from synthrelease.domain.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch, Texts
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.toml.columns import InputTable
 
 

@@ -12,14 +12,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.rows import RowsRule, check_stated
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.errors import InputError
-from synthrelease.randomness import discrete_laplace
+from synthrelease.privacy.charges import Charge, RowsRule, check_stated
+from synthrelease.privacy.noise import discrete_laplace
 
 
 def resize(rows: PrivateRows, rule: RowsRule, raw: Plausibility, planned: Sequence[Charge]) -> PrivateCounts:

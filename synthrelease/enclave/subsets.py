@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 from synthrelease.domain.counts import Counts
-from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 
 _AT_ONCE = 2**20
 """Numbers that are drawn at once, for the memory."""

@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.noise_grids import gaussian_scale, laplace_sd
+from synthrelease.privacy.grids import gaussian_scale, laplace_sd
 
 TABLE_CHANGE = 2
 """A replaced record moves one count of a table down and one up: 2 in the l1 norm, and 2 in the squared l2 norm."""

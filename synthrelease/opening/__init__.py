@@ -44,7 +44,7 @@ from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
 from synthrelease.opening.header import has_row
-from synthrelease.protection import told_of
+from synthrelease.privacy.protection import told_of
 from synthrelease.toml import unreadable
 from synthrelease.toml.columns import InputTable
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from synthrelease.accounting.charges import GENERATION, Charge
 from synthrelease.linked import NAME_OR_TEXT, Linked
+from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.published.columns import RulePart
 
 if TYPE_CHECKING:

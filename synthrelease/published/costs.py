@@ -10,10 +10,9 @@ from fractions import Fraction
 
 from pydantic import AliasChoices, Field
 
-from synthrelease.accounting.charges import REPLACING, Charge
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.renyi import RenyiCurve
-from synthrelease.accounting.rows import SHORTFALL, RowsRule, Way
+from synthrelease.privacy.charges import REPLACING, SHORTFALL, Charge, RowsRule, Way
+from synthrelease.privacy.curves import RenyiCurve
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.parts import ExactText, Fact, Number, Part, upwards
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Literal
 
-from synthrelease.accounting.guarantee import Guarantee
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.parts import ExactText, Part
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.rows import Way
 from synthrelease.errors import Unexpected
 from synthrelease.linked import Linked
+from synthrelease.privacy.charges import Way, decimal_text
 
 if TYPE_CHECKING:
     from synthrelease.toml.bundle import BundleTable

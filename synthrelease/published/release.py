@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge, decimal_text
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, closest, listing
 from synthrelease.linked import Linked
+from synthrelease.privacy.charges import Charge, decimal_text
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart, NotSample

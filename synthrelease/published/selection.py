@@ -8,9 +8,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.published.parts import ExactText, Number, Part
 
 

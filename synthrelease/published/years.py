@@ -10,7 +10,7 @@ from pydantic import Field
 from synthrelease.published.parts import ExactText, Part
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.years import Horizon, YearOfSeries
+    from synthrelease.privacy.plan import Horizon, YearOfSeries
 
 MOST_YEARS = 100
 """`accounting.years.MOST_YEARS`, which a reader need not load."""
@@ -55,7 +55,7 @@ class PlanOfYearsPart(Part):
     @property
     def horizon(self) -> Horizon:
         """The plan."""
-        from synthrelease.accounting.years import Horizon
+        from synthrelease.privacy.plan import Horizon
 
         return Horizon(
             first=self.first,

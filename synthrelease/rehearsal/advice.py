@@ -16,9 +16,9 @@ from types import MappingProxyType
 
 import numpy as np
 
-from synthrelease.accounting.stopping_laws import StoppingLaw
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.privacy.selection import StoppingLaw
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import ShareEstimate, bounded_mean, clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec

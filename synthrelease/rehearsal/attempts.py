@@ -13,8 +13,8 @@ from synthrelease.criteria import Criterion, JointTest, Score
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import NoNoise, SeededEntropy
-from synthrelease.randomness import laplace_figure
+from synthrelease.privacy.noise import laplace_figure
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, prepare
 from synthrelease.releasing.pieces import PrivateTable, divided
 from synthrelease.releasing.threads import one_thread

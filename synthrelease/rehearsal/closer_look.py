@@ -15,8 +15,8 @@ from synthrelease.criteria import Offender
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.conclusions import Conclusion, conclusions

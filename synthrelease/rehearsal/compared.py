@@ -18,7 +18,7 @@ import numpy as np
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.margins import Calibration
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines import BASELINES
 from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.copies import CopyComparison, compared

@@ -13,13 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 
-from synthrelease.accounting.guarantee import loss_text
-from synthrelease.accounting.meter import Meter
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound, on_public_data
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.plan import loss_text
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.baselines.base import MadeTables
 from synthrelease.rehearsal.compared import (

@@ -23,7 +23,7 @@ from synthrelease.domain.sub_tables import with_pairs
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS = 2**18
 """Of the largest clique of a model: such a model is fitted in seconds."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender
@@ -10,7 +9,8 @@ from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -19,8 +19,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.law_prices import MOST_ROUNDS
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
+from synthrelease.privacy.law_prices import MOST_ROUNDS
+from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""

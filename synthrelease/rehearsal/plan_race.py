@@ -10,9 +10,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, exact, gaussian, mechanism
-from synthrelease.accounting.gaussian import rho_within
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
@@ -21,7 +18,9 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import GENERATION, Charge, Meter, decimal_text, exact, gaussian, mechanism
+from synthrelease.privacy.curves import rho_within
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.dependence import (
     Pair,

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.accounting.stopping_laws import FiniteLaw, StoppingLaw
+from synthrelease.privacy.selection import FiniteLaw, StoppingLaw
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,9 +6,9 @@ import math
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin, StoppingLaw
 from synthrelease.errors import percent
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.selection import FiniteLaw, StopCoin, StoppingLaw
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.proposing import with_law

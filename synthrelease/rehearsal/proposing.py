@@ -17,10 +17,10 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from synthrelease.accounting.law_prices import MOST_ROUNDS
-from synthrelease.accounting.pieces import PIECES, of_piece
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.law_prices import MOST_ROUNDS
+from synthrelease.privacy.selection import FiniteLaw, StopCoin
+from synthrelease.privacy.subsets import PIECES, of_piece
 from synthrelease.rehearsal.advice import chances_by_fit
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import Looks

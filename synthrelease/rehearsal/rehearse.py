@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError, OutputError, on_public_data
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.advice import (
     BUDGET_FACTORS,
     BudgetPoint,

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.errors import InputError, OutputError
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
 from synthrelease.rehearsal.attempts import AttemptResult
 
 _TABLES = """

@@ -6,11 +6,11 @@ import math
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.guarantee import loss_text
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import listing, percent
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import loss_text
 from synthrelease.rehearsal.advice import CriterionAdvice
 from synthrelease.rehearsal.closer_look import CriterionLook
 from synthrelease.rehearsal.conclusions import Conclusion

@@ -15,7 +15,7 @@ import numpy as np
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.releasing.threads import one_thread

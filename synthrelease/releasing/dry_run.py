@@ -20,8 +20,6 @@ from typing import TypeVar
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.domain.counts import Counts
@@ -30,7 +28,8 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
 from synthrelease.releasing.memory import check_measured, megabytes_in_use
 from synthrelease.releasing.pieces import PrivatePieces, PrivateTable

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.pieces import PartitionRule, of_piece
 from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.subsets import PartitionRule, of_piece
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.guarantee import Guarantee, check_delta
-from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
@@ -20,6 +17,8 @@ from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError
 from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.plan import Guarantee, RowsLeftOut, check_delta
 from synthrelease.record_numbers import PieceOfRegister
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare, read_priors, released_figures
 from synthrelease.releasing.pieces import PrivateTable, divided

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.domain.schema import Binning, Column
 from synthrelease.errors import InputError, listing
+from synthrelease.privacy.plan import NEIGHBOURS, UNIT
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.folder import load

@@ -41,10 +41,9 @@ from functools import partial
 from itertools import count, repeat
 from typing import Generic, NamedTuple, TypeVar
 
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound, failure_of
-from synthrelease.hidden_numbers import coin, from_finite_law, truncated_negative_binomial
+from synthrelease.privacy.hidden_numbers import coin, from_finite_law, truncated_negative_binomial
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing.workers import deaf_children, run_watched
 
 T = TypeVar("T")

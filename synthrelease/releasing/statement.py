@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.rows import invariants
+from synthrelease.privacy.charges import invariants
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

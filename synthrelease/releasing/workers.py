@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TypeVar
 
-from synthrelease.protection import set_core_limit
+from synthrelease.privacy.protection import set_core_limit
 
 Result = TypeVar("Result")
 SECONDS = 1.0

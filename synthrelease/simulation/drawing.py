@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.errors import InputError
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import FactColumn
 from synthrelease.simulation.loading import CheckedFacts, load_facts

@@ -6,11 +6,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import Problem, Unexpected, closest, listing
 from synthrelease.linked import in_slots
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle, check_lists
 from synthrelease.specification.canonical import canonical_tables

@@ -6,11 +6,11 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import Criterion
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Column, Schema
+from synthrelease.privacy.charges import RowsRule
 from synthrelease.specification.options import division
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile

@@ -10,8 +10,7 @@ from synthrelease.specification.part import Building
 from synthrelease.toml.tables import ReleaseFile
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.ledger_pieces import SplitRule
-    from synthrelease.accounting.pieces import PartitionRule
+    from synthrelease.privacy.subsets import PartitionRule, SplitRule
 
 
 def buildings() -> Mapping[str, Building]:

@@ -8,19 +8,18 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.criteria import Criterion
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.privacy.plan import Loss
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.ledger_pieces import SplitRule
-    from synthrelease.accounting.pieces import PartitionRule
-    from synthrelease.accounting.years import YearOfSeries
+    from synthrelease.privacy.plan import YearOfSeries
+    from synthrelease.privacy.subsets import PartitionRule, SplitRule
 
 Table = TypeVar("Table", bound=SpecTable)
 Value = TypeVar("Value")

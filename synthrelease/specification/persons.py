@@ -4,10 +4,10 @@ to persons?
 
 from __future__ import annotations
 
-from synthrelease.accounting.charges import Charge, decimal_text
-from synthrelease.accounting.guarantee import loss_of_group
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import Problem, SpecError, listing
+from synthrelease.privacy.charges import Charge, decimal_text
+from synthrelease.privacy.plan import loss_of_group
 from synthrelease.toml.budget import NOT_ANSWERED, UnitTable
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
@@ -68,7 +68,7 @@ def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
 
     Examples
     --------
-    >>> from synthrelease.accounting.charges import mechanism
+    >>> from synthrelease.privacy.charges import mechanism
     >>> guarantee_in_words(UnitTable(name="birth"), mechanism("all", 1, "a sum"))
     ['Guarantee: pure differential privacy; neighbouring files differ in one birth that is replaced.']
     """

@@ -10,18 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from synthrelease.accounting.charges import GENERATION, Charge, decimal_text, gaussian, mechanism, zero_concentrated
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.plan import Plan, pure_epsilon
-from synthrelease.accounting.rows import RowsRule
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.privacy.charges import GENERATION, Charge, RowsRule, decimal_text, gaussian, mechanism, zero_concentrated
+from synthrelease.privacy.plan import Loss, Plan, pure_epsilon
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
@@ -36,11 +33,10 @@ from synthrelease.toml.questions import QuestionTable
 from synthrelease.toml.reading import ConfigurationFile
 
 if TYPE_CHECKING:
-    from synthrelease.accounting.ledger_pieces import SplitRule
-    from synthrelease.accounting.pieces import PartitionRule
-    from synthrelease.accounting.years import YearOfSeries
     from synthrelease.criteria.one_noise import OneNoise
     from synthrelease.measurements.noisy_tables import NoisyMarginals
+    from synthrelease.privacy.plan import YearOfSeries
+    from synthrelease.privacy.subsets import PartitionRule, SplitRule
 
 Value = TypeVar("Value")
 

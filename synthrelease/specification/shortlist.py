@@ -13,11 +13,11 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError, of_another_format
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.specification.canonical import canonical_text
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.toml.fields import SpecTable

@@ -6,30 +6,31 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.accounting.charges import (
+from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import (
     ADDED,
     HIDDEN_ROUNDS,
     IN_PARALLEL,
     JOINT_TEST,
     MECHANISM,
+    NUMBER_OF_ROWS,
     PRICED,
     REPLACING,
     SELECTION,
+    SHORTFALL,
     STATED,
     SUM,
     TOGETHER,
     Charge,
+    RowsRule,
     decimal_text,
     in_parallel,
     in_sequence,
+    invariants,
     together,
 )
-from synthrelease.accounting.guarantee import NEIGHBOURS, UNIT, Guarantee
-from synthrelease.accounting.neighbours import replacing_one
-from synthrelease.accounting.plan import stated_as_curves, stated_at
-from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
-from synthrelease.accounting.selection import SelectionRule, private_selection
-from synthrelease.errors import BudgetError
+from synthrelease.privacy.plan import NEIGHBOURS, UNIT, Guarantee, replacing_one, stated_as_curves, stated_at
+from synthrelease.privacy.selection import SelectionRule, private_selection
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import upwards

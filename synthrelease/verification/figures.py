@@ -7,7 +7,6 @@ from collections import Counter
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.accounting.charges import TOGETHER
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.file_ends import file_end, rows_were_drawn
 from synthrelease.bundle.public import public_facts
@@ -15,7 +14,8 @@ from synthrelease.criteria import PublicFacts
 from synthrelease.criteria.one_noise import shared_noise
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import RejectedRound, so_many
-from synthrelease.noise_grids import figure_sd, grid_point, noise_grid, shared_grid
+from synthrelease.privacy.charges import TOGETHER
+from synthrelease.privacy.grids import figure_sd, grid_point, noise_grid, shared_grid
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.selection import BoundsPart, SelectionPart

@@ -9,13 +9,13 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.domain.layout import Layout
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.scored_sums import STEPS
-from synthrelease.noise_grids import laplace_sd
+from synthrelease.privacy.charges import GENERATION
+from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import (

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from synthrelease.accounting.charges import IN_PARALLEL
-from synthrelease.accounting.pieces import PIECES, Piece, piece_of
+from synthrelease.privacy.charges import IN_PARALLEL
+from synthrelease.privacy.subsets import PIECES, Piece, piece_of
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.document import ReleaseDocument
 

@@ -8,11 +8,11 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.one_noise import MECHANISM, OneNoise
 from synthrelease.errors import SpecError
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.published.criterion import CriterionPart, OneNoisePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS

@@ -11,10 +11,18 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from synthrelease.accounting.charges import Charge, epsilon_at, gaussian, in_sequence, mechanism, zero_concentrated
-from synthrelease.accounting.gaussian import choice_epsilon, epsilon_of, of_pure, pure_epsilon_of, rho_within, root
-from synthrelease.accounting.renyi import RenyiCurve, zcdp
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import Charge, epsilon_at, gaussian, in_sequence, mechanism, zero_concentrated
+from synthrelease.privacy.curves import (
+    RenyiCurve,
+    choice_epsilon,
+    epsilon_of,
+    pure_epsilon_of,
+    rho_of_pure,
+    rho_within,
+    root,
+    zcdp,
+)
 
 STEP = Fraction(1, 10**9)
 RHOS = [Fraction(1, 10**6), Fraction(1, 1000), Fraction(3, 10), Fraction(2), Fraction(120)]
@@ -103,7 +111,7 @@ def test_a_pure_part_is_priced_by_randomised_response(epsilon: str) -> None:
     with mpmath.workdps(60):
         share = mpmath.exp(mpmath.mpf(epsilon)) / (1 + mpmath.exp(mpmath.mpf(epsilon)))
         exact = (2 * mpmath.sqrt(2) * mpmath.erfinv(2 * share - 1)) ** 2 / 2
-        found = of_pure(Fraction(epsilon))
+        found = rho_of_pure(Fraction(epsilon))
         assert exact <= exactly(found) <= exact + mpmath.mpf("2e-9")
     assert pure_epsilon_of(found) >= Fraction(epsilon) > pure_epsilon_of(found - 2 * STEP)
     assert 2 * pure_epsilon_of(found) == choice_epsilon(found)
@@ -171,7 +179,9 @@ def test_pure_parts_count_the_cheaper_way() -> None:
             added = sum((each for each, out in zip(pure, apart, strict=True) if out), Fraction(0))
             rest = [each for each, out in zip(pure, apart, strict=True) if not out]
             if fit.gaussian:
-                every.append(added + epsilon_of(Fraction(1, 20) + sum((of_pure(each) for each in rest), Fraction(0)), delta))
+                every.append(
+                    added + epsilon_of(Fraction(1, 20) + sum((rho_of_pure(each) for each in rest), Fraction(0)), delta)
+                )
             else:
                 every.append(added + zcdp(Fraction(1, 20) + sum((each**2 / 2 for each in rest), Fraction(0))).epsilon(delta))
         assert found == min(every)
@@ -206,7 +216,7 @@ def test_fixed_sequences_agree_with_dp_accounting() -> None:
 
 def test_the_steps_of_the_stated_epsilon_are_where_they_were_searched() -> None:
     """From any start the same least step is found."""
-    from synthrelease.accounting.gaussian import _least
+    from synthrelease.privacy.curves import _least
 
     for wanted, guess in product((0, 1, 7, 1000), (0, 1, 5, 999, 1000, 1001, 10**6)):
         assert _least(lambda step, wanted=wanted: step >= wanted, guess) == wanted

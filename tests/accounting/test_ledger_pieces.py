@@ -16,8 +16,8 @@ from math import prod
 import numpy as np
 import pytest
 
-from synthrelease.accounting.ledger_pieces import Spent
 from synthrelease.enclave.texts import Texts
+from synthrelease.privacy.subsets import Spent
 from synthrelease.record_numbers import RecordNumbers
 from synthrelease.split_key import SplitKey
 

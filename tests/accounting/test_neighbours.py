@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from scipy.special import logsumexp
 
-from synthrelease.accounting.charges import mechanism, zero_concentrated
-from synthrelease.accounting.neighbours import library_charge, replacing_one
-from synthrelease.accounting.renyi import selected, zcdp
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import mechanism, zero_concentrated
+from synthrelease.privacy.curves import selected, zcdp
+from synthrelease.privacy.plan import library_charge, replacing_one
 
 Z = np.arange(-300, 301)
 TABLES = [table for size in (1, 2, 3) for table in product((-1, 1), repeat=size)]

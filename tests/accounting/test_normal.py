@@ -7,7 +7,7 @@ from fractions import Fraction
 import mpmath
 import pytest
 
-from synthrelease.accounting.normal import below, within
+from synthrelease.privacy.curves import below, within
 
 PLACES = [Fraction(1, 1000), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(8), Fraction(25)]
 

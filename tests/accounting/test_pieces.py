@@ -11,19 +11,27 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import IN_PARALLEL, STATED, exact, in_parallel, in_sequence, mechanism, zero_concentrated
-from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.accounting.plan import Plan
-from synthrelease.accounting.renyi import RenyiCurve, above
-from synthrelease.accounting.rows import NUMBER_OF_ROWS
-from synthrelease.accounting.selection import SelectionRule, private_selection
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.parts.partition.published import PartitionPart
+from synthrelease.privacy.charges import (
+    IN_PARALLEL,
+    NUMBER_OF_ROWS,
+    STATED,
+    exact,
+    in_parallel,
+    in_sequence,
+    mechanism,
+    zero_concentrated,
+)
+from synthrelease.privacy.curves import RenyiCurve, above
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.plan import Plan
+from synthrelease.privacy.selection import SelectionRule, private_selection
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.costs import ChargePart
-from synthrelease.randomness import SystemEntropy
 from synthrelease.verification.charges import _node_problems
 from tests.helpers.small import World
 

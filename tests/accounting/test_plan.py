@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import decimal_text, exact, in_sequence, mechanism
-from synthrelease.accounting.plan import Plan
-from synthrelease.accounting.selection import private_selection
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import decimal_text, exact, in_sequence, mechanism
+from synthrelease.privacy.plan import Plan
+from synthrelease.privacy.selection import private_selection
 from synthrelease.specification.spec import load_spec
 
 # Table 2 of the paper: marginals .01 + .30, means .01 + .17 + .02, regression .43 + .04, faithfulness .01

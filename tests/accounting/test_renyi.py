@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 from scipy.special import log_ndtr, logsumexp
 
-from synthrelease.accounting.charges import in_sequence, mechanism, zero_concentrated
-from synthrelease.accounting.renyi import RenyiCurve, exp_up, mean_rounds, of_pure, selected, zcdp
+from synthrelease.privacy.charges import in_sequence, mechanism, zero_concentrated
+from synthrelease.privacy.curves import RenyiCurve, curve_of_pure, exp_up, mean_rounds, selected, zcdp
 
 ORDERS = [Fraction(order) for order in ("1.01", "1.5", "2", "3", "8", "40", "200")]
 LAWS = [(Fraction(shape), Fraction(gamma)) for shape in ("-0.5", "0", "0.5", "1", "3") for gamma in ("0.5", "0.05", "0.001")]
@@ -138,7 +138,7 @@ def test_selection_and_conversion_agree_with_dp_accounting(shape: Fraction, gamm
 
 
 def test_composition_adds_and_pure_privacy_is_half_its_square() -> None:
-    first, second = RenyiCurve(rho=Fraction(1), constant=Fraction(2), log_mean=Fraction(3)), of_pure(Fraction(1, 10))
+    first, second = RenyiCurve(rho=Fraction(1), constant=Fraction(2), log_mean=Fraction(3)), curve_of_pure(Fraction(1, 10))
     assert second == zcdp(Fraction(1, 200))
     for order in ORDERS:
         assert (first + second).at(order) == first.at(order) + second.at(order)

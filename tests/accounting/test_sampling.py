@@ -9,8 +9,7 @@ from itertools import combinations
 
 import pytest
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
+from synthrelease.privacy.plan import Loss, of_the_population
 from tests.accounting.test_pieces import clamped
 from tests.benchmarks.amplification import largest_share, printed_bound, table, tight_bound
 from tests.conftest import ROOT

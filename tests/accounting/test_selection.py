@@ -8,14 +8,12 @@ from itertools import product
 
 import pytest
 
-from synthrelease.accounting.charges import gaussian, in_sequence, mechanism, together, zero_concentrated
-from synthrelease.accounting.gaussian import epsilon_of
-from synthrelease.accounting.gaussian import of_pure as of_pure_gaussian
-from synthrelease.accounting.plan import Plan, stated_at
-from synthrelease.accounting.renyi import RenyiCurve, exp_up, of_pure, selected, zcdp
-from synthrelease.accounting.selection import SelectionRule, private_selection, tidy_up
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import gaussian, in_sequence, mechanism, together, zero_concentrated
+from synthrelease.privacy.curves import RenyiCurve, curve_of_pure, epsilon_of, exp_up, selected, zcdp
+from synthrelease.privacy.curves import rho_of_pure as of_pure_gaussian
+from synthrelease.privacy.plan import Plan, stated_at
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule, StopCoin, private_selection, tidy_up
 
 Law = tuple[Fraction, ...]
 
@@ -201,7 +199,7 @@ def least(curve: RenyiCurve, pure: list[Fraction], delta: Fraction) -> Fraction:
     """The least epsilon over all divisions of pure parts into those that are added and those that count as curves."""
     found = []
     for added in product([False, True], repeat=len(pure)):
-        within = sum((of_pure(each) for each, apart in zip(pure, added, strict=True) if not apart), curve)
+        within = sum((curve_of_pure(each) for each, apart in zip(pure, added, strict=True) if not apart), curve)
         beside = sum((each for each, apart in zip(pure, added, strict=True) if apart), Fraction(0))
         found.append(beside + within.epsilon(delta))
     return min(found)
@@ -221,7 +219,7 @@ def test_one_mechanism_for_several_parts_counts_with_the_square_of_their_sum() -
     """Half the sum of the squares would understate one noise that all of them share."""
     delta, parts = Fraction(1, 10**9), [mechanism(str(place), Fraction(1, 100), "") for place in range(8)]
     fit, one = zero_concentrated("fit", Fraction(1, 50), ""), together("one", *parts)
-    assert one.curve() == of_pure(Fraction(8, 100))
+    assert one.curve() == curve_of_pure(Fraction(8, 100))
     found = stated_at(in_sequence("release", fit, one), delta).epsilon
     assert found == least(fit.curve(), [Fraction(8, 100)], delta)
     assert found > stated_at(in_sequence("release", fit, *parts), delta).epsilon

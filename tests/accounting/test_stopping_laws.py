@@ -15,11 +15,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.accounting import law_prices
-from synthrelease.accounting.law_prices import _ln, _power_and_sum
-from synthrelease.accounting.renyi import exp_up
-from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
 from synthrelease.errors import BudgetError, Unexpected
+from synthrelease.privacy import law_prices
+from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.law_prices import _ln, _power_and_sum
+from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
 
 BIRTHS = FiniteLaw.of({1: Fraction("0.182"), 6: Fraction("0.47"), 7: Fraction("0.348")})
 HIDDEN = FiniteLaw.of({1: Fraction("0.999"), 10_000: Fraction("0.001")})

@@ -8,8 +8,7 @@ from itertools import combinations, product
 
 import pytest
 
-from synthrelease.accounting.guarantee import Loss, loss_of_group
-from synthrelease.accounting.years import Horizon, over_years
+from synthrelease.privacy.plan import Horizon, Loss, loss_of_group, over_years
 
 
 def ways(years: int, in_year: int, in_all: int) -> list[tuple[int, ...]]:

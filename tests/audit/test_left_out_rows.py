@@ -11,7 +11,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from synthrelease import randomness
 from synthrelease.audit import left_out_rows, number_sensitivity
 from synthrelease.audit.left_out_rows import coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
 from synthrelease.audit.number_sensitivity import enumerate_numbers
@@ -24,7 +23,8 @@ from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.enclave import door as private_module
 from synthrelease.enclave import resizing
 from synthrelease.enclave.door import PrivateRows
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.noise import SystemEntropy
 from tests.enclave.test_resizing import coupled
 
 pytestmark = pytest.mark.slow

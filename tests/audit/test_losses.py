@@ -20,7 +20,7 @@ from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.loss_findings import audit_losses
 from synthrelease.audit.losses import log_shares, mean_of_gaussian
 from synthrelease.candidates.generators import GENERATORS
-from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, one_noise, rounded_gaussian
+from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, one_noise, rounded_gaussian
 
 CASES = {str(case): case for case in loss_cases()}
 FAULTS = {str(case): case for case in faulty_losses()}

@@ -13,9 +13,6 @@ from pathlib import Path
 import joblib
 import pytest
 
-from synthrelease import hidden_numbers
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.audit import selection_law
 from synthrelease.audit.selection_law import (
     HIDDEN,
@@ -28,6 +25,8 @@ from synthrelease.audit.selection_law import (
     loop_law,
 )
 from synthrelease.errors import RejectedRound
+from synthrelease.privacy import hidden_numbers
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing import selection
 from synthrelease.releasing.selection import select
 from tests.helpers.rounds import Numbered, in_this_order, never_ends_if_slow

@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease import randomness
 from synthrelease.audit import model_sensitivity, sensitivity
 from synthrelease.audit.model_sensitivity import enumerate_models
 from synthrelease.audit.sensitivity import CodeFigures, Recording, enumerate_sweep, neighbour_pairs
@@ -36,6 +35,7 @@ from synthrelease.criteria.records import mechanism as regressions
 from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
 from synthrelease.domain.plausibility import Plausibility
+from synthrelease.privacy import noise as randomness
 from tests.criteria.test_sensitivity import triples
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}

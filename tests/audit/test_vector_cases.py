@@ -10,7 +10,7 @@ import pytest
 from synthrelease.audit import biased_sampler
 from synthrelease.audit.running import Effort, audit_cases
 from synthrelease.audit.vector_cases import LENGTHS, MOST_CALLS, SCALES, laplace_vector_case, numbers, scale_case, vector_cases
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 SURE = 1 - 1e-7
 

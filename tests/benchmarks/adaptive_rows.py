@@ -16,7 +16,6 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.candidates.generators.adaptive import AdaptiveGenerator
 from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
@@ -24,6 +23,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from tests.benchmarks.wide_register import SIZES, made_up
 
 

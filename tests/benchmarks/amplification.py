@@ -12,8 +12,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[2]))
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
+from synthrelease.privacy.plan import Loss, of_the_population
 
 EPSILONS = tuple(map(Fraction, ("0.1", "0.5", "1", "2", "5", "10")))
 TENTH = Fraction(1, 10)

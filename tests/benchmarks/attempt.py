@@ -22,12 +22,11 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from synthrelease.accounting.charges import mechanism
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter, mechanism
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.release_spec import ReleaseSpec

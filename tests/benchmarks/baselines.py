@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.accounting.guarantee import loss_text
-from synthrelease.accounting.meter import Meter
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.plan import loss_text
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures

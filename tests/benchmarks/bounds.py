@@ -19,8 +19,6 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
@@ -29,7 +27,9 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.plan import Guarantee
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published import load
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare

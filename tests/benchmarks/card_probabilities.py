@@ -30,12 +30,12 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from synthrelease.accounting.rows import SHORTFALL, RowsRule
 from synthrelease.bundle.card.protection import right_guess
 from synthrelease.bundle.contents import release_files
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
+from synthrelease.privacy.charges import SHORTFALL, RowsRule
 from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.releasing.release import release
 from synthrelease.releasing.selection import select_by

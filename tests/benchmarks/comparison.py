@@ -33,11 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.threads import one_thread
 from tests.benchmarks.comparison_pages import write
 from tests.benchmarks.generators import DELTA, budget, charge_of

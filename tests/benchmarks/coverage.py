@@ -20,7 +20,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.candidates.generators.base import Background
@@ -29,7 +28,8 @@ from synthrelease.domain.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement

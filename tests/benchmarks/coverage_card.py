@@ -36,7 +36,6 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bundle.card.protection import rows_left_out
 from synthrelease.bundle.contents import release_files
 from synthrelease.bundle.estimates_files import CSV, read_lines
@@ -50,7 +49,8 @@ from synthrelease.domain.own_values import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.attempt import Prepared, prepare, released_figures
 from synthrelease.releasing.release import Release, one_round

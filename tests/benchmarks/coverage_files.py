@@ -29,7 +29,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.connections.source import Source
@@ -44,7 +43,8 @@ from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.domain.counts import Counts
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -26,10 +26,6 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge, gaussian
-from synthrelease.accounting.gaussian import rho_within
-from synthrelease.accounting.meter import Meter
-from synthrelease.accounting.renyi import zcdp
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
 from synthrelease.candidates.projections.minimum_count import MinimumCount
@@ -37,7 +33,9 @@ from synthrelease.criteria import scores_of
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import GENERATION, Charge, Meter, gaussian
+from synthrelease.privacy.curves import rho_within, zcdp
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
 from synthrelease.specification.spec import load_spec
 

@@ -22,7 +22,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.connections.source import Source
@@ -30,8 +29,9 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.linked import Linked
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.noise import SYSTEM
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.members import shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.specification.release_spec import ReleaseSpec

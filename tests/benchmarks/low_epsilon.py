@@ -25,8 +25,6 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
 from synthrelease.domain.counts import Counts
@@ -34,7 +32,8 @@ from synthrelease.domain.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter, decimal_text
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round

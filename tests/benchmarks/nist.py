@@ -24,15 +24,14 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from synthrelease.accounting.charges import GENERATION, gaussian
-from synthrelease.accounting.gaussian import rho_within
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import sample_plausible
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import GENERATION, Meter, gaussian
+from synthrelease.privacy.curves import rho_within
 from synthrelease.releasing.threads import one_thread
 
 DELTA = Fraction(1, 10**5)

@@ -25,9 +25,7 @@ from fractions import Fraction
 import numpy as np
 from scipy import stats
 
-from synthrelease.inversion.noise import digit_tables, laplace
-from synthrelease.inversion.rounded import Scale, rounded_gaussian
-from synthrelease.inversion.tables import Read, Table
+from synthrelease.privacy.samplers import Read, Scale, Table, digit_tables, laplace, rounded_gaussian
 from tests.helpers.noise_laws import Cumulative, cells, counted, gaussian_below, laplace_below, p_values
 
 LEVEL = 0.001

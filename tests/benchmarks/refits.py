@@ -26,7 +26,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import t as student
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.bounds.questions import parse_question
 from synthrelease.candidates.generators.base import Background
@@ -35,7 +34,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease
 from tests.benchmarks.coverage import QUANTILE, Study, ends, with_tables
 from tests.benchmarks.coverage_questions import plain

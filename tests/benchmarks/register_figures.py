@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 
 import synthrelease
-from synthrelease.accounting.meter import Meter
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.yardsticks import independent_columns

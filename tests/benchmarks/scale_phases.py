@@ -36,7 +36,7 @@ from synthrelease.domain.read_columns import needed_columns
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.reading import file_batches
-from synthrelease.randomness import SYSTEM, SystemEntropy
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private, release
 from synthrelease.releasing.threads import one_thread

@@ -19,7 +19,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators.base import Background
@@ -28,7 +27,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.coverage import QUANTILE, ROOT, Study, ends, with_tables

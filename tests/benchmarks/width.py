@@ -18,8 +18,6 @@ from math import prod
 
 import numpy as np
 
-from synthrelease.accounting.charges import exact
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.parent_sets import maximal_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes
@@ -28,6 +26,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter, exact
 
 MIXED = (2, 3, 2, 4, 12, 2, 5, 3, 6, 2)
 PRIVBAYES = {

@@ -13,8 +13,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits
 from synthrelease.bundle import write_bundle
@@ -23,9 +21,11 @@ from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.noise import laplace_figure
+from synthrelease.privacy.plan import Guarantee
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
-from synthrelease.randomness import laplace_figure
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release
 from synthrelease.specification.spec import load_spec

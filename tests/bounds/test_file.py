@@ -10,15 +10,14 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.bounds import bound
 from synthrelease.bounds.kept import RISK, KeptRows
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.values import limits_of, tells_values
 from synthrelease.criteria.scores import outward
 from synthrelease.errors import InputError
+from synthrelease.privacy.charges import Charge, RowsRule
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published import DomainPart, PublishedRelease
 from tests.bounds.test_bounds import CELLS, N, Table, allowed, release_with, true_answer
 from tests.helpers.published import integer_column, never

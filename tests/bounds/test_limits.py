@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import laplace_sd, noise_grid
+from synthrelease.privacy.grids import laplace_sd, noise_grid
 from tests.helpers.published import integer_column, published, score
 
 RISKS = (0.05, 0.025, 0.005)
@@ -82,8 +82,8 @@ def test_the_scale_of_the_noise_is_not_underestimated_from_its_deviation(ratio: 
 
 
 def test_the_grid_is_that_of_released_figures() -> None:
-    from synthrelease.public_entropy import NoNoise
-    from synthrelease.randomness import laplace_figure
+    from synthrelease.privacy.noise import laplace_figure
+    from synthrelease.privacy.public_entropy import NoNoise
 
     for sensitivity in (0.3, 1.0, 1.9, 1e-6):
         step = noise_grid(sensitivity).step

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import GENERATION, mechanism
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card import page_bytes
 from synthrelease.bundle.card.questions import rows
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.errors import InputError
+from synthrelease.privacy.charges import GENERATION, mechanism
 from synthrelease.published import load
 from synthrelease.published.associations import NAME
 from synthrelease.published.associations_file import of_document

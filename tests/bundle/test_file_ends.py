@@ -9,8 +9,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.bounds.kept import RISK
 from synthrelease.bundle.card import page_bytes
 from synthrelease.bundle.card.drawn import drawn_text
@@ -19,6 +17,8 @@ from synthrelease.bundle.file_ends import drawing_behind, error_band, file_end, 
 from synthrelease.bundle.public import public_facts
 from synthrelease.measurements.drawing import Drawing
 from synthrelease.parts.partition.published import PartitionPart
+from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable

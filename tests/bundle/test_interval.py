@@ -8,8 +8,8 @@ from fractions import Fraction
 import pytest
 
 from synthrelease.bundle.interval import LEVEL, cumulative, laplace_interval
-from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import laplace_figure
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import laplace_figure
 
 SENSITIVITY = 4096.0  # the grid's step is then 1
 STEPS = noise_grid(SENSITIVITY).steps

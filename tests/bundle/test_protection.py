@@ -13,14 +13,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.guarantee import loss_of_group
-from synthrelease.accounting.rows import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
-from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.numbers import exact_epsilon, worst_factor
 from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess, rows_left_out
 from synthrelease.bundle.document import release_document
 from synthrelease.cli.terminal import ROWS_IN_WORDS
+from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
+from synthrelease.privacy.plan import RowsLeftOut, loss_of_group
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit.examples import COLUMNS, examples
 from synthrelease.candidates.associations import LEAST_REPEATED, Associations, CarriedPairs, TableNoise, Ties, weakest_of
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
@@ -24,7 +23,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import Unexpected
 from synthrelease.linked import Linked
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
-from synthrelease.public_entropy import NoNoise, SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.specification.associations import planned_associations
 from synthrelease.specification.spec import load_spec

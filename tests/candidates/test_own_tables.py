@@ -9,8 +9,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import GENERATION, mechanism
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.candidates.own_tables import FAR, RISK, contradicts_its_tables
@@ -21,6 +19,7 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import DiscreteLaplace
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.privacy.charges import GENERATION, Meter, mechanism
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config
 

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.cli.outcome import excluded_words, shown_epsilon
+from synthrelease.privacy.plan import RowsLeftOut
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.command_line import called

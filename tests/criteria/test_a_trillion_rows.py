@@ -7,7 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
@@ -16,8 +15,9 @@ from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import laplace_figure
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import laplace_figure
 from tests.helpers.small import World
 
 WORLD = World(COLUMNS)

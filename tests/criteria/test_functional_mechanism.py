@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares
 from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.records.mechanism import records_of_cells
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
 from tests.helpers.moments import private_least_squares
 
 EPSILON = Fraction(1)

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthrelease import noise_grids, randomness
 from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep
@@ -26,7 +25,9 @@ from synthrelease.criteria.records.mechanism import MOST_REPLACED, replaced_befo
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, PrivateFailure
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy import grids as noise_grids
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 

@@ -24,7 +24,7 @@ from synthrelease.criteria.scores import ANSWERED
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.randomness import discrete_laplace
+from synthrelease.privacy.noise import discrete_laplace
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 2}, groups={"b": ["0", "1-2"]})

@@ -14,9 +14,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.accounting import charges
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.bounds.limits import limits
@@ -29,10 +26,12 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_tail
-from synthrelease.noise_grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps
-from synthrelease.public_entropy import NoNoise, SeededEntropy
+from synthrelease.privacy import charges
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps
+from synthrelease.privacy.noise import SystemEntropy, one_noise
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.published.criterion import MOST_SHARING
-from synthrelease.randomness import SystemEntropy, one_noise
 from synthrelease.releasing.attempt import Attempt, generate, prepare, released_figures
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec

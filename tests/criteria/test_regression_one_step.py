@@ -15,7 +15,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.criteria import Fitted, Query, Setting
 from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
@@ -24,6 +23,7 @@ from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from tests.helpers.small import World
 
 SMALL = World({"a": 1, "b": 2})

@@ -24,7 +24,7 @@ from synthrelease.criteria import CRITERIA, Fitted, Query, Score
 from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares
 from synthrelease.criteria.records.mechanism import moments as moments_of
 from synthrelease.criteria.records.mechanism import original_records, records_of_cells
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 

@@ -26,8 +26,8 @@ from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
 from synthrelease.criteria.records.mechanism import records_of_cells
-from synthrelease.public_entropy import NoNoise
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import Attempt
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World

@@ -15,7 +15,7 @@ from synthrelease.criteria import Fitted, Setting
 from synthrelease.criteria.weighted_marginals import whole_weights
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.schema import Schema, Transformation
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import World

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.drafting import adopt
 from synthrelease.errors import BudgetError, OutputError
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposing import with_law

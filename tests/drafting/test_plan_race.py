@@ -11,13 +11,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.accounting.gaussian import epsilon_of
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.drafting import Promise, write_draft
 from synthrelease.errors import InputError
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.privacy.curves import epsilon_of
 from synthrelease.rehearsal import plan_race
 from synthrelease.rehearsal.dependence import Purse, strongest_pairs
 from synthrelease.rehearsal.plan_race import DELTA, ENOUGH, PlanRace, Raced, plan_words, rounded_down

@@ -7,8 +7,8 @@ import traceback
 
 import pytest
 
-from synthrelease.accounting.charges import exact, mechanism
 from synthrelease.errors import BudgetError, PrivateFailure
+from synthrelease.privacy.charges import exact, mechanism
 from tests.helpers.small import World
 
 WORLD = World({"a": 1})

@@ -15,14 +15,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.connections.source import Source
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.register_pieces import count_piece
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError
-from synthrelease.randomness import secret_bytes
+from synthrelease.privacy.noise import secret_bytes
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.toml.columns import InputTable

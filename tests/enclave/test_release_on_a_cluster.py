@@ -16,7 +16,7 @@ from synthrelease.connections.source import Source
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.many_files import Run
 from synthrelease.errors import InputError
-from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.verification import verify_bundle
 from tests.helpers.dask_processes import DaskProcess

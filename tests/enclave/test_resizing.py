@@ -12,7 +12,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.rows import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.filler_rows import FillerRows
 from synthrelease.domain.layout import Layout
@@ -22,7 +21,8 @@ from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import resize
 from synthrelease.enclave.subsets import uniform_subset
 from synthrelease.errors import InputError, SpecError
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
+from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config, write_data

@@ -12,13 +12,12 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.answer import answered as with_every_interval
 from synthrelease.estimates.words import Term
+from synthrelease.privacy.charges import Charge, RowsRule
 from synthrelease.published import DomainPart, PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements

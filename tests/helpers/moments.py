@@ -7,7 +7,7 @@ from fractions import Fraction
 from synthrelease.criteria.functional_mechanism import Design, NoisyMoments
 from synthrelease.criteria.records import Records
 from synthrelease.criteria.records.mechanism import noisy_sums
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 
 def private_least_squares(design: Design, records: Records, epsilon: Fraction, entropy: SystemEntropy) -> NoisyMoments:

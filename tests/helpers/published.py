@@ -10,11 +10,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.criteria import Score
 from synthrelease.domain.published_column import PublishedColumn
 from synthrelease.linked import Linked
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.table import Content, ReleasedTable, TableShape, parquet_rows, table_of

@@ -15,7 +15,7 @@ from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
-from synthrelease.randomness import discrete_laplace
+from synthrelease.privacy.noise import discrete_laplace
 
 
 class Numbered:

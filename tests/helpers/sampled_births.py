@@ -14,12 +14,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.domain.raking import raked
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
 from synthrelease.rehearsal.baselines.noisy_raking import noisy_counts, raked_to
 from synthrelease.rehearsal.baselines.post_stratification import PostStrata, choose

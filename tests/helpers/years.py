@@ -10,11 +10,11 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from synthrelease.accounting.years import Horizon, YearOfSeries
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.folder import _sealed
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.table import SeriesTable
+from synthrelease.privacy.plan import Horizon, YearOfSeries
 from synthrelease.releasing.release import Release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.verification.checks import Report

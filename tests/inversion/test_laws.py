@@ -9,9 +9,8 @@ from functools import cache
 
 import pytest
 
-from synthrelease.inversion.laws import Geometric, HalfGaussian, Law, exponential
-from synthrelease.inversion.noise import digit_tables
-from synthrelease.inversion.tables import exact_floors
+from synthrelease.privacy.exact_bounds import Geometric, HalfGaussian, Law, exponential
+from synthrelease.privacy.samplers import digit_tables, exact_floors
 
 SCALES = (Fraction(1, 50), Fraction(1, 3), Fraction(1), Fraction(22, 7), Fraction(20), Fraction(32))
 

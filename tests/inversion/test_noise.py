@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.inversion import noise
-from synthrelease.inversion.noise import digit_tables, laplace
+from synthrelease.privacy import samplers as noise
+from synthrelease.privacy.samplers import digit_tables, laplace
 from tests.helpers.noise_laws import PValues, laplace_below, p_values
 
 DRAWS = 200_000

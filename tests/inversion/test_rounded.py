@@ -11,8 +11,8 @@ import mpmath
 import numpy as np
 import pytest
 
-from synthrelease.inversion import rounded
-from synthrelease.inversion.rounded import Scale, cells, nearest, resolve, rounded_gaussian, surely_taken
+from synthrelease.privacy import samplers as rounded
+from synthrelease.privacy.samplers import Scale, cells, nearest, resolve_rounded, rounded_gaussian, surely_taken
 from tests.helpers.noise_laws import gaussian_below, p_values
 
 DRAWS = 200_000
@@ -103,9 +103,9 @@ def test_a_coin_at_its_probability_is_decided_by_further_bits() -> None:
         chance = mpmath.exp(-mpmath.mpf(exponent.numerator) / exponent.denominator)
         first, second = int(chance * 2**32), int(chance * 2**64) % 2**32
     for further, taken in ((second - 10**6, True), (second + 10**6, False)):
-        assert (resolve(scale, cell, place, first, Scripted((0, further))) >= 0) == taken
-    assert resolve(scale, cell, place, first - 10**7, Scripted()) == 1
-    assert resolve(scale, cell, place, first + 10**7, Scripted()) == -1
+        assert (resolve_rounded(scale, cell, place, first, Scripted((0, further))) >= 0) == taken
+    assert resolve_rounded(scale, cell, place, first - 10**7, Scripted()) == 1
+    assert resolve_rounded(scale, cell, place, first + 10**7, Scripted()) == -1
 
 
 def test_a_place_at_a_tie_is_decided_by_further_bits() -> None:
@@ -116,8 +116,8 @@ def test_a_place_at_a_tie_is_decided_by_further_bits() -> None:
     place = math.floor((exact - cell) * 2**32)
     further = math.floor((exact - cell) * 2**64) % 2**32
     assert nearest(scale, np.array([(cell << 32) + place, (cell << 32) + place + 1])).tolist() == [0, 1]
-    assert resolve(scale, cell, place, 0, Scripted((further - 2, 0))) == 0
-    assert resolve(scale, cell, place, 0, Scripted((further + 2, 0))) == 1
+    assert resolve_rounded(scale, cell, place, 0, Scripted((further - 2, 0))) == 0
+    assert resolve_rounded(scale, cell, place, 0, Scripted((further + 2, 0))) == 1
 
 
 def test_open_draws_are_put_where_they_belong(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -128,7 +128,7 @@ def test_open_draws_are_put_where_they_belong(monkeypatch: pytest.MonkeyPatch) -
         asked.append((cell, coin))
         return -1 if len(asked) == 1 else 10**6
 
-    monkeypatch.setattr(rounded, "resolve", stand_in)
+    monkeypatch.setattr(rounded, "resolve_rounded", stand_in)
     monkeypatch.setattr(rounded, "surely_taken", lambda cell, place, coin: coin % 2 == 0)
     noise = np.abs(drawn(Fraction(1), 1000))
     assert np.sum(noise == 10**6) == len(asked) - 1
@@ -139,7 +139,7 @@ def test_a_draw_whose_bits_leave_two_whole_numbers_is_resolved(monkeypatch: pyte
     """At a deviation of 2^36 two in 100 are; not one is put to the lower of the two."""
     asked = list[int]()
     monkeypatch.setattr(rounded, "surely_taken", lambda cell, place, coin: np.ones(len(coin), dtype=bool))
-    monkeypatch.setattr(rounded, "resolve", lambda *given: asked.append(given[2]) or 1)
+    monkeypatch.setattr(rounded, "resolve_rounded", lambda *given: asked.append(given[2]) or 1)
     drawn(Fraction(2**36), 20_000)
     assert 200 < len(asked) < 450  # 20,000 / 64
 
@@ -151,5 +151,5 @@ def test_signs_are_fair_and_independent() -> None:
 
 
 def test_blocks_do_not_repeat(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rounded, "_BLOCK", 10)
+    monkeypatch.setattr(rounded, "_ROUNDED_BLOCK", 10)
     assert len(set(np.abs(drawn(Fraction(10**9), 105)).tolist())) == 105

@@ -9,8 +9,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.inversion.laws import Geometric, HalfGaussian, Law
-from synthrelease.inversion.tables import Table
+from synthrelease.privacy.exact_bounds import Geometric, HalfGaussian, Law
+from synthrelease.privacy.samplers import Table
 from tests.inversion.test_laws import LAWS, closed_form
 
 

@@ -13,9 +13,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import InputError, SpecError, Unexpected
-from synthrelease.ledger.account import load_ledger
-from synthrelease.ledger.entries import Head
-from synthrelease.ledger.storage import LedgerError, read_head
+from synthrelease.privacy.ledger import load_ledger
+from synthrelease.privacy.ledger_file import Head, LedgerError, read_head
 from synthrelease.published import load
 from synthrelease.published.commitment import read_commitment
 from synthrelease.published.document import read_leniently, read_strictly

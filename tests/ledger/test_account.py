@@ -21,12 +21,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.accounting.plan import Plan
 from synthrelease.errors import BudgetError, OutputError
-from synthrelease.ledger import account as module
-from synthrelease.ledger import storage as ledger_files
-from synthrelease.ledger.account import (
+from synthrelease.privacy import ledger as module
+from synthrelease.privacy import ledger_file as ledger_files
+from synthrelease.privacy.charges import Charge, mechanism
+from synthrelease.privacy.ledger import (
     ChargedRun,
     Ledger,
     ledger_beside,
@@ -35,9 +34,8 @@ from synthrelease.ledger.account import (
     renew_head,
     reserve_for_release,
 )
-from synthrelease.ledger.entries import FORMAT, Entry, Head, Statement, shown
-from synthrelease.ledger.rationals import from_text
-from synthrelease.ledger.storage import LedgerError, head_path
+from synthrelease.privacy.ledger_file import FORMAT, Entry, Head, LedgerError, Statement, from_text, head_path, shown
+from synthrelease.privacy.plan import Plan
 
 pytestmark = pytest.mark.slow
 

@@ -15,7 +15,7 @@ import pytest
 if sys.platform == "win32":
     pytest.skip("kills and forks need POSIX", allow_module_level=True)
 
-from synthrelease.ledger.account import load_ledger
+from synthrelease.privacy.ledger import load_ledger
 from tests.whole import crashes
 from tests.whole.crashes import STATES
 

@@ -9,14 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import Charge, mechanism
-from synthrelease.accounting.ledger_pieces import Split
 from synthrelease.cli.accounting import show
 from synthrelease.errors import BudgetError
-from synthrelease.ledger.account import ChargedRun, Ledger, load_ledger, open_ledger
-from synthrelease.ledger.entries import Statement
-from synthrelease.ledger.notes import Notes, notes_of
-from synthrelease.ledger.storage import LedgerError
+from synthrelease.privacy.charges import Charge, mechanism
+from synthrelease.privacy.ledger import ChargedRun, Ledger, load_ledger, open_ledger
+from synthrelease.privacy.ledger_file import LedgerError, Notes, Statement, notes_of
+from synthrelease.privacy.subsets import Split
 from tests.ledger.test_account import edited
 
 SPLIT = Split(pieces=3, key="1a" * 32, register="2b" * 32)

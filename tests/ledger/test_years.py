@@ -9,15 +9,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import mechanism
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.ledger_pieces import Split
-from synthrelease.accounting.years import Horizon, PaidYear, YearOfSeries
 from synthrelease.errors import BudgetError
-from synthrelease.ledger import account
-from synthrelease.ledger.account import ChargedRun, Ledger, open_ledger
-from synthrelease.ledger.notes import Notes, notes_of
-from synthrelease.ledger.storage import LedgerError
+from synthrelease.privacy import ledger as account
+from synthrelease.privacy.charges import mechanism
+from synthrelease.privacy.ledger import ChargedRun, Ledger, open_ledger
+from synthrelease.privacy.ledger_file import LedgerError, Notes, notes_of
+from synthrelease.privacy.plan import Horizon, Loss, PaidYear, YearOfSeries
+from synthrelease.privacy.subsets import Split
 
 PLAN = Horizon(
     first=2019,

@@ -21,7 +21,7 @@ OF_FLOATS = (
     Mutation(
         name="choose: the factor 2 of the sensitivity forgotten",
         breaks="a choice costs twice the claim",
-        place="randomness:choose",
+        place="privacy.noise:choose",
         old="2 * sensitivity",
         new="sensitivity",
         tests=(LAW,),
@@ -30,7 +30,7 @@ OF_FLOATS = (
     Mutation(
         name="choose: epsilon rounded to a double",
         breaks="a choice costs more than the claim by a rounding error",
-        place="randomness:choose",
+        place="privacy.noise:choose",
         old="epsilon / (2 * sensitivity)",
         new="Fraction(float(epsilon / (2 * sensitivity)))",
         tests=(f"{EXACT}::test_the_rate_of_a_choice_is_the_exact_fraction",),
@@ -38,7 +38,7 @@ OF_FLOATS = (
     Mutation(
         name="choose: scores are shifted by the first, not by the best",
         breaks="every candidate above the first is as likely as it",
-        place="randomness:choose",
+        place="privacy.noise:choose",
         old="max(scores)",
         new="scores[0]",
         tests=(LAW,),
@@ -46,7 +46,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: the fraction of the exponent is dropped",
         breaks="the law of another epsilon",
-        place="exact_choices:Losses.first_taken",
+        place="privacy.noise:Losses.first_taken",
         old="heads(rest, self.rate.denominator, entropy)",
         new="heads(0 * rest, self.rate.denominator, entropy)",
         tests=(LAW,),
@@ -54,7 +54,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: the whole part of the exponent is dropped",
         breaks="candidates far behind are as likely as near ones",
-        place="exact_choices:Losses.first_taken",
+        place="privacy.noise:Losses.first_taken",
         old="proposed[all_heads(self.whole[proposed], entropy)]",
         new="proposed",
         tests=(LAW,),
@@ -62,7 +62,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: one coin of exp(-1) too few",
         breaks="candidates far behind are too likely",
-        place="exact_choices:all_heads",
+        place="privacy.noise:all_heads",
         old="times[left] > tossed",
         new="times[left] > tossed + 1",
         tests=(LAW,),
@@ -70,7 +70,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: coins of x instead of x, x/2, x/3",
         breaks="another law than exp(-x)",
-        place="exact_choices:heads",
+        place="privacy.noise:heads",
         old="below * tossed",
         new="below",
         tests=(COIN,),
@@ -78,7 +78,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: heads where tails are",
         breaks="the worst candidates are the likeliest",
-        place="exact_choices:heads",
+        place="privacy.noise:heads",
         old="tossed % 2 == 1",
         new="tossed % 2 == 0",
         tests=(COIN,),
@@ -86,7 +86,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: the edge of a coin of exp(-1) on the wrong side",
         breaks="a probability off by 2^-61",
-        place="exact_choices:heads_of_one",
+        place="privacy.noise:heads_of_one",
         old='side="right"',
         new='side="left"',
         tests=(COINS,),
@@ -94,7 +94,7 @@ OF_FLOATS = (
     Mutation(
         name="exact choices: no further coins after twenty",
         breaks="a probability off by 2^-61",
-        place="exact_choices:heads_of_one",
+        place="privacy.noise:heads_of_one",
         old="drawn == 0",
         new="drawn < 0",
         tests=(COINS,),
@@ -102,7 +102,7 @@ OF_FLOATS = (
     Mutation(
         name="exponential: permute-and-flip in its place",
         breaks="a mechanism without bounded range, which zero-concentrated accounting counts on",
-        place="randomness:SystemEntropy.chosen",
+        place="privacy.noise:SystemEntropy.chosen",
         old='{"permute_and_flip": permute_and_flip, "exponential": exponential}',
         new='{"permute_and_flip": permute_and_flip, "exponential": permute_and_flip}',
         tests=(f"{SAMPLES}[exponential-five-system]",),
@@ -110,7 +110,7 @@ OF_FLOATS = (
     Mutation(
         name="permute-and-flip: the order is that of the candidates",
         breaks="the first candidates are too likely",
-        place="exact_choices:permute_and_flip",
+        place="privacy.noise:permute_and_flip",
         old="order[place], order[place + jump] = order[place + jump], order[place]",
         new="pass",
         tests=(LAW,),
@@ -118,7 +118,7 @@ OF_FLOATS = (
     Mutation(
         name="permute-and-flip: an order that is not uniform",
         breaks="some candidates are too likely",
-        place="exact_choices:permute_and_flip",
+        place="privacy.noise:permute_and_flip",
         old="np.arange(len(order) - start, len(order) - stop, -1)",
         new="np.maximum(np.arange(len(order) - start, len(order) - stop, -1) - 1, 1)",
         tests=(LAW,),
@@ -126,7 +126,7 @@ OF_FLOATS = (
     Mutation(
         name="uniform integers: words beyond the largest multiple are kept",
         breaks="small integers are too likely",
-        place="randomness:SystemEntropy.picks",
+        place="privacy.noise:SystemEntropy.picks",
         old="words <= ~beyond",
         new="words <= ~np.uint64(0)",
         tests=(INTEGERS,),
@@ -134,7 +134,7 @@ OF_FLOATS = (
     Mutation(
         name="uniform integers: private choices have a seed",
         breaks="who knows the seed knows the choice without noise",
-        place="randomness:SystemEntropy.picks",
+        place="privacy.noise:SystemEntropy.picks",
         old="np.frombuffer(secrets.token_bytes(8 * len(left)), dtype=np.uint64)",
         new="np.random.PCG64DXSM(7).random_raw(len(left))",
         tests=(f"{EXACT}::test_draws_do_not_repeat_and_seeded_ones_do",),
@@ -176,7 +176,7 @@ OF_FLOATS = (
     Mutation(
         name="noise: the lowest integer passes the guard",
         breaks="noise is added to what is no number",
-        place="randomness:_check_room",
+        place="privacy.noise:_check_room",
         old="int(values.max(initial=0)), int(values.min(initial=0))",
         new="int(np.abs(values).max()), 0",
         tests=(GUARD,),
@@ -184,7 +184,7 @@ OF_FLOATS = (
     Mutation(
         name="laplace_figure: figures whose last bit is a grid step",
         breaks="their rounding moves an integer by more than is paid for",
-        place="randomness:laplace_figure",
+        place="privacy.noise:laplace_figure",
         old="abs(value / step) > 2.0**48",
         new="abs(value / step) > 2.0**52",
         tests=(f"{FLOATS}::test_a_figure_whose_last_bit_is_near_a_grid_step_is_refused",),

@@ -8,7 +8,7 @@ OF_HIDDEN_NUMBERS = (
     Mutation(
         name="hidden number of rounds: bits that leave it open decide it",
         breaks="a law that is only near the one that is paid for",
-        place="inversion.negative_binomial:inverted",
+        place="privacy.samplers:inverted",
         old="if bound.low > read:\n    return found\nbreak",
         new="return found",
         tests=("tests/test_randomness.py::test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows",),
@@ -16,7 +16,7 @@ OF_HIDDEN_NUMBERS = (
     Mutation(
         name="hidden number of rounds: the factor of a negative shape keeps its sign",
         breaks="another law than the one that is paid for",
-        place="inversion.negative_binomial:TruncatedNegativeBinomial._factor",
+        place="privacy.samplers:TruncatedNegativeBinomial._factor",
         old="if self.shape > 0:",
         new="if True:",
         tests=("tests/test_randomness.py::test_bounds_of_the_hidden_number_hold_and_are_close",),

@@ -35,7 +35,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: the grid is as fine for any number of rows",
         breaks="the rounding of a figure is more than a quarter of a step",
-        place="noise_grids:grid_bits",
+        place="privacy.grids:grid_bits",
         old="12 - max(0, (rows - 1).bit_length() - 35)",
         new="12",
         tests=(f"{LARGE}::test_eight_roundings_of_every_row_stay_within_a_quarter_of_a_step",),

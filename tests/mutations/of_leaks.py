@@ -111,7 +111,7 @@ OF_LEAKS = (
     Mutation(
         name="message: errors in destructors and threads are quoted",
         breaks="whatever a library says about a value",
-        place="protection:without_message",
+        place="privacy.protection:without_message",
         old='f"synthrelease: {kind.__name__}{place}. The message is not shown, because it could hold private values.\\n"',
         new=(
             'f"synthrelease: {kind.__name__}: {error}{place}. The message is not shown, because it could hold '
@@ -130,7 +130,7 @@ OF_LEAKS = (
     Mutation(
         name="message: warnings are shown",
         breaks="whatever a library warns of in the data",
-        place="protection:_hide_messages",
+        place="privacy.protection:_hide_messages",
         old='warnings.simplefilter("ignore")',
         new="pass",
         tests=(FAILURES,),
@@ -163,7 +163,7 @@ OF_LEAKS = (
     Mutation(
         name="noise: drawn once and used again",
         breaks="the difference of two figures is exact",
-        place="randomness:SystemEntropy.add_laplace",
+        place="privacy.noise:SystemEntropy.add_laplace",
         old="return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new=(
             "noise = globals().setdefault('_NOISE', {})\n"
@@ -175,7 +175,7 @@ OF_LEAKS = (
     Mutation(
         name="noise: the grid of a figure depends on its value",
         breaks="low bits tell on which side of a value the exact figure was",
-        place="randomness:laplace_figure",
+        place="privacy.noise:laplace_figure",
         old="noise_grid(sensitivity, rows)",
         new="noise_grid(sensitivity / (1 + (value > 0.2)), rows)",
         tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
@@ -183,7 +183,7 @@ OF_LEAKS = (
     Mutation(
         name="noise: public randomness has a seed",
         breaks="two releases draw the same rows, which tells their models apart",
-        place="randomness:SystemEntropy.generator",
+        place="privacy.noise:SystemEntropy.generator",
         old="secrets.randbits(256)",
         new="7",
         tests=("tests/test_randomness.py::test_two_generators_differ",),
@@ -322,7 +322,7 @@ OF_LEAKS = (
     Mutation(
         name="processes: a crash leaves a core file",
         breaks="private rows on the disk",
-        place="protection:protect",
+        place="privacy.protection:protect",
         old="resource.setrlimit(resource.RLIMIT_CORE, (0, 0))",
         new="resource.getrlimit(resource.RLIMIT_CORE)",
         tests=(f"{LEAKS}::test_a_crash_of_the_machine_code_shows_places_alone_and_leaves_no_core",),

@@ -15,7 +15,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the limit may not be reached",
         breaks="a run that the budget allows is refused, and stewards learn to raise limits",
-        place="ledger.account:Ledger._check_limit",
+        place="privacy.ledger:Ledger._check_limit",
         old="spent + cost <= limit",
         new="spent + cost < limit",
         tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
@@ -23,7 +23,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: what was spent before is not counted",
         breaks="every run has the whole budget",
-        place="ledger.account:Ledger._check_limit",
+        place="privacy.ledger:Ledger._check_limit",
         old="spent + cost",
         new="cost",
         tests=(f"{TESTS}::test_the_limit_may_be_reached_and_not_be_passed_by_the_smallest_part",),
@@ -32,7 +32,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the limit is not compared",
         breaks="the budget has no end",
-        place="ledger.account:Ledger._check_limit",
+        place="privacy.ledger:Ledger._check_limit",
         old="not spent + cost <= limit",
         new="False",
         tests=(TESTS,),
@@ -40,7 +40,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the limit on delta is not compared",
         breaks="delta has no end",
-        place="ledger.account:Ledger._charged",
+        place="privacy.ledger:Ledger._charged",
         old='self._check_limit("delta", before.deltas.before(run.piece), delta, before.delta_limit, run.piece)',
         new="pass",
         tests=(f"{TESTS}::test_delta_has_a_limit_of_its_own_which_is_0_unless_it_is_given",),
@@ -48,7 +48,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: amounts are rounded to floats",
         breaks="a sum that passes the limit looks as if it reached it",
-        place="ledger.entries:amount",
+        place="privacy.ledger_file:amount",
         old="exact(number)",
         new="Fraction(round(float(exact(number)), 6)).limit_denominator(10**6)",
         tests=(f"{TESTS}::test_sums_are_exact_where_floats_are_not", TESTS),
@@ -56,7 +56,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: sums of ever new fractions are accepted",
         breaks="a ledger that nobody can add up any more",
-        place="ledger.entries:summed",
+        place="privacy.ledger_file:summed",
         old="total.denominator > _LARGEST_DENOMINATOR",
         new="False",
         tests=(f"{TESTS}::test_charges_whose_sum_would_be_an_endless_fraction_are_refused_before_they_are_written",),
@@ -65,7 +65,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a charge that could not be confirmed is refunded",
         breaks="a free retry",
-        place="ledger.account:Ledger._confirm",
+        place="privacy.ledger:Ledger._confirm",
         old="reason = cause(error)",
         new=(
             "reason = cause(error)\n"
@@ -77,7 +77,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a charge is taken back at once",
         breaks="nothing is ever spent",
-        place="ledger.account:Ledger._written",
+        place="privacy.ledger:Ledger._written",
         old='database.execute("COMMIT")',
         new='database.execute("ROLLBACK")',
         tests=(TESTS,),
@@ -108,7 +108,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="release: every run gets a ledger of its own",
         breaks="a second run into the same folder costs nothing",
-        place="ledger.account:place_beside",
+        place="privacy.ledger:place_beside",
         old='out.name + ".ledger"',
         new='out.name + f".{os.urandom(4).hex()}.ledger"',
         tests=(f"{TESTS}::test_a_release_without_a_ledger_gets_one_beside_its_output_that_remembers_the_folder",),
@@ -116,7 +116,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="plan: charges before the loop are left out of the total",
         breaks="the private regression is free",
-        place="accounting.plan:Plan.of",
+        place="privacy.plan:Plan.of",
         old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))',
         new='in_sequence("release", *_rounds_and_after(per_round, after, rule, delta, sharing))',
         tests=("tests/accounting/test_plan.py",),
@@ -124,7 +124,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="plan: epsilon is printed rounded down",
         breaks="a document that promises more than is kept",
-        place="accounting.charges:decimal_text",
+        place="privacy.charges:decimal_text",
         old="-((-value * 10**10) // 1)",
         new="(value * 10**10) // 1",
         tests=("tests/accounting/test_plan.py",),
@@ -133,7 +133,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: an entry is not compared with its hash",
         breaks="charges can be edited",
-        place="ledger.tables:read_entries",
+        place="privacy.ledger_file:read_entries",
         old="if row != entries[-1].row():\n    raise ValueError",
         new="pass",
         tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
@@ -141,7 +141,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a hash does not cover the one before it",
         breaks="an earlier charge can be rewritten alone",
-        place="ledger.entries:Entry.after",
+        place="privacy.ledger_file:Entry.after",
         old='[head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
         new='[number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
         tests=(f"{TESTS}::test_a_row_that_was_changed_together_with_its_own_hash_is_refused_because_of_the_next",),
@@ -149,7 +149,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the limits are not in the first hash",
         breaks="a limit can be raised",
-        place="ledger.entries:Statement._hash",
+        place="privacy.ledger_file:Statement._hash",
         old="[self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]",
         new="[self.dataset]",
         tests=(f"{TESTS}::test_every_change_of_a_ledger_is_refused",),
@@ -157,7 +157,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the head file is not compared",
         breaks="an old copy of a ledger forgets what was spent since",
-        place="ledger.account:Ledger._accepted",
+        place="privacy.ledger:Ledger._accepted",
         old="not found.holds(head)",
         new="False",
         tests=(f"{TESTS}::test_an_older_copy_is_refused_because_of_its_head_file",),
@@ -165,7 +165,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the head from the logbook is not looked for",
         breaks="an old copy with its head file forgets what was spent since",
-        place="ledger.account:Ledger._accepted",
+        place="privacy.ledger:Ledger._accepted",
         old="self.expect_head is not None and not found.knows(self.expect_head)",
         new="False",
         tests=(f"{TESTS}::test_an_older_copy_with_its_head_file_is_refused_by_the_logbook_alone",),
@@ -173,7 +173,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: that of another dataset is taken",
         breaks="one dataset spends the budget of another",
-        place="ledger.account:Ledger._accepted",
+        place="privacy.ledger:Ledger._accepted",
         old="self.dataset is not None and found.dataset != self.dataset",
         new="False",
         tests=(f"{TESTS}::test_the_ledger_of_another_dataset_or_format_is_refused",),
@@ -181,7 +181,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a second name of the file is accepted",
         breaks="two write-ahead files and two heads for one ledger",
-        place="ledger.storage:_check_names",
+        place="privacy.ledger_file:_check_names",
         old="names != 1",
         new="names < 1",
         tests=(f"{TESTS}::test_a_second_name_of_the_file_is_refused",),
@@ -189,7 +189,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: opened over one that is there",
         breaks="an account that starts again",
-        place="ledger.storage:check_free",
+        place="privacy.ledger_file:check_free",
         old="if os.path.lexists(name):\n    raise _taken(name)",
         new="Path(name).unlink(missing_ok=True)",
         tests=(f"{TESTS}::test_opening_never_overwrites",),
@@ -197,7 +197,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: its texts are not looked at",
         breaks="a forged ledger writes on the terminal what it likes",
-        place="ledger.tables:read_entries",
+        place="privacy.ledger_file:read_entries",
         old=(
             'Entry.after(head, started=line("time", row[1], 40), what=line("purpose", row[2], 200), epsilon=from_text(row[3]), '
             "delta=from_text(row[4]), domain=domain_of(row[5]), notes=notes_of(row[6], fixed))"
@@ -212,7 +212,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the head file is not synced",
         breaks="after a power cut the head file is empty",
-        place="ledger.storage:_write_head",
+        place="privacy.ledger_file:_write_head",
         old="os.fsync(file.fileno())",
         new="pass",
         tests=(ORDER,),
@@ -220,7 +220,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the folder is not synced",
         breaks="after a power cut the ledger has its old head, or no name",
-        place="ledger.storage:sync_folder",
+        place="privacy.ledger_file:sync_folder",
         old="os.fsync(descriptor)",
         new="pass",
         tests=(ORDER,),
@@ -228,7 +228,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: SQLite does not sync",
         breaks="after a power cut the last charges are forgotten",
-        place="ledger.storage:_durable",
+        place="privacy.ledger_file:_durable",
         old='database.execute("PRAGMA synchronous = FULL")',
         new='database.execute("PRAGMA synchronous = OFF")',
         tests=(ORDER,),
@@ -236,7 +236,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: a charge stays in the write-ahead file",
         breaks="a copy of the ledger alone forgets it",
-        place="ledger.account:Ledger._confirm",
+        place="privacy.ledger:Ledger._confirm",
         old="settle(database)",
         new="True",
         tests=(ORDER,),
@@ -244,7 +244,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: its head may be read by all",
         breaks="others learn what is done with the data, and when",
-        place="ledger.storage:write_head",
+        place="privacy.ledger_file:write_head",
         old="os.open(temporary, _NEW, 0o600)",
         new="os.open(temporary, _NEW, 0o644)",
         tests=(f"{TESTS}::test_only_the_owner_may_read_the_files_and_nothing_else_is_left",),
@@ -252,7 +252,7 @@ OF_THE_LEDGER = (
     Mutation(
         name="ledger: the tables are read before they are looked at",
         breaks="a ledger with a view that has no end stalls every run",
-        place="ledger.tables:read_entries",
+        place="privacy.ledger_file:read_entries",
         old=('database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items())'),
         new=(
             'database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != '

@@ -40,7 +40,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: exponentials of 28 digits",
         breaks="bounds that do not hold",
-        place="inversion.laws:exponential",
+        place="privacy.exact_bounds:exponential",
         old="down.exp(up.divide(above, below).copy_negate())",
         new="down.exp(-up.divide(above, below))",
         tests=(f"{LAWS}::test_bounds_of_an_exponential_hold_and_are_close",),
@@ -48,7 +48,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: a quotient rounded inwards",
         breaks="bounds that do not hold",
-        place="inversion.laws:quotient",
+        place="privacy.exact_bounds:quotient",
         old="-((-part.high << bits) // whole.low)",
         new="(part.high << bits) // whole.low",
         tests=(f"{LAWS}::test_bounds_of_a_law_hold_at_any_number_of_bits",),
@@ -56,7 +56,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: a biased digit",
         breaks="the highest value of every digit is impossible",
-        place="inversion.laws:Geometric.below",
+        place="privacy.exact_bounds:Geometric.below",
         old="self.rate * self.end",
         new="self.rate * (self.end - 1)",
         tests=(f"{LAWS}::test_floors_are_those_of_the_closed_form",),
@@ -64,7 +64,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: the tail of a Gaussian is left out",
         breaks="large noise is impossible",
-        place="inversion.laws:HalfGaussian.below",
+        place="privacy.exact_bounds:HalfGaussian.below",
         old="sums[-1].high + left",
         new="sums[-1].high",
         tests=(LAWS,),
@@ -72,7 +72,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: 0 counts twice in a half Gaussian",
         breaks="another law, 0 too likely",
-        place="inversion.laws:HalfGaussian.below",
+        place="privacy.exact_bounds:HalfGaussian.below",
         old="[Between(one, one)]",
         new="[Between(2 * one, 2 * one)]",
         tests=(f"{LAWS}::test_floors_are_those_of_the_closed_form",),
@@ -80,7 +80,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: a tie is not resolved",
         breaks="masses off by 2^-64",
-        place="inversion.tables:Table.draw",
+        place="privacy.samplers:Table.draw",
         old="np.flatnonzero(ties).tolist()",
         new="[]",
         tests=(TIES,),
@@ -89,7 +89,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: a tie is resolved by one bit",
         breaks="masses off by 2^-65",
-        place="inversion.tables:resolve",
+        place="privacy.samplers:resolve",
         old="low > word",
         new="low > word or True",
         tests=(TIES,),
@@ -97,7 +97,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: the first 16 bits decide every draw",
         breaks="masses off by 2^-16, and values beyond eleven scales impossible",
-        place="inversion.tables:Table.of",
+        place="privacy.samplers:Table.of",
         old="first[among > 0] = _OPEN",
         new="first.flags.writeable = False",
         tests=(f"{TABLES}::test_the_first_bits_decide_only_where_all_words_agree",),
@@ -105,7 +105,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: the values of two open draws are swapped",
         breaks="a draw that depends on another's bits",
-        place="inversion.tables:Table.draw",
+        place="privacy.samplers:Table.draw",
         old="drawn[left] = places",
         new="drawn[left] = places[::-1]",
         tests=(f"{TABLES}::test_a_vector_is_drawn_place_by_place",),
@@ -113,7 +113,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: both geometric variables are made of the same bits",
         breaks="hardly any noise",
-        place="inversion.noise:laplace",
+        place="privacy.samplers:laplace",
         old="both[:n] - both[n:]",
         new="both[:n] - both[:n]",
         tests=(f"{NOISE}::test_discrete_laplace_noise_has_its_law",),
@@ -121,7 +121,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: all digits are made of the same bits",
         breaks="digits that tell each other",
-        place="inversion.noise:_geometric",
+        place="privacy.samplers:_geometric",
         old="table.draw(bits, read)",
         new="table.draw(words[0], read)",
         tests=(f"{NOISE}::test_discrete_laplace_noise_has_its_law",),
@@ -129,7 +129,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: the lowest digit is left out",
         breaks="noise in steps of 256, between which counts stay apart",
-        place="inversion.noise:_geometric",
+        place="privacy.samplers:_geometric",
         old="total = tables[0].draw(words[0], read)",
         new="total = 0 * tables[0].draw(words[0], read) + (len(tables) == 1) * tables[0].draw(words[0], read)",
         tests=(f"{NOISE}::test_discrete_laplace_noise_has_its_law",),
@@ -137,7 +137,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: Gaussian noise has no sign",
         breaks="counts only grow",
-        place="inversion.rounded:rounded_gaussian",
+        place="privacy.samplers:rounded_gaussian",
         old="np.where(signs, -absolute, absolute)",
         new="np.where(signs, absolute, absolute)",
         tests=(f"{ROUNDED}::test_it_has_its_law",),
@@ -145,7 +145,7 @@ OF_NOISE = (
     Mutation(
         name="inversion: one block's words for all blocks",
         breaks="the difference of two cells is exact",
-        place="inversion.noise:laplace",
+        place="privacy.samplers:laplace",
         old="np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16)",
         new="np.frombuffer(bytes(range(256)) * (4 * n * len(tables)), dtype=np.uint16)[: 2 * n * len(tables)]",
         tests=(f"{NOISE}::test_no_draw_is_used_twice_across_blocks",),
@@ -153,7 +153,7 @@ OF_NOISE = (
     Mutation(
         name="Laplace noise: half the scale",
         breaks="twice the claimed epsilon",
-        place="randomness:SystemEntropy.add_laplace",
+        place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale) / 2, len(values), secrets.token_bytes)",
         tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
@@ -161,7 +161,7 @@ OF_NOISE = (
     Mutation(
         name="Laplace noise: short vectors get less of it",
         breaks="figures lose more than the claim, and long vectors do not show it",
-        place="randomness:SystemEntropy.add_laplace",
+        place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale) * (1 - Fraction(len(values) < 200, 20)), len(values), secrets.token_bytes)",
         tests=("tests/test_randomness.py::test_short_vectors_have_the_law_of_long_ones",),
@@ -169,7 +169,7 @@ OF_NOISE = (
     Mutation(
         name="Gaussian noise: half the scale",
         breaks="four times the claimed rho",
-        place="randomness:SystemEntropy.add_gaussian",
+        place="privacy.noise:SystemEntropy.add_gaussian",
         old="Scale.at_least(Fraction(scale))",
         new="Scale.at_least(Fraction(scale) / 2)",
         tests=("tests/test_randomness.py::test_gaussian_noise_of_long_and_short_vectors_has_one_law",),
@@ -177,7 +177,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: every pair is taken",
         breaks="the law of a staircase, not the normal one",
-        place="inversion.rounded:surely_taken",
+        place="privacy.samplers:surely_taken",
         old="((coin + 1) << unit - _BITS) + exponent <= 1 << unit",
         new="coin >= 0",
         tests=(f"{ROUNDED}::test_a_coin_that_is_surely_taken_is_below_its_probability",),
@@ -186,7 +186,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: open coins are taken",
         breaks="densities off by up to a hundredth in the tail",
-        place="inversion.rounded:resolve",
+        place="privacy.samplers:resolve_rounded",
         old="return -1",
         new="taken = True",
         tests=(f"{ROUNDED}::test_a_coin_at_its_probability_is_decided_by_further_bits",),
@@ -194,7 +194,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: the first bits of a place decide",
         breaks="masses off by 2^-42 deviations, and by much at large scales",
-        place="inversion.rounded:resolve",
+        place="privacy.samplers:resolve_rounded",
         old="taken and least == most",
         new="taken",
         tests=(f"{ROUNDED}::test_a_place_at_a_tie_is_decided_by_further_bits",),
@@ -202,7 +202,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: ties are not looked for",
         breaks="masses off by 2^-42 deviations, and by much at large scales",
-        place="inversion.rounded:_absolute",
+        place="privacy.samplers:_absolute",
         old="(cell << _BITS) + place + 1",
         new="(cell << _BITS) + place",
         tests=(f"{ROUNDED}::test_a_draw_whose_bits_leave_two_whole_numbers_is_resolved",),
@@ -210,7 +210,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: a deviation rounded down",
         breaks="a little less noise than is paid for",
-        place="inversion.rounded:Scale.at_least",
+        place="privacy.samplers:Scale.at_least",
         old="math.ceil(scale * Fraction(2) ** bits)",
         new="math.floor(scale * Fraction(2) ** bits)",
         tests=(f"{ROUNDED}::test_scales_are_rounded_up_by_hardly_anything",),
@@ -218,7 +218,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: numbers are cut, not rounded",
         breaks="0 too rarely, and every count too near",
-        place="inversion.rounded:nearest",
+        place="privacy.samplers:nearest",
         old="total + (1 << shift - 1)",
         new="total",
         tests=(f"{ROUNDED}::test_the_nearest_whole_number_is_that_of_fractions",),
@@ -226,7 +226,7 @@ OF_NOISE = (
     Mutation(
         name="rounded noise: the width of cells left out of their law",
         breaks="noise of half the deviation",
-        place="inversion.rounded:cells",
+        place="privacy.samplers:cells",
         old="2 * _CELL_BITS + 1",
         new="2 * _CELL_BITS - 1",
         tests=(f"{ROUNDED}::test_it_has_its_law",),
@@ -234,7 +234,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: figures move by more steps than are paid for",
         breaks="more is spent than was charged",
-        place="noise_grids:shared_steps",
+        place="privacy.grids:shared_steps",
         old="2 ** grid_bits(rows) + 2",
         new="2 ** grid_bits(rows) - 2",
         tests=(f"{SHARED}::test_no_pair_of_neighbours_moves_a_figure_by_more_than_the_noise_pays_for",),
@@ -242,7 +242,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: no room for the rounding to the grid",
         breaks="more is spent than was charged",
-        place="noise_grids:shared_steps",
+        place="privacy.grids:shared_steps",
         old="2 ** grid_bits(rows) + 2",
         new="2 ** grid_bits(rows)",
         tests=(f"{SHARED}::test_the_grid_is_exact_and_pays_for_every_rounding",),
@@ -274,7 +274,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: beside a curve charged as several",
         breaks="half the sum of the squares is charged for half the square of the sum",
-        place="accounting.plan:Plan.of",
+        place="privacy.plan:Plan.of",
         old="all(charge.pure for charge in once + per_round)",
         new="True",
         tests=(f"{SHARED}::test_beside_a_curve_those_who_share_are_one_charge",),
@@ -290,7 +290,7 @@ OF_NOISE = (
     Mutation(
         name="one mechanism for several: the curve of several",
         breaks="half the sum of the squares is charged for half the square of the sum",
-        place="accounting.charges:together",
+        place="privacy.charges:together",
         old="rule=TOGETHER",
         new="rule=SUM",
         tests=("tests/accounting/test_selection.py::test_one_mechanism_for_several_parts_counts_with_the_square_of_their_sum",),

@@ -19,7 +19,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the cheaper one is charged",
         breaks="a record of the other piece is not paid for",
-        place="accounting.charges:in_parallel",
+        place="privacy.charges:in_parallel",
         old="max(part.epsilon for part in parts)",
         new="min(part.epsilon for part in parts)",
         tests=(TREE,),
@@ -28,7 +28,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the least delta",
         breaks="a record of the other piece fails more often than is said",
-        place="accounting.charges:in_parallel",
+        place="privacy.charges:in_parallel",
         old="max(part.delta for part in parts)",
         new="min(part.delta for part in parts)",
         tests=(f"{PIECES}::test_the_largest_epsilon_and_delta_and_coefficient",),
@@ -36,7 +36,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the first curve passes for the largest",
         breaks="a curve below that of a piece",
-        place="accounting.renyi:above",
+        place="privacy.curves:above",
         old="max(curve.constant for curve in curves)",
         new="curves[0].constant",
         tests=(f"{PIECES}::test_a_curve_above_others_is_nowhere_below_them",),
@@ -44,7 +44,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: what a piece pays before the rounds is left out",
         breaks="a private fit for nothing",
-        place="accounting.plan:_piece",
+        place="privacy.plan:_piece",
         old="in_sequence(name, *once, *_rounds_and_after(per_round, after, rule, delta, sharing))",
         new="in_sequence(name, *_rounds_and_after(per_round, after, rule, delta, sharing))",
         tests=(TREE,),
@@ -52,7 +52,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the number of rows is counted for nothing",
         breaks="a noisy count of all rows that nobody pays for",
-        place="accounting.plan:Plan.of",
+        place="privacy.plan:Plan.of",
         old='in_sequence("release", *whole, in_parallel("pieces", *pieces))',
         new='in_sequence("release", in_parallel("pieces", *pieces))',
         tests=(TREE,),
@@ -70,7 +70,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: one meter with all charges for both",
         breaks="both pieces may be asked everything",
-        place="accounting.pieces:of_piece",
+        place="privacy.subsets:of_piece",
         old="piece_of(charge) == piece",
         new="True",
         tests=(f"{WHOLE}::test_each_piece_pays_its_own_charges_alone",),
@@ -153,7 +153,7 @@ OF_PIECES = (
     Mutation(
         name="population: epsilon itself is multiplied by the share",
         breaks="less than the sample gives",
-        place="accounting.sampling:of_the_population",
+        place="privacy.plan:of_the_population",
         old="log_up(1 + share * (exp_up(loss.epsilon) - 1))",
         new="share * loss.epsilon",
         tests=(ATTAINED,),
@@ -162,7 +162,7 @@ OF_PIECES = (
     Mutation(
         name="population: rounded down",
         breaks="an understated epsilon",
-        place="accounting.renyi:log_up",
+        place="privacy.curves:log_up",
         old="_up(Fraction(_ln(value)))",
         new="_up(Fraction(_ln(value))) - Fraction(1, _STATED)",
         tests=(ATTAINED,),

@@ -16,7 +16,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: accepted outputs left out",
         breaks="the cost of an accepted output is not counted",
-        place="accounting.law_prices:_log_ratio",
+        place="privacy.law_prices:_log_ratio",
         old="np.maximum(nothing, float(epsilon) + accepted)",
         new="nothing",
         tests=(NOT_BELOW,),
@@ -25,7 +25,7 @@ OF_PRICES = (
     Mutation(
         name='price of a law: "nothing" left out',
         breaks='"nothing" tells more than is paid for',
-        place="accounting.law_prices:_log_ratio",
+        place="privacy.law_prices:_log_ratio",
         old="np.maximum(nothing, float(epsilon) + accepted)",
         new="float(epsilon) + accepted",
         tests=(NOT_BELOW,),
@@ -33,7 +33,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: the epsilon of the output itself left out",
         breaks="the loop is cheaper than a round",
-        place="accounting.law_prices:_log_ratio",
+        place="privacy.law_prices:_log_ratio",
         old="float(epsilon) + accepted",
         new="accepted",
         tests=(NOT_BELOW,),
@@ -41,7 +41,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: cells bounded by their lower end",
         breaks="a supremum inside a cell is not seen",
-        place="accounting.law_prices:_log_ratio",
+        place="privacy.law_prices:_log_ratio",
         old="here / (1 + high * ((ratio - 1) / ratio))",
         new="here / (1 + low * ((ratio - 1) / ratio))",
         tests=(CELLS, NOT_BELOW),
@@ -49,7 +49,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: no cell is halved",
         breaks="the largest of a few values passes for the supremum",
-        place="accounting.law_prices:largest_log_ratio",
+        place="privacy.law_prices:largest_log_ratio",
         old="best + float(_TOLERANCE)",
         new="best + 1",
         tests=(NOT_BELOW,),
@@ -57,7 +57,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: tolerance not added",
         breaks="a price below the supremum",
-        place="accounting.law_prices:largest_log_ratio",
+        place="privacy.law_prices:largest_log_ratio",
         old="Fraction(best) + _TOLERANCE + _ROUNDING",
         new="Fraction(best) - 1000 * _TOLERANCE",
         tests=(NOT_BELOW,),
@@ -65,7 +65,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: the worst neighbour accepts as often as E allows, not less",
         breaks="rejections are not e^epsilon apart at most: a price of pairs that there are not",
-        place="accounting.law_prices:largest_log_ratio",
+        place="privacy.law_prices:largest_log_ratio",
         old="np.array([ratio])",
         new="np.array([ratio * ratio])",
         tests=(NOT_BELOW,),
@@ -73,7 +73,7 @@ OF_PRICES = (
     Mutation(
         name="price of a law: rounded down",
         breaks="an understated epsilon",
-        place="accounting.stopping_laws:_up",
+        place="privacy.selection:_up",
         old="-(-value * _STEPS // 1)",
         new="value * _STEPS // 1 - 10",
         tests=(NOT_BELOW,),
@@ -81,7 +81,7 @@ OF_PRICES = (
     Mutation(
         name="price of the stop coin: that of a round",
         breaks='"nothing" and the search are not paid for',
-        place="accounting.stopping_laws:StopCoin.price",
+        place="privacy.selection:StopCoin.price",
         old="_ln_up((ratio + gamma) / (1 + gamma * ratio))",
         new="0",
         tests=(NOT_BELOW,),
@@ -89,7 +89,7 @@ OF_PRICES = (
     Mutation(
         name="price of a negative binomial: accepted outputs left out",
         breaks="the cost of an accepted output is not counted",
-        place="accounting.stopping_laws:NegativeBinomial.price",
+        place="privacy.selection:NegativeBinomial.price",
         old="max(accepted, here / there)",
         new="here / there",
         tests=(NOT_BELOW,),
@@ -97,7 +97,7 @@ OF_PRICES = (
     Mutation(
         name="law: probabilities need not add up",
         breaks="a price of no law",
-        place="accounting.stopping_laws:FiniteLaw.__post_init__",
+        place="privacy.selection:FiniteLaw.__post_init__",
         old="total != 1",
         new="abs(total - 1) > Fraction(1, 10**9)",
         tests=(REFUSED,),
@@ -105,7 +105,7 @@ OF_PRICES = (
     Mutation(
         name="selection: the price of another law",
         breaks="charged for a shorter search than is run",
-        place="accounting.selection:SelectionRule.law",
+        place="privacy.selection:SelectionRule.law",
         old="return self.rounds",
         new="return FiniteLaw.of({1: Fraction(1)})",
         tests=(TABLE,),
@@ -113,7 +113,7 @@ OF_PRICES = (
     Mutation(
         name="selection: approximate rounds without what makes short searches likelier",
         breaks="the price of another law than rounds that are not bad have",
-        place="accounting.stopping_laws:FiniteLaw.approximate_price",
+        place="privacy.selection:FiniteLaw.approximate_price",
         old="(self.atoms[-1][0] - 1) * delta",
         new="0 * delta",
         tests=("tests/accounting/test_selection.py::test_the_approximate_bound_holds_for_laws_with_finitely_many_values",),
@@ -121,7 +121,7 @@ OF_PRICES = (
     Mutation(
         name="selection: a curve is converted at the whole delta",
         breaks="the delta of the loop is the mean number of rounds times what is stated",
-        place="accounting.selection:_approximate",
+        place="privacy.selection:_approximate",
         old="delta / law.exact_mean, delta",
         new="delta, delta",
         tests=("tests/accounting/test_selection.py::test_rounds_of_curves_are_taken_at_their_share_of_delta",),
@@ -130,7 +130,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: half the mu",
         breaks="epsilon understated",
-        place="accounting.gaussian:epsilon_of",
+        place="privacy.curves:epsilon_of",
         old="root(2 * rho, up=True)",
         new="root(rho / 2, up=True)",
         tests=("tests/accounting/test_gaussian.py::test_it_allows_more_rho_than_the_renyi_conversion",),
@@ -139,7 +139,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: the second term of delta grows twice as fast",
         breaks="delta understated",
-        place="accounting.gaussian:delta_up",
+        place="privacy.curves:delta_up",
         old="exponential(epsilon, bits)",
         new="exponential(epsilon * Fraction(101, 100), bits)",
         tests=("tests/accounting/test_gaussian.py::test_two_parts_cost_what_they_cost_together",),
@@ -147,7 +147,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: choices at their zero-concentrated price",
         breaks="what adaptive choices cost is understated by a third",
-        place="accounting.gaussian:choice_epsilon",
+        place="privacy.curves:choice_epsilon",
         old="2 * pure_epsilon_of(rho)",
         new="root(8 * rho, up=False)",
         tests=(
@@ -159,7 +159,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: pure parts at their zero-concentrated price",
         breaks="what criteria cost is understated by a third",
-        place="accounting.gaussian:of_pure",
+        place="privacy.curves:rho_of_pure",
         old="pure_epsilon_of(Fraction(step, STEPS)) >= epsilon",
         new="root(2 * Fraction(step, STEPS), up=False) >= epsilon",
         tests=("tests/accounting/test_gaussian.py::test_a_pure_part_is_priced_by_randomised_response",),
@@ -167,7 +167,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: one Gaussian part is enough",
         breaks="an exact curve for what is only zero-concentrated",
-        place="accounting.charges:epsilon_at",
+        place="privacy.charges:epsilon_at",
         old="all(part.gaussian for part in curves)",
         new="any(part.gaussian for part in curves)",
         tests=("tests/accounting/test_gaussian.py::test_one_zero_concentrated_part_makes_the_sum_zero_concentrated",),
@@ -191,7 +191,7 @@ OF_PRICES = (
     Mutation(
         name="normal law: another pi",
         breaks="a delta that is understated",
-        place="accounting.normal:_pi",
+        place="privacy.curves:_pi",
         old="_arctan(239, bits)",
         new="_arctan(240, bits)",
         tests=("tests/accounting/test_normal.py",),
@@ -199,7 +199,7 @@ OF_PRICES = (
     Mutation(
         name="normal law: bounds rounded inwards",
         breaks="a delta that is understated in its last digits",
-        place="accounting.normal:below",
+        place="privacy.curves:below",
         old="(outside.high >> 1) + 1",
         new="outside.low >> 1",
         tests=("tests/accounting/test_normal.py",),
@@ -207,7 +207,7 @@ OF_PRICES = (
     Mutation(
         name="door: a zero-concentrated charge for a Gaussian one",
         breaks="a fit at another price than was planned",
-        place="accounting.charges:Charge.price",
+        place="privacy.charges:Charge.price",
         old="self.epsilon, self.delta, self.renyi, self.gaussian",
         new="self.epsilon, self.delta, self.renyi, True",
         tests=("tests/accounting/test_gaussian.py::test_a_gaussian_charge_states_a_rho_and_nothing_else",),
@@ -240,7 +240,7 @@ OF_PRICES = (
     Mutation(
         name="hidden number: the last value gets what rounding leaves",
         breaks="another law than is paid for",
-        place="hidden_numbers:from_finite_law",
+        place="privacy.hidden_numbers:from_finite_law",
         old="SYSTEM.pick(parts)",
         new="SYSTEM.pick(max(parts - 1, 1))",
         tests=(LAWS,),

@@ -24,7 +24,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: the margin is one less",
         breaks="fewer rows than said are rarely enough",
-        place="accounting.rows:RowsRule.margin",
+        place="privacy.charges:RowsRule.margin",
         old="math.ceil(tail / epsilon) - 1",
         new="math.ceil(tail / epsilon) - 2",
         tests=(f"{ROWS}::test_the_margin_is_the_least_that_keeps_the_shortfall",),
@@ -257,7 +257,7 @@ OF_THE_ROWS = (
     Mutation(
         name="invariants: who is not covered is left out",
         breaks="people without a complete row believe that they are protected",
-        place="accounting.rows:invariants",
+        place="privacy.charges:invariants",
         old='(f"the number of kept rows, n = {n}", schema, f"which rows are kept: {NOT_COVERED}")',
         new='(f"the number of kept rows, n = {n}", schema)',
         tests=(f"{TEXTS}::test_who_is_not_covered_is_said_just_where_the_number_is_exact",),
@@ -265,7 +265,7 @@ OF_THE_ROWS = (
     Mutation(
         name="group: delta grows by the number of records alone",
         breaks="a person with several records is promised too much",
-        place="accounting.guarantee:loss_of_group",
+        place="privacy.plan:loss_of_group",
         old="records * exp_up(exponent)",
         new="records",
         tests=(f"{TEXTS}::test_the_loss_of_a_group_is_that_of_steps_from_file_to_file",),

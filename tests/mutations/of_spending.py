@@ -116,7 +116,7 @@ OF_SPENDING = (
     Mutation(
         name="protection: hooks stay after a call",
         breaks="a notebook that shows no message ever again",
-        place="protection:protected",
+        place="privacy.protection:protected",
         old="sys.excepthook, sys.unraisablehook, threading.excepthook = hooks",
         new="pass",
         tests=(CALLED,),
@@ -124,7 +124,7 @@ OF_SPENDING = (
     Mutation(
         name="protection: core files are allowed in a call",
         breaks="private rows on the disk",
-        place="protection:protected",
+        place="privacy.protection:protected",
         old="set_core_limit(0)",
         new="pass",
         tests=(CALLED,),
@@ -266,7 +266,7 @@ OF_SPENDING = (
     Mutation(
         name="ledger: domains are not compared",
         breaks="an exact, unpaid difference of two numbers of rows",
-        place="ledger.account:Ledger._check_domain",
+        place="privacy.ledger:Ledger._check_domain",
         old="before.domain not in (None, domain)",
         new="False",
         tests=(OF_LEDGER,),
@@ -274,7 +274,7 @@ OF_SPENDING = (
     Mutation(
         name="ledger: the hash does not cover the domain",
         breaks="a domain can be edited",
-        place="ledger.entries:Entry.after",
+        place="privacy.ledger_file:Entry.after",
         old='[head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text]',
         new="[head.hash, number, started, what, to_text(epsilon), to_text(delta), notes.text]",
         tests=(OF_LEDGER,),
@@ -282,7 +282,7 @@ OF_SPENDING = (
     Mutation(
         name="ledger: the first domain is forgotten after a protected release",
         breaks="an exact, unpaid difference of two numbers of rows",
-        place="ledger.entries:Statement.domain",
+        place="privacy.ledger_file:Statement.domain",
         old="(entry.domain for entry in self.entries if entry.domain is not None)",
         new="(entry.domain for entry in self.entries)",
         tests=(OF_LEDGER,),

@@ -18,7 +18,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the cheapest piece is what was spent",
         breaks="a record of the dearest piece is not paid for",
-        place="accounting.ledger_pieces:Spent.most",
+        place="privacy.subsets:Spent.most",
         old="max(self.of_pieces.values(), default=Fraction(0))",
         new="min(self.of_pieces.values(), default=Fraction(0))",
         tests=(SUMS,),
@@ -27,7 +27,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: releases of all rows count for no piece",
         breaks="a record is read in its piece and once more, for the price of one",
-        place="accounting.ledger_pieces:Spent.before",
+        place="privacy.subsets:Spent.before",
         old="self.of_all + self.of_pieces.get(piece, Fraction(0))",
         new="self.of_pieces.get(piece, Fraction(0))",
         tests=(SUMS, DEAREST),
@@ -35,7 +35,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a record of another number is charged to one piece",
         breaks="two pieces change, one pays",
-        place="accounting.ledger_pieces:Spent.most_renumbered",
+        place="privacy.subsets:Spent.most_renumbered",
         old="sorted(self.of_pieces.values())[-2:]",
         new="sorted(self.of_pieces.values())[-1:]",
         tests=(f"{SUMS}::test_a_record_of_another_number_pays_for_two_pieces",),
@@ -43,7 +43,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a release of all rows is compared with what all of them paid",
         breaks="the dearest piece passes the limit",
-        place="accounting.ledger_pieces:Spent.before",
+        place="privacy.subsets:Spent.before",
         old="self.most",
         new="self.of_all",
         tests=(DEAREST,),
@@ -51,7 +51,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the ledger forgets for which piece a charge was",
         breaks="sums of pieces that were never read",
-        place="ledger.account:Ledger._charged",
+        place="privacy.ledger:Ledger._charged",
         old="Notes(piece=run.piece)",
         new="Notes()",
         tests=(DEAREST,),
@@ -59,7 +59,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a piece of any split",
         breaks="a record is in pieces of two splits and pays for one",
-        place="ledger.account:Ledger._check_piece",
+        place="privacy.ledger:Ledger._check_piece",
         old="before.split != run.split",
         new="False",
         tests=(f"{LEDGER}::test_a_piece_that_there_is_not_is_refused",),
@@ -67,7 +67,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a second one",
         breaks="records of one piece beside those of another",
-        place="ledger.account:check_unsplit",
+        place="privacy.ledger:check_unsplit",
         old="found.split is not None",
         new="False",
         tests=(f"{LEDGER}::test_a_register_is_split_once",),
@@ -75,7 +75,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a second one is read",
         breaks="a forged ledger forgets what was spent",
-        place="ledger.notes:notes_of",
+        place="privacy.ledger_file:notes_of",
         old="(found.split is not None and split is not None)",
         new="False",
         tests=(FORGED,),
@@ -83,7 +83,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: any number is a piece",
         breaks="a charge for records that there are not",
-        place="ledger.notes:notes_of",
+        place="privacy.ledger_file:notes_of",
         old="found.piece > split.pieces",
         new="False",
         tests=(FORGED,),

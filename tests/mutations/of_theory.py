@@ -105,7 +105,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: factor 2 dropped",
         breaks="the loop costs twice the claim",
-        place="accounting.selection:_twice",
+        place="privacy.selection:_twice",
         old="2 * one_round.epsilon",
         new="one_round.epsilon",
         tests=("tests/accounting/test_plan.py::test_regression_once_costs_9_55",),
@@ -114,7 +114,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: delta > 0 accepted",
         breaks="a theorem used where it does not hold",
-        place="accounting.selection:private_selection",
+        place="privacy.selection:private_selection",
         old="one_round.pure",
         new="one_round.renyi is None",
         tests=("tests/accounting/test_selection.py::test_rounds_without_a_guarantee_are_refused",),
@@ -122,7 +122,7 @@ OF_THE_THEORY = (
     Mutation(
         name="private selection: delta without the stop probability",
         breaks="the delta of the loop is understated",
-        place="accounting.selection:_approximate",
+        place="privacy.selection:_approximate",
         old="tidy_up(law.exact_mean * one_round.delta)",
         new="tidy_up(one_round.delta)",
         tests=("tests/accounting/test_selection.py",),
@@ -130,7 +130,7 @@ OF_THE_THEORY = (
     Mutation(
         name="hidden number of rounds: the shape is left out of the cost",
         breaks="the loop costs more than the claim",
-        place="accounting.renyi:selected",
+        place="privacy.curves:selected",
         old="(1 + shape) * (Fraction(middle) + SLACK)",
         new="Fraction(middle) + SLACK",
         tests=("tests/accounting/test_renyi.py",),
@@ -138,7 +138,7 @@ OF_THE_THEORY = (
     Mutation(
         name="curve: stated without the conversion's delta",
         breaks="an epsilon that no theorem gives",
-        place="accounting.renyi:RenyiCurve._epsilon_at",
+        place="privacy.curves:RenyiCurve._epsilon_at",
         old="-_ln(delta) - _ln(order)",
         new="-_ln(order)",
         tests=("tests/accounting/test_renyi.py",),
@@ -154,7 +154,7 @@ OF_THE_THEORY = (
     Mutation(
         name="hidden number of rounds: the law of another shape",
         breaks="another number of rounds than is paid for",
-        place="inversion.negative_binomial:TruncatedNegativeBinomial.below",
+        place="privacy.samplers:TruncatedNegativeBinomial.below",
         old="rounds * eta_below + eta_above",
         new="rounds * eta_below",
         tests=("tests/test_randomness.py",),
@@ -162,7 +162,7 @@ OF_THE_THEORY = (
     Mutation(
         name="Gaussian noise: variance of twice the rho",
         breaks="rho doubled",
-        place="randomness:rounded_gaussian",
+        place="privacy.noise:rounded_gaussian",
         old="Fraction(squared_sensitivity) / (2 * rho)",
         new="Fraction(squared_sensitivity) / (4 * rho)",
         tests=("tests/test_randomness.py",),
@@ -170,7 +170,7 @@ OF_THE_THEORY = (
     Mutation(
         name="ledger: a curve is charged as nothing",
         breaks="a release for nothing",
-        place="ledger.account:Ledger._charged",
+        place="privacy.ledger:Ledger._charged",
         old="charge.renyi is not None",
         new="False",
         tests=("tests/specification/test_selection_table.py",),
@@ -178,7 +178,7 @@ OF_THE_THEORY = (
     Mutation(
         name="limit: compared with the charge of one round",
         breaks="a plan above the limit runs",
-        place="accounting.plan:Plan.check_limit",
+        place="privacy.plan:Plan.check_limit",
         old="self.total.epsilon",
         new="sum(charge.epsilon for charge in self.once + self.per_round)",
         tests=("tests/accounting/test_plan.py",),
@@ -186,7 +186,7 @@ OF_THE_THEORY = (
     Mutation(
         name="meter: a charge is not struck off",
         breaks="a charge that pays twice",
-        place="accounting.meter:Meter.take",
+        place="privacy.charges:Meter.take",
         old="del self._left[charge.name]",
         new="pass",
         tests=("tests/enclave/test_door.py::test_a_charge_opens_the_door_once",),
@@ -195,7 +195,7 @@ OF_THE_THEORY = (
     Mutation(
         name="meter: the planned epsilon is not compared",
         breaks="a mechanism spends more than was planned",
-        place="accounting.meter:Meter.take",
+        place="privacy.charges:Meter.take",
         old="planned.price != charge.price",
         new="planned.price[1:] != charge.price[1:]",
         tests=("tests/enclave/test_door.py",),
@@ -265,7 +265,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_figure: no allowance for rounding",
         breaks="neighbours that round apart are not covered",
-        place="noise_grids:noise_grid",
+        place="privacy.grids:noise_grid",
         old="math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
         new="math.ceil(Fraction(sensitivity) / Fraction(step))",
         tests=("tests/test_randomness.py",),
@@ -273,7 +273,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_figure: noise added off the grid",
         breaks="low bits tell the exact figure",
-        place="randomness:laplace_figure",
+        place="privacy.noise:laplace_figure",
         old="float(noisy[0]) * step",
         new="float(noisy[0]) * step + value - round(value / step) * step",
         tests=("tests/test_randomness.py",),
@@ -281,7 +281,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: epsilon ignored",
         breaks="noise of another scale",
-        place="randomness:discrete_laplace",
+        place="privacy.noise:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity)",
         tests=("tests/test_randomness.py",),
@@ -289,7 +289,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: half the scale",
         breaks="half the noise that the claim needs",
-        place="randomness:discrete_laplace",
+        place="privacy.noise:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity) / epsilon / 2",
         tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
@@ -298,7 +298,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: scale rounded to nearest, not up",
         breaks="a scale below the claim by a rounding error",
-        place="noise_grids:rounded_up",
+        place="privacy.grids:rounded_up",
         old="nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
         new="nearest",
         tests=("tests/test_randomness.py",),
@@ -306,7 +306,7 @@ OF_THE_THEORY = (
     Mutation(
         name="discrete_laplace: one draw for the whole vector",
         breaks="differences of cells are exact",
-        place="randomness:SystemEntropy.add_laplace",
+        place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale), 1, secrets.token_bytes)",
         tests=("tests/test_randomness.py",),
@@ -314,7 +314,7 @@ OF_THE_THEORY = (
     Mutation(
         name="coin: one side too likely",
         breaks="another stop probability",
-        place="hidden_numbers:coin",
+        place="privacy.hidden_numbers:coin",
         old="SYSTEM.pick(probability.denominator) < probability.numerator",
         new="SYSTEM.pick(probability.denominator) <= probability.numerator",
         tests=("tests/test_randomness.py",),
@@ -322,7 +322,7 @@ OF_THE_THEORY = (
     Mutation(
         name="criteria: figures released without noise",
         breaks="exact figures",
-        place="randomness:laplace_figure",
+        place="privacy.noise:laplace_figure",
         old="float(noisy[0]) * step",
         new="value",
         tests=(f"{CONTRACTS}::test_the_verdict_is_one_of_the_released_value",),
@@ -554,7 +554,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: the radius is proposed, and not taken or left",
         breaks="the noise has another law than was proved, and less of it",
-        place="cube_noise:radius",
+        place="privacy.noise:radius",
         old="entropy.pick(math.prod(2 * k + 2 * j for j in range(1, size + 1))) < (2 * k + 1) ** size",
         new="True",
         tests=("tests/test_cube_noise.py",),
@@ -562,7 +562,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: the last corner of the cube is never drawn",
         breaks="an outcome that one table can have and its neighbour cannot",
-        place="cube_noise:drawn",
+        place="privacy.noise:drawn",
         old="np.full(size, 2 * k + 1, dtype=np.int64)",
         new="np.full(size, max(1, 2 * k), dtype=np.int64)",
         tests=("tests/test_cube_noise.py",),
@@ -570,7 +570,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: as many geometric numbers as there are sums, and not one more",
         breaks="less noise than was proved",
-        place="cube_noise:radius",
+        place="privacy.noise:radius",
         old="range(size + 1)",
         new="range(size)",
         tests=("tests/test_cube_noise.py",),
@@ -738,7 +738,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_tail: the step of rounding left out",
         breaks="the false-acceptance rate is above what is said",
-        place="noise_grids:laplace_tail",
+        place="privacy.grids:laplace_tail",
         old="(k + 1) * step",
         new="k * step",
         tests=("tests/test_randomness.py",),
@@ -746,7 +746,7 @@ OF_THE_THEORY = (
     Mutation(
         name="laplace_tail: twice the probability",
         breaks="the false-acceptance rate is above what is said",
-        place="noise_grids:laplace_tail",
+        place="privacy.grids:laplace_tail",
         old="float(probability)",
         new="float(probability) * 2",
         tests=("tests/test_randomness.py",),
@@ -786,7 +786,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: charges after acceptance forgotten",
         breaks="epsilon is spent and not charged",
-        place="accounting.plan:_rounds_and_after",
+        place="privacy.plan:_rounds_and_after",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
         tests=("tests/accounting/test_plan.py::test_charges_after_acceptance_are_added_once",),
@@ -795,7 +795,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: names after acceptance not compared",
         breaks="two charges pass as one",
-        place="accounting.plan:Plan.of",
+        place="privacy.plan:Plan.of",
         old="once + per_round + after",
         new="once + per_round",
         tests=("tests/accounting/test_plan.py",),
@@ -932,7 +932,7 @@ OF_THE_THEORY = (
     Mutation(
         name="pure family beside curves: epsilon of twice the rho",
         breaks="a pure family spends more than its rho",
-        place="accounting.plan:pure_epsilon",
+        place="privacy.plan:pure_epsilon",
         old="2 * charge.renyi.rho",
         new="4 * charge.renyi.rho",
         tests=("tests/candidates/generators/test_counting_queries.py",),
@@ -940,7 +940,7 @@ OF_THE_THEORY = (
     Mutation(
         name="replacing a record: twice the rho of adding or removing",
         breaks="half of what two steps cost",
-        place="accounting.neighbours:replacing_one",
+        place="privacy.plan:replacing_one",
         old='zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")',
         new='zero_concentrated(name, 2 * rho, "4 times the rho for adding or removing a record")',
         tests=("tests/accounting/test_neighbours.py",),
@@ -948,7 +948,7 @@ OF_THE_THEORY = (
     Mutation(
         name="library: it is given the rho of replacing",
         breaks="four times the claim",
-        place="accounting.neighbours:library_charge",
+        place="privacy.plan:library_charge",
         old="budget / 4",
         new="budget",
         tests=("tests/accounting/test_neighbours.py",),

@@ -15,7 +15,7 @@ OF_YEARS = (
     Mutation(
         name="years: the cheapest years are those with most records",
         breaks="a person whose records are in the dearest years pays more than is said",
-        place="accounting.years:over_years",
+        place="privacy.plan:over_years",
         old="sorted(amounts, reverse=True)",
         new="sorted(amounts)",
         tests=(SUMS,),
@@ -24,7 +24,7 @@ OF_YEARS = (
     Mutation(
         name="years: records that fill no year count for nothing",
         breaks="three records, two in a year, are paid for as two",
-        place="accounting.years:over_years",
+        place="privacy.plan:over_years",
         old="[in_year] * whole + [rest] * (rest > 0)",
         new="[in_year] * whole",
         tests=(SUMS,),
@@ -32,7 +32,7 @@ OF_YEARS = (
     Mutation(
         name="years: every record of a year counts once",
         breaks="group privacy is left out of a year with several records",
-        place="accounting.years:over_years",
+        place="privacy.plan:over_years",
         old="each * amount",
         new="amount",
         tests=(SUMS,),
@@ -40,7 +40,7 @@ OF_YEARS = (
     Mutation(
         name="years: delta grows with the cheapest year",
         breaks="the delta of several records is that of a smaller epsilon",
-        place="accounting.years:over_years",
+        place="privacy.plan:over_years",
         old="loss_of_group(epsilons[0], amount, each)",
         new="loss_of_group(epsilons[-1], amount, each)",
         tests=(SUMS,),
@@ -48,7 +48,7 @@ OF_YEARS = (
     Mutation(
         name="years: second releases are not promised for",
         breaks="what a refused prior costs was never in the promise",
-        place="accounting.years:Horizon.promise",
+        place="privacy.plan:Horizon.promise",
         old="place < self.fallbacks",
         new="place < 0",
         tests=(SUMS,),
@@ -57,7 +57,7 @@ OF_YEARS = (
     Mutation(
         name="years: of two releases of a year the ledger adds up one",
         breaks="the second release of a year is free",
-        place="ledger.entries:Statement.of_a_person",
+        place="privacy.ledger_file:Statement.of_a_person",
         old="paid[entry.notes.year][0] += entry.epsilon",
         new="paid[entry.notes.year][0] = entry.epsilon",
         tests=(LEDGER,),
@@ -74,7 +74,7 @@ OF_YEARS = (
     Mutation(
         name="years: a year twice",
         breaks="a release of a year that has one costs no more than is said of the plan",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="done and not asked.again",
         new="False",
         tests=(REFUSED,),
@@ -83,7 +83,7 @@ OF_YEARS = (
     Mutation(
         name="years: a year beyond the plan",
         breaks="the promise was about fewer years",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="year not in plan.years",
         new="False",
         tests=(REFUSED,),
@@ -91,7 +91,7 @@ OF_YEARS = (
     Mutation(
         name="years: a release dearer than planned",
         breaks="the promise was about less",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="epsilon <= plan.most(year, asked.again) and delta <= plan.delta",
         new="True",
         tests=(REFUSED,),
@@ -99,7 +99,7 @@ OF_YEARS = (
     Mutation(
         name="years: another plan than the ledger has noted",
         breaks="the horizon is changed after the first year",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="asked.horizon != plan",
         new="False",
         tests=(f"{LEDGER}::test_a_plan_that_ends_otherwise_is_another_plan",),
@@ -107,7 +107,7 @@ OF_YEARS = (
     Mutation(
         name="years: more second releases than planned",
         breaks="the promise has room for fewer",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="len(again) >= plan.fallbacks",
         new="False",
         tests=(f"{LEDGER}::test_second_releases_are_as_many_as_planned",),
@@ -115,7 +115,7 @@ OF_YEARS = (
     Mutation(
         name="years: earlier releases that the ledger never paid for",
         breaks="a forged release, or a copy of the ledger that lacks a year, goes unnoticed",
-        place="ledger.years:check_year",
+        place="privacy.ledger:check_year",
         old="(one.year, one.again, *one.paid) not in charged",
         new="False",
         tests=(LEDGER,),
@@ -123,7 +123,7 @@ OF_YEARS = (
     Mutation(
         name="years: a plan after the first release",
         breaks="what was paid before is not in the promise",
-        place="ledger.years:check_plan",
+        place="privacy.ledger:check_plan",
         old="before.entries",
         new="False",
         tests=(LEDGER,),
@@ -131,7 +131,7 @@ OF_YEARS = (
     Mutation(
         name="years: a plan that promises more than the ledger allows",
         breaks="the limit is passed in some later year",
-        place="ledger.years:check_plan",
+        place="privacy.ledger:check_plan",
         old="not most <= limit",
         new="False",
         tests=(LEDGER,),
@@ -139,7 +139,7 @@ OF_YEARS = (
     Mutation(
         name="years: the ledger forgets which releases were second ones",
         breaks="a year may have any number of them",
-        place="ledger.account:Ledger._charged",
+        place="privacy.ledger:Ledger._charged",
         old="Notes(year=run.year.year, again=run.year.again)",
         new="Notes(year=run.year.year)",
         tests=(LEDGER,),
@@ -147,7 +147,7 @@ OF_YEARS = (
     Mutation(
         name="years: a year that no plan has is read in a ledger",
         breaks="a forged entry is added up for no year",
-        place="ledger.notes:notes_of",
+        place="privacy.ledger_file:notes_of",
         old="horizon is None or found.year not in horizon.years",
         new="False",
         tests=(LEDGER,),

@@ -8,7 +8,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.bundle import write_bundle
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import SpecError
@@ -16,6 +15,7 @@ from synthrelease.parts.geography.building import BUILDING
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
 from synthrelease.parts.geography.table import Geography
 from synthrelease.parts.geography.verifying import VERIFYING
+from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release

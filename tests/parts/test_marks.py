@@ -10,8 +10,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import GENERATION, gaussian
-from synthrelease.accounting.meter import Meter
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
 from synthrelease.candidates.generators.counters import Counters
@@ -24,7 +22,8 @@ from synthrelease.errors import SpecError
 from synthrelease.parts.marks import table as marks_table
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.verifying import VERIFYING
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import GENERATION, Meter, gaussian
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.dry_run import made_up

@@ -8,13 +8,12 @@ from typing import Any
 
 import pytest
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.bundle import write_bundle
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.verifying import VERIFYING
+from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release

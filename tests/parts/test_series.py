@@ -17,10 +17,10 @@ from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.errors import InputError, SpecError
-from synthrelease.ledger.account import open_ledger
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
 from synthrelease.parts.series.summing import changes, total
+from synthrelease.privacy.ledger import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.published.checksums import sha256
 from synthrelease.published.commitment import read_commitment

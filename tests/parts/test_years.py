@@ -14,8 +14,6 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import PaidYear, YearOfSeries
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
@@ -23,10 +21,11 @@ from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.estimates.trends import trend
-from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.series.building import promise_text
 from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import paid_so_far, years_part
+from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
 from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from synthrelease.accounting.years import Horizon
 from synthrelease.errors import SynthreleaseError
-from synthrelease.ledger.notes import Notes, notes_of
+from synthrelease.privacy.ledger_file import Notes, notes_of
+from synthrelease.privacy.plan import Horizon
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.years import configured, forged, problems

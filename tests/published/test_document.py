@@ -13,11 +13,10 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticUndefined
 
-from synthrelease.accounting.charges import Charge, in_sequence, mechanism, zero_concentrated
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.plan import stated_at
-from synthrelease.accounting.renyi import RenyiCurve
 from synthrelease.errors import Unexpected
+from synthrelease.privacy.charges import Charge, in_sequence, mechanism, zero_concentrated
+from synthrelease.privacy.curves import RenyiCurve
+from synthrelease.privacy.plan import Guarantee, stated_at
 from synthrelease.published import load
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart

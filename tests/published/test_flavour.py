@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from synthrelease.accounting.guarantee import Guarantee
-from synthrelease.accounting.rows import RowsRule, Way
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
+from synthrelease.privacy.charges import RowsRule, Way
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.flavour import FlavourPart, ScopePart

@@ -13,7 +13,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.bundle.measurements import measurements_bytes
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.noise_grids import laplace_sd
+from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.measurements import on_released_bins, read_measurements
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.spec import load_spec

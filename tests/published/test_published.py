@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.accounting.guarantee import Guarantee
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
+from synthrelease.privacy.plan import Guarantee
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, read_private
@@ -183,7 +183,7 @@ def test_a_path_that_is_no_folder_is_refused(coins: Path) -> None:
 
 
 def test_the_function_keeps_the_ledger_as_the_command_does(coins: Path) -> None:
-    from synthrelease.ledger.account import load_ledger
+    from synthrelease.privacy.ledger import load_ledger
 
     statement = load_ledger(coins / "release.ledger").statement()
     assert statement.epsilon == Fraction(EPSILON)

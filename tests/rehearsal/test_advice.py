@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.criteria import CRITERIA
+from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.rehearsal.advice import (
     BudgetPoint,
     cheapest,

@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.advice import Outlook, outlook
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.closer_look import CANDIDATES, CloserLook, closer_look
@@ -196,7 +196,7 @@ def test_the_mean_number_of_rounds_is_set_apart_from_what_most_releases_need() -
     """A quarter of the fits lets nothing pass, and each of them searches for 1,000 rounds: 250 of the mean are theirs."""
     from fractions import Fraction
 
-    from synthrelease.accounting.stopping_laws import StopCoin
+    from synthrelease.privacy.selection import StopCoin
 
     attempts = [result(number, 0.0 if number % 4 == 0 else 0.76) for number in range(8)]
     found = outlook(attempts, StopCoin(stop_probability=Fraction(1, 1000)))

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal import copies
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.specification.release_spec import ReleaseSpec

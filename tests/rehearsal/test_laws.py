@@ -9,7 +9,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
+from synthrelease.privacy.selection import FiniteLaw, StopCoin
 from synthrelease.rehearsal.laws import (
     ONCE,
     best_law,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.proposing import with_law

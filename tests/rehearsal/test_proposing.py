@@ -9,7 +9,7 @@ from fractions import Fraction
 
 import pytest
 
-from synthrelease.accounting.stopping_laws import FiniteLaw, StopCoin
+from synthrelease.privacy.selection import FiniteLaw, StopCoin
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import Looks, bounded_mean
 from synthrelease.rehearsal.laws import ONCE, cheapest_law

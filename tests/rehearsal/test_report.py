@@ -15,9 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import InputError, OutputError
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.rehearsal.advice import Outlook, total_epsilon
 from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.rehearsal.copies_report import figure_texts

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.enclave.ingest import read_public
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.yardsticks import halves, once_only, yardsticks
 from synthrelease.specification.spec import load_spec

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import synthrelease
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import RejectedRound, ResourceError, SpecError
+from synthrelease.privacy.charges import RowsRule
 from synthrelease.releasing import dry_run as module
 from synthrelease.releasing import memory
 from synthrelease.releasing.attempt import read_priors

@@ -18,8 +18,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates import kept_models
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
@@ -31,7 +29,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
 from synthrelease.specification.release_spec import ReleaseSpec

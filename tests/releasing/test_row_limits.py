@@ -9,8 +9,8 @@ from types import SimpleNamespace
 import pytest
 
 import synthrelease.releasing.release as releasing
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import RowsRule
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.specification.spec import load_spec

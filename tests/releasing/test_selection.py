@@ -12,9 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.accounting.selection import SelectionRule
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.releasing import selection
 from synthrelease.releasing.selection import Verdict, guarded, select, select_best, select_by
 from tests.helpers.rounds import (

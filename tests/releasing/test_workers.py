@@ -11,10 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.selection import select
 from synthrelease.releasing.workers import deaf_children
 from tests.conftest import ROOT

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthrelease.errors import OutputError
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.simulation import simulate, write_table, writing
 from synthrelease.simulation.drawing import systematic_orders
 from tests.conftest import ROOT

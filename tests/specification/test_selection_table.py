@@ -11,16 +11,15 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.accounting.charges import zero_concentrated
-from synthrelease.accounting.gaussian import epsilon_of
-from synthrelease.accounting.gaussian import of_pure as gaussian_rho_of_pure
-from synthrelease.accounting.renyi import of_pure, selected, zcdp
-from synthrelease.accounting.stopping_laws import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError, Unexpected
-from synthrelease.ledger.account import open_ledger, reserve_for_release
+from synthrelease.privacy.charges import zero_concentrated
+from synthrelease.privacy.curves import curve_of_pure, epsilon_of, selected, zcdp
+from synthrelease.privacy.curves import rho_of_pure as gaussian_rho_of_pure
+from synthrelease.privacy.ledger import open_ledger, reserve_for_release
+from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.published.document import read_strictly
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
@@ -140,7 +139,7 @@ def test_approximate_rounds_need_a_delta_in_the_budget_and_a_coin(tmp_path: Path
 @pytest.mark.usefixtures("concentrated")
 def test_zero_concentrated_rounds_are_stated_at_the_delta_of_the_budget(tmp_path: Path) -> None:
     spec = spec_with(tmp_path, {"generation = 10": "generation = 0.1\ndelta = 1e-9", STOP: BEST_OF_K})
-    curve = selected(zcdp(Fraction(1, 10)) + of_pure(Fraction(1, 2)), Fraction(0), Fraction(1, 20))
+    curve = selected(zcdp(Fraction(1, 10)) + curve_of_pure(Fraction(1, 2)), Fraction(0), Fraction(1, 20))
     assert spec.plan.total.epsilon == curve.epsilon(Fraction(1, 10**9))
     assert spec.plan.per_round[0] == zero_concentrated("generation", Fraction(1, 10), spec.plan.per_round[0].because[11:])
     with pytest.raises(

@@ -13,9 +13,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.stopping_laws import FiniteLaw
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import SpecError
+from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import (

@@ -16,7 +16,7 @@ from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.desk.screens.signoff import gathered
 from synthrelease.drafting import write_draft
 from synthrelease.errors import InputError, SpecError
-from synthrelease.ledger.account import load_ledger, open_ledger
+from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.resources import resource
 from synthrelease.specification.spec import load_spec

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
@@ -20,6 +19,7 @@ from synthrelease.criteria import Fitted, PublicFacts, Score
 from synthrelease.criteria.informative import unanswerable
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, SpecError
+from synthrelease.privacy.charges import Meter
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable

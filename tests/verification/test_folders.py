@@ -16,7 +16,7 @@ import pytest
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import noise_grid
+from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.files import Files
 from synthrelease.published.measurements import read_measurements

@@ -21,7 +21,7 @@ from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.folder import _sealed
-from synthrelease.noise_grids import noise_grid
+from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release

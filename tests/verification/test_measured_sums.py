@@ -17,7 +17,7 @@ from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.measurements.cube_law import cube_limit, cube_sd
-from synthrelease.noise_grids import laplace_sd
+from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import PublishedSum

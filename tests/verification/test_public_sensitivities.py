@@ -13,7 +13,7 @@ import pytest
 from synthrelease.bundle.document import interval_part, release_document
 from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.public import public_facts
-from synthrelease.noise_grids import laplace_sd, noise_grid
+from synthrelease.privacy.grids import laplace_sd, noise_grid
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable

@@ -6,9 +6,8 @@ from fractions import Fraction
 
 import pytest
 
-from synthrelease.accounting.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, mechanism
-from synthrelease.accounting.selection import SelectionRule, private_selection
-from synthrelease.accounting.stopping_laws import FiniteLaw
+from synthrelease.privacy.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, mechanism
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule, private_selection
 from synthrelease.published.costs import ChargePart
 from synthrelease.verification.charges import _node_problems
 

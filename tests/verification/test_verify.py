@@ -15,7 +15,7 @@ import pytest
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import noise_grid
+from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable

@@ -30,9 +30,9 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT))  # before a library's own folder "tests"
 
-from synthrelease.accounting.charges import mechanism  # noqa: E402
-from synthrelease.ledger.account import load_ledger, open_ledger  # noqa: E402
-from synthrelease.ledger.storage import LedgerError, head_path  # noqa: E402
+from synthrelease.privacy.charges import mechanism  # noqa: E402
+from synthrelease.privacy.ledger import load_ledger, open_ledger  # noqa: E402
+from synthrelease.privacy.ledger_file import LedgerError, head_path  # noqa: E402
 
 COST = Fraction(1, 7)
 CHARGE = mechanism("a run", COST, "a test")

@@ -131,9 +131,9 @@ def print_digests(name: str, case: Callable[[Path], list[Path]]) -> None:
 @contextmanager
 def seeded() -> Iterator[None]:
     """Give every draw of a release the entropy of a rehearsal."""
-    from synthrelease import randomness
-    from synthrelease.public_entropy import SeededEntropy
-    from synthrelease.randomness import SystemEntropy
+    from synthrelease.privacy import noise as randomness
+    from synthrelease.privacy.noise import SystemEntropy
+    from synthrelease.privacy.public_entropy import SeededEntropy
 
     source, own = SeededEntropy(SEED), random.Random(SEED)
     kept = {name: getattr(SystemEntropy, name) for name in SeededEntropy.__dict__ if not name.startswith("__")}

@@ -158,7 +158,7 @@ class Enclave:
 
     def spent(self) -> Fraction:
         """Epsilon charged in the ledger; 0 when there is none."""
-        from synthrelease.ledger.account import load_ledger
+        from synthrelease.privacy.ledger import load_ledger
 
         return Fraction(load_ledger(self.ledger).statement().epsilon) if self.ledger.exists() else Fraction(0)
 

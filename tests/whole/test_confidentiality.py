@@ -324,8 +324,8 @@ def test_a_leak_is_found_by_these_checks(accounts: Enclave) -> None:
 
 AFTER = """
 import numpy as np
-import synthrelease.hidden_numbers as hidden_numbers
-import synthrelease.randomness as randomness
+import synthrelease.privacy.hidden_numbers as hidden_numbers
+import synthrelease.privacy.noise as randomness
 import synthrelease.releasing.release as release
 from synthrelease.errors import RejectedRound
 entropy = randomness.SystemEntropy

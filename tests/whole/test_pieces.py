@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from synthrelease.accounting.charges import mechanism
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.cli.terminal import print_plan
@@ -18,6 +17,7 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import Door
 from synthrelease.errors import BudgetError, InputError, SpecError
+from synthrelease.privacy.charges import mechanism
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.files import Files
 from synthrelease.published.table import read_csv

@@ -14,18 +14,18 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.accounting.ledger_pieces import MOST_PIECES, Split
 from synthrelease.bounds import bound
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.register_pieces import count_piece
 from synthrelease.errors import BudgetError, InputError, SpecError
-from synthrelease.ledger.account import load_ledger, open_ledger
 from synthrelease.parts.split.published import SplitPart
+from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.privacy.noise import secret_bytes
+from synthrelease.privacy.subsets import MOST_PIECES, Split
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.randomness import secret_bytes
 from synthrelease.record_numbers import read_numbers
 from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import read_private

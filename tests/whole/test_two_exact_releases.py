@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.rows import RowsRule
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import resize
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import RowsRule
+from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.releasing.release import read_private
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config

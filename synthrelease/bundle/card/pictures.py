@@ -9,10 +9,10 @@ from itertools import combinations
 import numpy as np
 from markupsafe import Markup
 
-from synthrelease.accounting.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, words
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.file_ends import band_columns, error_band
+from synthrelease.privacy.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument

@@ -6,11 +6,10 @@ import math
 from collections.abc import Iterable
 from fractions import Fraction
 
-from synthrelease.accounting.guarantee import loss_of_groups
-from synthrelease.accounting.renyi import exp_up
-from synthrelease.accounting.rows import NOT_COVERED
-from synthrelease.accounting.rows_left_out import RowsLeftOut
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.privacy.charges import NOT_COVERED
+from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.plan import RowsLeftOut, loss_of_groups
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.domain.counts import DENSE_LIMIT, Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
-from synthrelease.noise_grids import MOST_ROWS
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.grids import MOST_ROWS
+from synthrelease.privacy.plan import pure_epsilon
 from synthrelease.toml.fields import Mistake, SpecTable
 
 if TYPE_CHECKING:

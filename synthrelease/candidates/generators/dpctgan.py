@@ -15,12 +15,12 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import DRAWS, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.dpgan import GradientGenerator
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 
 
 class DPCTGAN(GradientGenerator):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import ClassVar, Literal
 
-from synthrelease.accounting.charges import Charge
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator, network_of, tables_of
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Charge
 
 
 class MST(LibraryGenerator):

@@ -10,13 +10,13 @@ import math
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from synthrelease.accounting.charges import GENERATION, Charge, mechanism
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import CountingQuery, Shares
 from synthrelease.candidates.generators.counting_queries.family import CountingQueries
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import GENERATION, Charge, mechanism
+from synthrelease.privacy.plan import pure_epsilon
 
 
 class MWEM(CountingQueries):

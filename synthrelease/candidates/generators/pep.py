@@ -9,12 +9,12 @@ import math
 from fractions import Fraction
 from typing import ClassVar, Literal
 
-from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.counting_queries import CountingQuery, Shares
 from synthrelease.candidates.generators.counting_queries.family import CountingQueries
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 
 _SMALLEST = 1e-9
 """Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""

@@ -34,7 +34,7 @@ from synthrelease.domain.own_values import BinnedCounts, atoms_of
 from synthrelease.domain.schema import Binning, Transformation
 
 if TYPE_CHECKING:
-    from synthrelease.randomness import SystemEntropy
+    from synthrelease.privacy.noise import SystemEntropy
 
 MOST = 2**20
 """Largest integer that one record adds to a moment; finer grids would not lower the noise visibly."""
@@ -112,7 +112,7 @@ def noisy_sums(records: Records, design: MomentsOfRecords, epsilon: Fraction, en
     |t_k(z)| in the cell of z, rounding included. A record that lacks a column adds 0, so that replacing it changes less. Each
     sum gets discrete Laplace noise of scale sensitivity / eps.
     """
-    from synthrelease.randomness import discrete_laplace  # here, for readers of a release have no use for it
+    from synthrelease.privacy.noise import discrete_laplace  # here, for readers of a release have no use for it
 
     batches = [slice(start, start + _BATCH) for start in range(0, len(records.counts) or 1, _BATCH)]  # of whole numbers, exact
     sums = np.sum([records.counts[batch] @ moments(records.values[batch], design) for batch in batches], axis=0)

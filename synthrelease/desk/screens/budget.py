@@ -7,13 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from synthrelease.accounting.charges import Charge, decimal_text, epsilon_at
-from synthrelease.accounting.stopping_laws import nothing_where
 from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.desk.screens.rehearsal import cheaper
 from synthrelease.desk.strips import Strips
 from synthrelease.domain.schema import Column
-from synthrelease.ledger.entries import Statement
+from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
+from synthrelease.privacy.ledger_file import Statement
+from synthrelease.privacy.selection import nothing_where
 from synthrelease.rehearsal.expected_noise import accuracies, cheapest_for, measured_tables, off_by_column
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.privacy.plan import Loss
 from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import QUESTION, guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec

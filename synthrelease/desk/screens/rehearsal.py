@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.desk.pictures import heat_map
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed, Running
 from synthrelease.errors import SynthreleaseError, percent
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import cheaper_plan
 

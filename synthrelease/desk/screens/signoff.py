@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.bundle.commitment import commitment
 from synthrelease.desk.edits import CARD_LISTS, CARD_TEXTS
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed
 from synthrelease.errors import SpecError, SynthreleaseError
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed

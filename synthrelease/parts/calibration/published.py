@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from synthrelease.accounting.rows import Way
 from synthrelease.domain.margins import Calibration, Margin
+from synthrelease.privacy.charges import Way
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.parts import Fact, Number, Part, WeightColumn, number
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.domain.schema import Transformation
 from synthrelease.errors import listing
 from synthrelease.measurements.area_noise import AreaNoise, area_noise
 from synthrelease.parts.geography.table import Geography, GeographyTable
+from synthrelease.privacy.plan import Loss
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.problems import Problems

@@ -54,7 +54,7 @@ class ImputationWriting(Writing[ImputationTable, ImputationPart]):
             failed="",
         )
         try:
-            from synthrelease.randomness import SYSTEM  # which who verifies has no use of
+            from synthrelease.privacy.noise import SYSTEM  # which who verifies has no use of
 
             copies = completed(counts, gaps_of(part, rows.columns), rows.rules, SYSTEM.generator())
             return Made(part=part, files={part.file(rows.bundle): imputed_bytes(rows.table, copies, open_)})

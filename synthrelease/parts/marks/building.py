@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import closest, listing
 from synthrelease.parts.marks.table import YES, Marks, MarksTable, labels_of
+from synthrelease.privacy.plan import Loss
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import MAX_TABLES, ReleaseFile

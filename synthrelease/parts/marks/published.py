@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.rows import Way
+from synthrelease.privacy.charges import Way
 from synthrelease.published.parts import Fact, Part
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 
-from synthrelease.accounting.guarantee import Loss
 from synthrelease.domain.rules import RuleError
 from synthrelease.errors import listing
 from synthrelease.linked import FIRST, OTHER, Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.parts.members.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
+from synthrelease.privacy.plan import Loss
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings

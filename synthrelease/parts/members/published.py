@@ -6,8 +6,8 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.rows import Way
 from synthrelease.linked import Linked, slot_name
+from synthrelease.privacy.charges import Way
 from synthrelease.published.parts import Fact, Part
 
 Natural = Annotated[int, Field(ge=0)]

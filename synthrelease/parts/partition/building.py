@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.parts.partition.table import PartitionTable
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import list_of_questions

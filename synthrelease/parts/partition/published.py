@@ -7,8 +7,8 @@ from typing import Annotated
 
 from pydantic import Field
 
-from synthrelease.accounting.pieces import PartitionRule
-from synthrelease.accounting.rows import Way
+from synthrelease.privacy.charges import Way
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.parts import ExactText, Fact, Part
 
 

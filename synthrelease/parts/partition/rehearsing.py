@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from fractions import Fraction
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.pieces import PartitionRule
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.rehearsal.part import Rehearsing
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.pieces import PartitionRule
 from synthrelease.bundle.card.numbers import figure, rounded_up
 from synthrelease.bundle.part import Writing
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.parts.partition.table import PartitionTable
+from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.document import ReleaseDocument
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.domain.margins import WEIGHT
 from synthrelease.parts.population.table import PopulationTable
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 

@@ -7,8 +7,8 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.rows import Way
+from synthrelease.privacy.charges import Way
+from synthrelease.privacy.plan import Loss
 from synthrelease.published.parts import ExactText, Fact, Part
 
 

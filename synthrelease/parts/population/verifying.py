@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.table import PopulationTable
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.verification.part import KnownFiles, Verifying
 

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.sampling import of_the_population
 from synthrelease.bundle.card.numbers import exact_epsilon, figure
 from synthrelease.bundle.part import CardStatement, Writing
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.table import PopulationTable
+from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument
 
 

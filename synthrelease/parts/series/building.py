@@ -6,11 +6,10 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.accounting.charges import decimal_text
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import PaidYear, YearOfSeries
 from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.reading import beside, regular_file

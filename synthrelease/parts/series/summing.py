@@ -6,10 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from fractions import Fraction
 
-from synthrelease.accounting.guarantee import Loss
-from synthrelease.accounting.years import YearOfSeries, over_years
 from synthrelease.errors import InputError, Unexpected, so_many
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
+from synthrelease.privacy.plan import Loss, YearOfSeries, over_years
 from synthrelease.published.checksums import sha256
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.costs import PersonPart

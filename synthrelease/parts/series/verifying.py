@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fractions import Fraction
 
-from synthrelease.accounting.years import YearOfSeries
 from synthrelease.errors import InputError
 from synthrelease.parts.series.published import SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.parts.series.table import SeriesTable
+from synthrelease.privacy.plan import YearOfSeries
 from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files

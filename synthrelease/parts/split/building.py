@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.accounting.ledger_pieces import SplitRule
 from synthrelease.parts.split.table import SplitTable
+from synthrelease.privacy.subsets import SplitRule
 from synthrelease.specification.part import Building, Surroundings
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import list_of_questions

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from synthrelease.accounting.ledger_pieces import MOST_PIECES
-from synthrelease.accounting.rows import Way
+from synthrelease.privacy.charges import Way
+from synthrelease.privacy.subsets import MOST_PIECES
 from synthrelease.published.parts import Fact, Part
 
 

@@ -10,10 +10,10 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from synthrelease.accounting.charges import decimal_text
 from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, on_public_data, percent, so_many
+from synthrelease.privacy.charges import decimal_text
 from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
 from synthrelease.rehearsal.allocation.judged import Judged
 from synthrelease.rehearsal.allocation.parts import FIELDS, Allocation, Divisible, with_delta

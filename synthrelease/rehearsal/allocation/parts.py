@@ -9,12 +9,12 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from synthrelease.accounting.charges import GENERATION, decimal_text
-from synthrelease.accounting.gaussian import rho_within
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.errors import InputError
 from synthrelease.measurements.cube_law import MOST_NUMBERS
 from synthrelease.measurements.scored_sums import terms_of
+from synthrelease.privacy.charges import GENERATION, decimal_text
+from synthrelease.privacy.curves import rho_within
 from synthrelease.specification.release_spec import ReleaseSpec
 
 Field = Literal["tables", "only_measured", "sums"]

@@ -15,7 +15,7 @@ import numpy as np
 
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 
 _COLUMNS, _KEPT = 3, 0.85
 _PRIOR_SHARE = 5

@@ -21,7 +21,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.calculating import Effects, calculated
 from synthrelease.rehearsal.allocation.effects import bundles_of, effects_of, spread_over
 from synthrelease.rehearsal.allocation.judged import SMOOTH, Judged, chances_of, judged, wide

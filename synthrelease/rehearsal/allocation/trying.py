@@ -9,13 +9,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.attempts import exact_scores, passing
 from synthrelease.releasing.attempt import generate, prepare

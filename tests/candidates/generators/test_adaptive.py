@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.charges import Charge, gaussian, zero_concentrated
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
 from synthrelease.candidates.generators.adaptive.asked import Asked
@@ -35,8 +33,9 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

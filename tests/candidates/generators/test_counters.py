@@ -9,14 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import GENERATION, gaussian
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
 from synthrelease.candidates.generators.counters import Counters
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import GENERATION, Meter, gaussian
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.households import write_households

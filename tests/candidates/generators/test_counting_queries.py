@@ -12,9 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.charges import zero_concentrated
-from synthrelease.accounting.meter import Meter
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, Generator, counting_queries
@@ -28,7 +25,9 @@ from synthrelease.candidates.generators.pep import PEP, projected
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import Meter, zero_concentrated
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.plan import pure_epsilon
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 3})

@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.accounting.meter import Meter
-from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
@@ -20,7 +18,9 @@ from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.noise_grids import noise_grid
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.curves import zcdp
+from synthrelease.privacy.grids import noise_grid
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

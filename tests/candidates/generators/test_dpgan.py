@@ -11,8 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
-from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background, adversarial
 from synthrelease.candidates.generators.adversarial import Game
@@ -31,9 +29,11 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.noise_grids import noise_grid
-from synthrelease.public_entropy import NoNoise
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.curves import zcdp
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

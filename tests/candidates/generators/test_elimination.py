@@ -9,7 +9,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.charges import exact
 from synthrelease.candidates.generators import Background, bayesian_network
 from synthrelease.candidates.generators.bayesian_network import (
     BayesianNetwork,
@@ -22,6 +21,7 @@ from synthrelease.candidates.generators.bayesian_network import (
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
 
 

@@ -10,7 +10,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.adaptive import Adaptive
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
@@ -21,7 +20,8 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from tests.helpers.small import layout_of
 
 SHARES = np.array([[[0.2, 0.0, 0.8, 0.0], [0.0, 1.0, 0.0, 0.0]], [[0.25, 0.25, 0.25, 0.25], [0.0, 0.7, 0.0, 0.3]]])

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import GENERATORS, Background, Model
 from synthrelease.candidates.generators.aim import AIM
@@ -26,8 +25,9 @@ from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import ReleaseRequest, check_before_spending
-from synthrelease.randomness import SYSTEM, SystemEntropy
 from synthrelease.specification.spec import load_spec
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data

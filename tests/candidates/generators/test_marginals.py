@@ -20,7 +20,7 @@ from synthrelease.domain.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.measurements.terms import FormulaTerm
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 from tests.test_randomness import LEVEL, laplace_p_value

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.configuration import ConfigurationSpace, join
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.projections.minimum_count import MinimumCount
@@ -20,7 +19,8 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.schema import Column, Schema
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import layout_of

@@ -10,8 +10,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.accounting.charges import exact
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure, model
 from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
@@ -21,7 +19,8 @@ from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import Meter, exact
+from synthrelease.privacy.public_entropy import NoNoise
 
 REGION_OF = np.array([0, 0, 1, 1, 1, 2])
 LAYOUT = Layout(columns=("region", "town", "age", "sex"), sizes=(3, 6, 4, 2))

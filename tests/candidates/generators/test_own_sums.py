@@ -8,15 +8,14 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.accounting.charges import GENERATION, mechanism
-from synthrelease.accounting.meter import Meter
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noisy_tables import NoisySum
 from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
-from synthrelease.public_entropy import NoNoise
+from synthrelease.privacy.charges import GENERATION, Meter, mechanism
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.criteria.test_own_values import BINS, SCHEMA, X_NUMBERS, Y_NUMBERS, original
 
 SUMS = "x(1..3 - 2):y(2..8 - 4) + 2 y(0..9) + x[0 1]:y(1..9 - 5) within -3..3 + y[0 0 1]"

@@ -9,8 +9,6 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from synthrelease.accounting.meter import Meter
-from synthrelease.accounting.renyi import zcdp
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators import Background
@@ -21,6 +19,8 @@ from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teache
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.curves import zcdp
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

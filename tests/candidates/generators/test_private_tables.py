@@ -25,7 +25,7 @@ from synthrelease.domain import lattice
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
 from synthrelease.errors import BudgetError
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 WORLD = World({"a": 1, "b": 2})
 TABLES = [(0,), (1,), (0, 1)]

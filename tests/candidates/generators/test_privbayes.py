@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from synthrelease.accounting.charges import exact
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background, privbayes
 from synthrelease.candidates.generators.bayesian_network import (
@@ -36,6 +35,7 @@ from synthrelease.domain.lattice import lattice
 from synthrelease.domain.layout import Layout
 from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
+from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
 
 pytestmark = pytest.mark.slow

@@ -22,8 +22,8 @@ from synthrelease.domain.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.measurements.rare_bins import NoisyBin, RareBin, bins_of
-from synthrelease.public_entropy import NoNoise
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 2, "c": 1})

@@ -25,7 +25,7 @@ from synthrelease.domain.schema import Binning, Schema, Transformation
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, merged_scores, read_sums
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World
 

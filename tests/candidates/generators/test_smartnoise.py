@@ -9,7 +9,7 @@ import pytest
 
 from synthrelease.candidates.generators.smartnoise import mechanism
 from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
 
 
 @pytest.mark.parametrize("sensitivity", [1.0, 2.5])

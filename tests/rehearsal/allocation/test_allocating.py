@@ -15,12 +15,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.accounting.meter import Meter
 from synthrelease.cli import app
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
-from synthrelease.public_entropy import SeededEntropy
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_lines
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart, with_delta

@@ -9,7 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease import randomness
 from synthrelease.candidates.generators.adaptive import mechanism as private_tables
 from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
@@ -17,7 +16,8 @@ from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
 from synthrelease.enclave import ingest, linked_rows, marks
 from synthrelease.errors import InputError
-from synthrelease.noise_grids import NoisyFigure
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.grids import NoisyFigure
 from synthrelease.releasing import release
 from synthrelease.releasing.pieces import PrivatePieces
 from tests.whole.fuzz.runs import Tally, run

@@ -13,10 +13,10 @@ from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
-from synthrelease.accounting.charges import GENERATION
 from synthrelease.connections.source import Source
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
+from synthrelease.privacy.charges import GENERATION
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -18,8 +18,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease import randomness
-from synthrelease.accounting.charges import Charge, together
 from synthrelease.candidates.generators.adaptive import mechanism as adaptive
 from synthrelease.candidates.generators.adversarial import mechanism as adversarial
 from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
@@ -32,8 +30,10 @@ from synthrelease.criteria import mechanism as criteria
 from synthrelease.domain.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
-from synthrelease.public_entropy import SeededEntropy
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy import noise as randomness
+from synthrelease.privacy.charges import Charge, together
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing import release, selection
 from synthrelease.releasing.attempt import Attempt, Prepared
 from tests.whole.fuzz.pairs import Leak, coupled_pieces, coupled_subset, rows_of, table_of

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.accounting.charges import Charge
-from synthrelease.accounting.pieces import piece_of
-from synthrelease.accounting.rows import NUMBER_OF_ROWS
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.charges import NUMBER_OF_ROWS, Charge
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.subsets import piece_of
 from tests.whole.fuzz.losses import WorstLoss, log_probabilities, of_choice, of_gaussian, of_laplace
 from tests.whole.fuzz.pairs import Leak, Rows, replaced
 

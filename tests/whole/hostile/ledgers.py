@@ -14,9 +14,9 @@ from pathlib import Path
 from random import Random
 from tempfile import TemporaryDirectory
 
-from synthrelease.accounting.charges import mechanism
-from synthrelease.ledger.account import open_ledger
-from synthrelease.ledger.entries import Statement
+from synthrelease.privacy.charges import mechanism
+from synthrelease.privacy.ledger import open_ledger
+from synthrelease.privacy.ledger_file import Statement
 
 STATEMENTS = (
     "UPDATE charges SET epsilon = '{}'",

@@ -168,7 +168,7 @@ def limit_memory() -> None:
 
     import synthrelease.cli
     import synthrelease.enclave.ingest
-    import synthrelease.ledger.account
+    import synthrelease.privacy.ledger
     import synthrelease.simulation  # noqa: F401
 
     most = (_memory("VmSize") + (16 * MEGABYTES) * 1024) * 1024

@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.accounting.charges import mechanism as pure_charge
-from synthrelease.accounting.plan import pure_epsilon
 from synthrelease.candidates.associations import Ties
 from synthrelease.candidates.generators.adaptive.rounds import Learned, RoundsPlan, learned
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
@@ -27,6 +24,9 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.privacy.charges import mechanism as pure_charge
+from synthrelease.privacy.plan import pure_epsilon
 from synthrelease.toml.fields import Mistake
 from synthrelease.toml.released_prior import ReleasedPrior
 

@@ -17,8 +17,6 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 
-from synthrelease.accounting.gaussian import choice_epsilon
-from synthrelease.accounting.renyi import root_down
 from synthrelease.candidates.generators.adaptive.asked import Asked
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import KEPT_CELLS, lattice
@@ -26,7 +24,8 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.summing_up import column_groups
 from synthrelease.errors import BudgetError
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
-from synthrelease.randomness import SystemEntropy, choose, discrete_laplace, rounded_gaussian
+from synthrelease.privacy.curves import choice_epsilon, root_down
+from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
 
 Found = TypeVar("Found")
 

@@ -25,8 +25,8 @@ from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Ga
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
 from synthrelease.domain.counts import Counts
-from synthrelease.noise_grids import noise_grid
-from synthrelease.randomness import SystemEntropy, rounded_gaussian
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 
 def trained(counts: Counts, game: Game, steps: int, clip: float, part: Fraction, entropy: SystemEntropy) -> None:

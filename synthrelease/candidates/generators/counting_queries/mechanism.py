@@ -19,7 +19,7 @@ from synthrelease.candidates.generators.adaptive.mechanism import Laplace, Priva
 from synthrelease.candidates.generators.counting_queries import NoisyAnswers, QueryPool, Shares, Update, correct
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import lattice
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 
 class PaperLaplace(Laplace):

@@ -16,8 +16,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator, model_validator
 
-from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
@@ -35,6 +33,8 @@ from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.measurements.rare_bins import RareBin, bins_of, mistakes_of, read_bins
 from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, read_sums
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.toml.fields import Mistake
 from synthrelease.toml.released_prior import ReleasedPrior
 

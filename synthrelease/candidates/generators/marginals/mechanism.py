@@ -32,7 +32,7 @@ from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
 from synthrelease.measurements.own_totals import own_total
 from synthrelease.measurements.rare_bins import SHARE, NoisyBin, RareBin
-from synthrelease.randomness import SystemEntropy, discrete_laplace, one_noise
+from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
 
 _BY_LAW: dict[type[CountNoise], type[PrivateTables]] = {steps.law: steps for steps in (Laplace, Gaussian)}
 _MIDDLE = STEPS // 2

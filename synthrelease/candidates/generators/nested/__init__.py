@@ -18,8 +18,6 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, field_validator
 
-from synthrelease.accounting.charges import GENERATION, Charge
-from synthrelease.accounting.charges import mechanism as pure_charge
 from synthrelease.candidates.associations import TableNoise, Ties
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
@@ -35,6 +33,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.area_noise import divided
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.privacy.charges import GENERATION, Charge
+from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.toml.fields import Mistake
 
 WITHIN = ">"

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field
 
-from synthrelease.accounting.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.candidates.generators.adversarial import DRAWS, AdversarialGenerator, Game, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
@@ -24,6 +23,7 @@ from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.domain.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.toml.fields import Mistake
 
 if TYPE_CHECKING:

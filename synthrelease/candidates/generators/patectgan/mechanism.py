@@ -26,7 +26,7 @@ from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequ
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.layout import Layout
-from synthrelease.randomness import SystemEntropy, rounded_gaussian
+from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]
 """From bins of rows, and from how often each pair is expected, to noisy votes. One step may ask once."""

@@ -18,7 +18,7 @@ import numpy as np
 from synthrelease.candidates.generators.bayesian_network import NoisyTable
 from synthrelease.domain.counts import Counts
 from synthrelease.domain.lattice import Lattice, lattice
-from synthrelease.randomness import SYSTEM, SystemEntropy, choose, discrete_laplace
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, discrete_laplace
 
 _PRODUCTS = 2**30
 """Rows up to which 64 bits hold the sum of a score."""

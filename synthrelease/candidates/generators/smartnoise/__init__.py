@@ -22,8 +22,6 @@ from typing import TYPE_CHECKING, ClassVar
 
 import numpy as np
 
-from synthrelease.accounting.charges import GENERATION, Charge
-from synthrelease.accounting.neighbours import library_charge, replacing_one
 from synthrelease.candidates.generators.base import Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, margin_of
 from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
@@ -33,6 +31,8 @@ from synthrelease.domain.layout import Columns, Layout
 from synthrelease.domain.plausibility import Plausibility
 from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.libraries import install
+from synthrelease.privacy.charges import GENERATION, Charge
+from synthrelease.privacy.plan import library_charge, replacing_one
 from synthrelease.toml.fields import Mistake
 
 if TYPE_CHECKING:

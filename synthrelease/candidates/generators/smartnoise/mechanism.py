@@ -20,7 +20,7 @@ import numpy as np
 from synthrelease.candidates.generators.smartnoise.library import LearnedField, column_names, decompressed, library_budget, ours
 from synthrelease.domain.counts import Counts
 from synthrelease.errors import BudgetError
-from synthrelease.randomness import SystemEntropy, choose
+from synthrelease.privacy.noise import SystemEntropy, choose
 
 _STEPS = 2**10
 """Scores are rounded down to this part of their sensitivity."""

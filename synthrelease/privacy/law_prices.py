@@ -33,7 +33,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.accounting.renyi import exp_up
+from synthrelease.privacy.curves import exp_up
 
 MOST_ROUNDS = 10_000
 LARGEST_EPSILON = 300

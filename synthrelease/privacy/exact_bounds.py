@@ -13,7 +13,7 @@ from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 from fractions import Fraction
 from typing import NamedTuple, Protocol
 
-_GUARD = 96
+_LAW_GUARD = 96
 """Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
 
 
@@ -50,14 +50,14 @@ class Geometric:
 
     def below(self, bits: int) -> Iterator[Between]:
         """Pr[X < i] = (1 - r^i) / (1 - r^end) with r = exp(-rate)."""
-        wide = bits + _GUARD
+        wide = bits + _LAW_GUARD
         one, ratio = 1 << wide, exponential(self.rate, wide)
         whole = complement(exponential(self.rate * self.end, wide), one) if self.end else Between(one, one)
         power, i = ratio, 1
         while self.end is None or i < self.end:
             part = complement(power, one)
             yield quotient(part, whole, bits)
-            if self.end is None and power.high >> _GUARD == 0:
+            if self.end is None and power.high >> _LAW_GUARD == 0:
                 return
             power, i = product(power, ratio, wide), i + 1
 
@@ -78,11 +78,11 @@ class HalfGaussian:
 
         Ratios fall: the weights that are left out add up to at most the first of them / (1 - the ratio that follows).
         """
-        wide = bits + _GUARD
+        wide = bits + _LAW_GUARD
         one, fall = 1 << wide, exponential(2 * self.rate, wide)
         ratio = exponential(self.rate, wide)
         weight, sums = ratio, [Between(one, one)]
-        while weight.high >> _GUARD:
+        while weight.high >> _LAW_GUARD:
             sums.append(Between(sums[-1].low + weight.low, sums[-1].high + weight.high))
             ratio = product(ratio, fall, wide)
             weight = product(weight, ratio, wide)

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.randomness import SystemEntropy
+from synthrelease.privacy.noise import SystemEntropy
 
 
 class SeededEntropy(SystemEntropy):

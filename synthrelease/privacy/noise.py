@@ -19,15 +19,185 @@ import secrets
 from collections.abc import Sequence
 from fractions import Fraction
 from operator import index
+from typing import Protocol
 
 import numpy as np
 
-from synthrelease import cube_noise
-from synthrelease.exact_choices import Losses, exponential, permute_and_flip
-from synthrelease.inversion.noise import laplace
-from synthrelease.inversion.rounded import Scale
-from synthrelease.inversion.rounded import rounded_gaussian as rounded
-from synthrelease.noise_grids import NoisyFigure, figure_sd, gaussian_scale, noise_grid, rounded_up
+from synthrelease.privacy.grids import NoisyFigure, figure_sd, gaussian_scale, noise_grid, rounded_up
+from synthrelease.privacy.samplers import Scale, laplace
+from synthrelease.privacy.samplers import rounded_gaussian as rounded
+
+# Private choices drawn exactly: every probability is the stated one, not a float near it.
+#
+# A candidate weighs exp(-loss * rate), with an integer loss (how far its score lies below the best) and a rational rate. Its
+# exponent is a fraction, and a coin that shows heads with probability exp(-p/q) is made of uniform integers alone (Canonne,
+# Kamath & Steinke 2020, Algorithm 1). So no candidate has probability 0, and no probability is off by a rounding error.
+#
+# A hopeless candidate costs about two draws: exp(-x) is decided by floor(x) coins of exp(-1), of which the first failure ends
+# it.
+# These are drawn for many candidates at once. How long a choice takes depends on the scores; times are not published.
+
+_FIRST_BATCH, _LARGEST_BATCH = 16, 2**14
+"""Candidates that are looked at together, at first and at most; it doubles between. No bearing on the law."""
+
+_FACTORIAL = math.factorial(20)
+"""The largest factorial that 63 bits hold."""
+
+_THRESHOLDS = np.array([_FACTORIAL // math.factorial(k) for k in range(20, 0, -1)], dtype=np.int64)
+"""A uniform integer below 20! is below 20!/k! with probability 1/k!, exactly; increasing."""
+
+_MOST = 2**62
+
+
+class Uniform(Protocol):
+    """Where uniform integers come from: `randomness.SystemEntropy`."""
+
+    def pick(self, n_choices: int) -> int:
+        """A uniform integer below n_choices, however large that is."""
+        ...
+
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        """(k,) independent uniform integers, each below its bound; bounds (k,) int64, at least 1."""
+        ...
+
+
+class Losses:
+    """Candidates with integer losses of at least 0, one of them 0, and the rate at which a loss makes a candidate unlikely.
+
+    Attributes
+    ----------
+    losses, rate : as given.
+    whole : (n_candidates,) floor(loss * rate), or 2^62 where it is more (no coin of exp(-1) shows heads so often).
+    """
+
+    def __init__(self, losses: Sequence[int], rate: Fraction):
+        self.losses, self.rate = losses, rate
+        above, below = rate.numerator, rate.denominator
+        if max(losses) * above < _MOST and below < _MOST:
+            self.whole = np.asarray(losses, dtype=np.int64) * above // below
+        else:
+            self.whole = np.array([min(loss * above // below, _MOST) for loss in losses], dtype=np.int64)
+
+    def __len__(self) -> int:
+        return len(self.losses)
+
+    def first_taken(self, proposed: np.ndarray, entropy: Uniform) -> int | None:
+        """The first of these candidates that is taken, each independently with probability exp(-loss * rate)."""
+        for candidate in proposed[all_heads(self.whole[proposed], entropy)].tolist():
+            rest = self.losses[candidate] * self.rate.numerator % self.rate.denominator
+            if heads(rest, self.rate.denominator, entropy):
+                return int(candidate)
+        return None
+
+
+def exponential(losses: Losses, entropy: Uniform) -> int:
+    """A candidate with probability proportional to exp(-loss * rate): uniform ones are proposed until one is taken."""
+    size = _FIRST_BATCH
+    while True:
+        taken = losses.first_taken(entropy.picks(np.full(size, len(losses))), entropy)
+        if taken is not None:
+            return taken
+        size = min(2 * size, _LARGEST_BATCH)
+
+
+def permute_and_flip(losses: Losses, entropy: Uniform) -> int:
+    """The first candidate in a uniformly random order (Fisher-Yates, as far as it is needed) that is taken."""
+    order, start, size = list(range(len(losses))), 0, _FIRST_BATCH
+    while True:
+        stop = min(start + size, len(order))
+        jumps = entropy.picks(np.arange(len(order) - start, len(order) - stop, -1))
+        for place, jump in zip(range(start, stop), jumps.tolist(), strict=True):
+            order[place], order[place + jump] = order[place + jump], order[place]
+        taken = losses.first_taken(np.array(order[start:stop]), entropy)
+        if taken is not None:
+            return taken
+        if stop == len(order):
+            raise ValueError("expected a candidate without a loss, which is always taken, found none")
+        start, size = stop, min(2 * size, _LARGEST_BATCH)
+
+
+def heads(above: int, below: int, entropy: Uniform) -> bool:
+    """True with probability exp(-above / below), exactly, for 0 <= above <= below (Algorithm 1 of the paper, first case).
+
+    Coins of probability x, x/2, x/3, ... are tossed until one shows tails: Pr[the first k show heads] = x^k / k!, so an odd one
+    is the first with tails with probability 1 - x + x^2/2 - x^3/6 + ... = exp(-x).
+    """
+    tossed = 1
+    while entropy.pick(below * tossed) < above:
+        tossed += 1
+    return tossed % 2 == 1
+
+
+def all_heads(times: np.ndarray, entropy: Uniform) -> np.ndarray:
+    """(k,) True with probability exp(-times), exactly: so many coins of probability exp(-1), up to the first tails."""
+    found = np.ones(len(times), dtype=bool)
+    left, tossed = np.flatnonzero(times > 0), 0
+    while len(left):
+        tossed += 1
+        shown = heads_of_one(len(left), entropy)
+        found[left[~shown]] = False
+        left = left[shown & (times[left] > tossed)]
+    return found
+
+
+def heads_of_one(size: int, entropy: Uniform) -> np.ndarray:
+    """(size,) independent coins, each True with probability exp(-1), exactly.
+
+    `heads(1, 1)` from one integer: a uniform one below 20! decides the coins of 1, 1/2, ..., 1/20 at once, since it is below
+    20!/k! with probability 1/k!. Only when it is 0 must further coins be tossed.
+    """
+    drawn = entropy.picks(np.full(size, _FACTORIAL))
+    tossed = 21 - np.searchsorted(_THRESHOLDS, drawn, side="right")
+    for place in np.flatnonzero(drawn == 0):
+        while entropy.pick(int(tossed[place])) == 0:
+            tossed[place] += 1
+    return tossed % 2 == 1
+
+
+# One noise for many numbers: a vector of integers whose probability falls with its largest entry, drawn exactly.
+#
+# Its entries are not independent: all lie within one random radius. Where m numbers each move by at most D when a record is
+# replaced, it costs what a single number costs, and has about sqrt((m + 1)(m + 2) / 3) D / epsilon as its standard deviation,
+# where a share of epsilon for each number has sqrt(2) m D / epsilon (theory 9.18, one noise for many numbers).
+
+
+def drawn(size: int, rate: Fraction, entropy: Uniform) -> np.ndarray:
+    """(size,) int64 z with exactly Pr[z] proportional to exp(-rate max|z_i|); size at least 1, rate above 0.
+
+    A radius k is drawn first, then z uniformly from {-k, ..., k}^size.
+    """
+    k = radius(size, rate, entropy)
+    return entropy.picks(np.full(size, 2 * k + 1, dtype=np.int64)) - k
+
+
+def radius(size: int, rate: Fraction, entropy: Uniform) -> int:
+    """k of at least 0 with exactly Pr[k] proportional to (2k + 1)^size exp(-rate k).
+
+    Proposed is the sum of size + 1 geometric numbers, with Pr proportional to C(k + size, size) exp(-rate k), and taken with
+    the probability (2k + 1)^size / ((2k + 2) (2k + 4) ... (2k + 2 size)), a fraction of at most 1.
+    """
+    while True:
+        k = sum(geometric(rate, entropy) for _ in range(size + 1))
+        if entropy.pick(math.prod(2 * k + 2 * j for j in range(1, size + 1))) < (2 * k + 1) ** size:
+            return k
+
+
+def geometric(rate: Fraction, entropy: Uniform) -> int:
+    """g of at least 0 with exactly Pr[g] proportional to exp(-rate g) (Canonne, Kamath & Steinke 2020, Algorithm 2).
+
+    With rate = a / b: x of at least 0 with Pr[x] proportional to exp(-x / b) is u + b v, u below b taken with probability
+    exp(-u / b), v the number of coins of probability exp(-1) until the first tails; and g = floor(x / a).
+    """
+    above, below = rate.numerator, rate.denominator
+    while True:
+        rest = entropy.pick(below)
+        if heads(rest, below, entropy):
+            break
+    whole = 0
+    while heads(1, 1, entropy):
+        whole += 1
+    return (rest + below * whole) // above
+
 
 _MAX_STEPS = 2**62
 
@@ -45,7 +215,7 @@ class SystemEntropy:
 
     def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
         """(k,) int64 values plus one exact noise z for all of them, Pr[z] proportional to exp(-rate max|z_i|)."""
-        return np.asarray(values, dtype=np.int64) + cube_noise.drawn(len(values), rate, self)
+        return np.asarray(values, dtype=np.int64) + drawn(len(values), rate, self)
 
     def chosen(self, losses: Losses, mechanism: str) -> int:
         """The index of a candidate by its loss, exactly."""

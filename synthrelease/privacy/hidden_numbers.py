@@ -6,8 +6,8 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
-from synthrelease.inversion.negative_binomial import TruncatedNegativeBinomial, inverted
-from synthrelease.randomness import SYSTEM
+from synthrelease.privacy.noise import SYSTEM
+from synthrelease.privacy.samplers import TruncatedNegativeBinomial, inverted
 
 
 def coin(probability: Fraction) -> bool:

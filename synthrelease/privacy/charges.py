@@ -7,15 +7,17 @@ curves have been added. Neighbouring tables differ in one record that is replace
 
 from __future__ import annotations
 
+import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from fractions import Fraction
 from itertools import accumulate
+from typing import Literal
 
-from synthrelease.accounting.renyi import RenyiCurve, above, of_pure, zcdp
-from synthrelease.errors import BudgetError, Unexpected
+from synthrelease.errors import BudgetError, InputError, Unexpected
+from synthrelease.privacy.curves import RenyiCurve, above, curve_of_pure, zcdp
 
 _MOST_DIGITS = 330
 """Digits of an epsilon: those of the smallest and largest floats, and more than anybody means."""
@@ -129,7 +131,7 @@ class Charge:
             )
         if self.rule == SUM:
             return sum((part.curve() for part in self.parts), RenyiCurve())
-        return of_pure(self.epsilon)
+        return curve_of_pure(self.epsilon)
 
     def leaves(self) -> Iterator[Charge]:
         """The single mechanisms below this node (the node itself when it has no parts)."""
@@ -218,7 +220,7 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     The dearest pure parts add their epsilons to what the rest yields, where the others count as curves: as many of them as
     make the sum least. Where every curve is Gaussian, the conversion is exact (theory 9.14, exact Gaussian curve).
     """
-    from synthrelease.accounting import gaussian  # here, for readers of a release convert nothing
+    from synthrelease.privacy import curves as gaussian  # here, for readers of a release convert nothing
 
     parts = _summed(charge)
     pure = sorted((part.epsilon for part in parts if part.pure), reverse=True)
@@ -228,10 +230,10 @@ def epsilon_at(charge: Charge, delta: Fraction) -> Fraction:
     for apart, epsilon in enumerate(added):
         whole = sum((part.curve() for part in curves), RenyiCurve())
         if exactly:
-            rho = whole.rho + sum((gaussian.of_pure(each) for each in pure[apart:]), Fraction(0))
+            rho = whole.rho + sum((gaussian.rho_of_pure(each) for each in pure[apart:]), Fraction(0))
             found.append(epsilon + gaussian.epsilon_of(rho, delta))
         else:
-            found.append(epsilon + sum((of_pure(each) for each in pure[apart:]), whole).epsilon(delta))
+            found.append(epsilon + sum((curve_of_pure(each) for each in pure[apart:]), whole).epsilon(delta))
     return min(found)
 
 
@@ -247,3 +249,102 @@ def check_above_0(delta: Fraction) -> None:
             "Refused: the plan holds zero-concentrated charges, which yield an epsilon only together with a delta above 0. "
             "Set delta in [budget], for example 1e-9; it should be far below one over the number of rows."
         )
+
+
+# Which planned charges may still be spent, each once.
+
+
+class Meter:
+    """Which planned charges may still be spent, each once."""
+
+    def __init__(self, planned: Sequence[Charge]):
+        self._left = {charge.name: charge for charge in planned}
+
+    def take(self, charge: Charge) -> None:
+        """Strike a charge off the plan. Raises BudgetError when it was not planned, or was spent already."""
+        planned = self._left.get(charge.name)
+        if planned is None or planned.price != charge.price:
+            raise BudgetError(
+                f"Refused: the charge {charge.name!r} was not planned, or was spent already. No private count was read."
+            )
+        del self._left[charge.name]
+
+    def take_all(self, charges: Charge | Sequence[Charge]) -> None:
+        """Strike a charge off the plan, or several that pay for one output together. Raises BudgetError as `take`."""
+        for charge in [charges] if isinstance(charges, Charge) else charges:
+            self.take(charge)
+
+
+# The number of rows of a release: what is public about it, its source and its cost. `enclave.resizing` draws the rows.
+
+NUMBER_OF_ROWS = "number of rows"
+"""The name of the charge for counting the kept rows."""
+
+
+SHORTFALL = Fraction(1, 1000)
+"""How likely a counted number may lie above the number of kept rows; public rows then fill up."""
+
+
+Way = Literal["whole", "counted", "stated", "exact"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsRule:
+    """Where the number m of rows comes from that a release works with.
+
+    Attributes
+    ----------
+    way : "whole": no row can be left out, m = N. "counted": a noisy count of the kept rows minus `margin`. "stated": a number
+        in the specification. "exact": m = K, published as it is; then which rows are kept is not protected.
+    epsilon : of the count, > 0; None where nothing is counted.
+    stated : the number in the specification; None where there is none.
+    """
+
+    way: Way = "whole"
+    epsilon: Fraction | None = None
+    stated: int | None = None
+
+    @property
+    def charge(self) -> Charge | None:
+        """What the number of rows costs."""
+        if self.epsilon is None:
+            return None
+        return mechanism(NUMBER_OF_ROWS, self.epsilon, "discrete Laplace noise on the number of kept rows")
+
+    @property
+    def margin(self) -> int:
+        """What is taken off the noisy count: the least k >= 0 with Pr[noise > k] <= SHORTFALL.
+
+        Pr[noise > k] = a^(k+1) / (1 + a) for discrete Laplace noise, a = e^-epsilon.
+        """
+        if self.epsilon is None:
+            return 0
+        epsilon = float(self.epsilon)
+        tail = -math.log(float(SHORTFALL)) - math.log1p(math.exp(-epsilon))
+        return max(0, math.ceil(tail / epsilon) - 1)
+
+
+def check_stated(rule: RowsRule, n_file: int) -> None:
+    """Raises InputError when a stated number of rows is above that of the file, which is public."""
+    if rule.stated is not None and rule.stated > n_file:
+        raise InputError(f"expected a file of at least {rule.stated} rows, as [input] rows states, found {n_file}.")
+
+
+NOT_COVERED = "whether a record is complete, in range and plausible is not protected"
+"""What `rows = "exact"` gives up, in plain words."""
+
+
+def invariants(way: str, n_file: int, n: int, persons: int | None = None) -> tuple[str, ...]:
+    """The facts that are published exactly and are the same for all neighbours (theory 10, statement of the guarantee).
+
+    Parameters
+    ----------
+    n_file, n : rows of the file, and rows that the release works with.
+    persons : of the file, where a key tells their rows; how many rows it has is then no public fact.
+    """
+    schema = "the schema: columns, bounds, bins and categories"
+    if way == "exact":
+        return (f"the number of kept rows, n = {n}", schema, f"which rows are kept: {NOT_COVERED}")
+    if persons is not None:
+        return (f"the number of persons of the file (different values of the key), N = {persons}", schema)
+    return (f"the number of rows of the file, N = {n_file}", schema)

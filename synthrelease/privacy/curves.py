@@ -1,0 +1,409 @@
+"""Renyi differential privacy as exact values: curves, their sum, and the (epsilon, delta) that a curve yields.
+
+A mechanism has the curve r when, for every order a > 1 and all neighbours, the Renyi divergence of order a between its two
+output laws is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves that
+occur here have the form
+
+    r(a) = rho a + constant + log_mean / (a - 1):
+
+rho alone is zero-concentrated differential privacy (Bun & Steinke 2016); the other two come from a selection (`selected`).
+Irrational numbers are computed with 50 digits and rounded up, so that no guarantee is understated.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from decimal import Context, Decimal, localcontext
+from fractions import Fraction
+from functools import cache, lru_cache
+
+from synthrelease.privacy.exact_bounds import Between, complement, exponential, product
+
+# The normal law between whole numbers that certify it, to any number of bits (theory 9.14, exact Gaussian curve).
+#
+# Pr[|N| < x] = sqrt(2 x^2 / pi) exp(-x^2 / 2) (1 + x^2 / 3 + x^4 / (3 5) + x^6 / (3 5 7) + ...): all terms are positive, and
+# rational where x^2 is. Sums, products and roots of integers are rounded down on one side and up on the other, exponentials
+# as in
+# `inversion.laws`: no float has a part in it.
+
+_NORMAL_GUARD = 32
+"""Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
+
+
+def within(square: Fraction, bits: int) -> Between:
+    """Bounds of 2^bits Pr[|N| < x], N standard normal, x^2 = `square` >= 0."""
+    if not square:
+        return Between(0, 0)
+    wide = bits + _NORMAL_GUARD
+    room = math.ceil(square) + 2  # the series is at most e^(x^2 / 2) < 2^(x^2)
+    series, height = _series(square, wide), exponential(square / 2, wide + room)
+    pi, above, below = _pi(wide), 2 * square.numerator << 3 * wide, square.denominator
+    root = Between(math.isqrt(above // (below * pi.high)), math.isqrt(-(-above // (below * pi.low))) + 1)
+    found = product(product(series, height, wide + room), root, wide)
+    return Between(found.low >> _NORMAL_GUARD, min((found.high >> _NORMAL_GUARD) + 1, 1 << bits))
+
+
+def below(place: Fraction, bits: int) -> Between:
+    """Bounds of 2^bits Pr[N < place]: half of what lies outside, or 1 less that."""
+    one, inside = 1 << bits, within(place**2, bits)
+    outside = complement(inside, one)
+    half = Between(outside.low >> 1, (outside.high >> 1) + 1)
+    return half if place < 0 else complement(half, one)
+
+
+def _series(square: Fraction, bits: int) -> Between:
+    """Bounds of 2^bits (1 + x^2 / 3 + x^4 / (3 5) + ...).
+
+    Where the odd number is at least 2 x^2, each term is at most half of the one before: all that follow add up to the last.
+    """
+    above, under = square.as_integer_ratio()
+    low = high = least = most = 1 << bits
+    odd = 1
+    while least or odd * under < 2 * above:
+        odd += 2
+        least, most = least * above // (under * odd), most * above // (under * odd) + 1
+        low, high = low + least, high + most
+    return Between(low, high + most)
+
+
+@lru_cache(maxsize=16)
+def _pi(bits: int) -> Between:
+    """Bounds of 2^bits pi, by Machin's formula: 16 arctan(1/5) - 4 arctan(1/239)."""
+    fifth, small = _arctan(5, bits), _arctan(239, bits)
+    return Between(16 * fifth.low - 4 * small.high, 16 * fifth.high - 4 * small.low)
+
+
+def _arctan(inverse: int, bits: int) -> Between:
+    """Bounds of 2^bits arctan(1 / inverse): each of the alternating terms is off by less than 1, and so is what is left out."""
+    power, total, odd = (1 << bits) // inverse, 0, 1
+    while power:
+        total += power // odd if odd % 4 == 1 else -(power // odd)
+        power //= inverse**2
+        odd += 2
+    return Between(total - 2 * odd, total + 2 * odd)
+
+
+_DIGITS = 50
+_STATED = 10**9
+"""Epsilons are rounded up to multiples of 1e-9."""
+SLACK = Fraction(1, 10**30)
+"""More than all rounding errors of a few dozen operations with 50 digits on numbers below 1e12."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RenyiCurve:
+    """rho * order + constant + log_mean / (order - 1), for every order > 1; each coefficient at least 0."""
+
+    rho: Fraction = Fraction(0)
+    constant: Fraction = Fraction(0)
+    log_mean: Fraction = Fraction(0)
+
+    def __post_init__(self) -> None:
+        if min(self.rho, self.constant, self.log_mean) < 0:
+            raise ValueError("the coefficients of a Renyi curve are at least 0")
+
+    def __add__(self, other: RenyiCurve) -> RenyiCurve:
+        """Adaptive composition: divergences of every order add (Mironov 2017, Proposition 1)."""
+        return RenyiCurve(
+            rho=self.rho + other.rho, constant=self.constant + other.constant, log_mean=self.log_mean + other.log_mean
+        )
+
+    def at(self, order: Fraction) -> Fraction:
+        """The bound on the divergence of an order > 1."""
+        return self.rho * order + self.constant + self.log_mean / (order - 1)
+
+    def text(self) -> str:
+        """The curve in the order a, rounded up: a text for people."""
+        terms = ((self.rho, " a"), (self.constant, ""), (self.log_mean, " / (a - 1)"))
+        return " + ".join(f"{_millionths_up(factor)}{rest}" for factor, rest in terms if factor) or "0"
+
+    def epsilon(self, delta: Fraction) -> Fraction:
+        """The epsilon for which the curve yields (epsilon, delta)-DP, rounded up.
+
+        For every order a > 1: epsilon = r(a) + (ln(1/delta) - ln a) / (a - 1) + ln(1 - 1/a) (Canonne, Kamath & Steinke 2020,
+        Proposition 12, solved for epsilon; it is what dp-accounting uses). The order is searched in floating point; whichever
+        is found, the bound at it is proved, and it is computed with 50 digits.
+
+        Raises
+        ------
+        ValueError : unless 0 < delta < 1.
+        """
+        if not 0 < delta < 1:
+            raise ValueError("a Renyi curve yields (epsilon, delta) only for a delta above 0 and below 1")
+        return _yielded(self, delta)
+
+    def _epsilon_at(self, order: Fraction, delta: Fraction) -> Fraction:
+        with localcontext(Context(prec=_DIGITS)):
+            rest = (-_ln(delta) - _ln(order)) / decimal_of(order - 1) + _ln(1 - 1 / order)
+        return self.at(order) + Fraction(rest)
+
+
+@lru_cache(maxsize=1024)
+def _yielded(curve: RenyiCurve, delta: Fraction) -> Fraction:
+    epsilon_at = cache(lambda order: curve._epsilon_at(order, delta))
+    best = min(_orders(epsilon_at), key=epsilon_at)
+    return _up(max(Fraction(0), epsilon_at(best)))
+
+
+def zcdp(rho: Fraction) -> RenyiCurve:
+    """The curve of rho-zero-concentrated differential privacy (Bun & Steinke 2016, Definition 1.1)."""
+    return RenyiCurve(rho=rho)
+
+
+def curve_of_pure(epsilon: Fraction) -> RenyiCurve:
+    """The curve of an epsilon-DP mechanism: epsilon^2 / 2 zero-concentrated (Bun & Steinke 2016, Proposition 1.4)."""
+    return zcdp(epsilon**2 / 2)
+
+
+def above(*curves: RenyiCurve) -> RenyiCurve:
+    """The least curve of this form that is nowhere below any of these: the largest of each coefficient."""
+    return RenyiCurve(
+        rho=max(curve.rho for curve in curves),
+        constant=max(curve.constant for curve in curves),
+        log_mean=max(curve.log_mean for curve in curves),
+    )
+
+
+def selected(one_round: RenyiCurve, shape: Fraction, stop_probability: Fraction) -> RenyiCurve:
+    """The curve of the best of K independent rounds, K truncated negative binomial and hidden.
+
+    Papernot & Steinke (ICLR 2022), Theorem 2, with eta = shape > -1 and gamma = stop_probability in (0, 1): for every order
+    a > 1 and every a2 >= 1
+
+        r'(a) = r(a) + (1 + eta) ((1 - 1/a2) r(a2) + ln(1/gamma) / a2) + ln(E[K]) / (a - 1).
+
+    For r(a) = rho a the middle term is (1 + eta) (rho (a2 - 1) + ln(1/gamma) / a2), least at a2 = sqrt(ln(1/gamma) / rho), or
+    at 1 where that is below 1.
+
+    Raises
+    ------
+    ValueError : for a round that is not zero-concentrated (a selection inside a selection), or parameters outside their range.
+    """
+    if one_round.constant or one_round.log_mean:
+        raise ValueError("a round of a selection must be zero-concentrated")
+    with localcontext(Context(prec=_DIGITS)):
+        log_inverse = -_ln(stop_probability)
+        rho = decimal_of(one_round.rho)
+        middle = 2 * (rho * log_inverse).sqrt() - rho if rho <= log_inverse else log_inverse
+        log_mean = _ln(Fraction(mean_rounds(shape, stop_probability)))
+    return RenyiCurve(
+        rho=one_round.rho,
+        constant=(1 + shape) * (Fraction(middle) + SLACK),
+        log_mean=max(Fraction(0), Fraction(log_mean)) + SLACK,
+    )
+
+
+def mean_rounds(shape: Fraction, stop_probability: Fraction) -> Decimal:
+    """E[K] of the truncated negative binomial law (Papernot & Steinke 2022, Definition 1), with 50 digits.
+
+    eta (1 - gamma) / (gamma (1 - gamma^eta)); for eta = 0, the logarithmic law, (1/gamma - 1) / ln(1/gamma).
+    """
+    if not (shape > -1 and 0 < stop_probability < 1):
+        raise ValueError("a truncated negative binomial law needs a shape above -1 and a stop probability in (0, 1)")
+    with localcontext(Context(prec=_DIGITS)):
+        gamma, eta = decimal_of(stop_probability), decimal_of(shape)
+        if shape == 0:
+            return (1 / gamma - 1) / -gamma.ln()
+        return eta * (1 - gamma) / (gamma * (1 - (eta * gamma.ln()).exp()))
+
+
+def _millionths_up(value: Fraction) -> str:
+    whole, digits = divmod(-int(-value * 10**6 // 1), 10**6)
+    return f"{whole}.{digits:06d}".rstrip("0").rstrip(".")
+
+
+def root_down(value: Fraction) -> Fraction:
+    """The square root, rounded down to a multiple of 1e-12."""
+    return Fraction(math.isqrt(value.numerator * 10**24 // value.denominator), 10**12)
+
+
+def exp_up(exponent: Fraction) -> Fraction:
+    """e^exponent, rounded up in the 40th digit or so."""
+    with localcontext(Context(prec=_DIGITS)):
+        return Fraction(decimal_of(exponent).exp()) * (1 + Fraction(1, 10**40))
+
+
+def log_up(value: Fraction) -> Fraction:
+    """The natural logarithm of a number of at least 1, rounded up to a multiple of 1e-9."""
+    with localcontext(Context(prec=_DIGITS)):
+        return _up(Fraction(_ln(value))) if value != 1 else Fraction(0)
+
+
+def _orders(objective: Callable[[Fraction], Fraction]) -> list[Fraction]:
+    """Orders a = 1 + 2^t on ever finer grids of t around the best so far."""
+    centre, width, tried = Fraction(8), Fraction(32), []
+    for _ in range(6):
+        grid = [1 + _power_of_two(centre + width * Fraction(step, 16)) for step in range(-16, 17)]
+        tried += grid
+        best = min(range(len(grid)), key=lambda index: objective(grid[index]))
+        centre, width = centre + width * Fraction(best - 16, 16), width / 8
+    return tried
+
+
+def _power_of_two(exponent: Fraction) -> Fraction:
+    return Fraction(2.0 ** float(exponent))
+
+
+def decimal_of(value: Fraction) -> Decimal:
+    """The fraction to as many digits as the context has."""
+    return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def _ln(value: Fraction) -> Decimal:
+    return decimal_of(value).ln()
+
+
+def _up(value: Fraction) -> Fraction:
+    return Fraction(-((-(value + SLACK) * _STATED) // 1), _STATED)
+
+
+# Gaussian differential privacy: the exact (epsilon, delta) of a mu, and what private choices and pure parts cost in it.
+#
+# A mechanism is mu-Gaussian when telling its output on a table from that on a neighbour is at least as hard as telling N(mu,
+# 1)
+# from N(0, 1) (Dong, Roth & Su 2022). Squares of mu add up, also where parts are chosen by the answers before them (theory
+# 9.16,
+# a Gaussian budget that answers share out). Everywhere here rho = mu^2 / 2: a mu-Gaussian mechanism is rho-zero-concentrated,
+# and Gaussian noise has the same rho in both, so that one budget means the same noise.
+#
+# What is found by a search in floating point is only where to look: whole numbers certify it (`accounting.normal`).
+
+STEPS = 10**9
+"""Epsilons are multiples of one over this."""
+_FINE = 10**15
+LARGEST_RHO = 200
+"""Above it the Renyi conversion is used: its loss is small beside so much."""
+_ROOT_GUARD = 100
+_FARTHEST, _NEARLY_NOTHING = 64, Fraction(1, 2**2900)
+"""Pr[N < -64] is below e^(-64^2 / 2), and so is this."""
+
+
+@lru_cache(maxsize=1024)
+def epsilon_of(rho: Fraction, delta: Fraction) -> Fraction:
+    """The least multiple of 1e-9 for which a Gaussian rho yields (epsilon, delta)-DP (theory 9.14, exact Gaussian curve).
+
+    Raises
+    ------
+    ValueError : unless 0 < delta < 1.
+    """
+    if not 0 < delta < 1:
+        raise ValueError("a Gaussian guarantee yields (epsilon, delta) only for a delta above 0 and below 1")
+    if not rho:
+        return Fraction(0)
+    if rho > LARGEST_RHO:
+        return zcdp(rho).epsilon(delta)
+    mu = root(2 * rho, up=True)
+    return Fraction(_least(lambda step: delta_up(mu, Fraction(step, STEPS)) <= delta, _guess(float(mu), delta)), STEPS)
+
+
+@lru_cache(maxsize=1024)
+def rho_within(epsilon: Fraction, delta: Fraction) -> Fraction:
+    """The largest rho, rounded down, whose Gaussian guarantee at this delta is at most epsilon."""
+    if not (epsilon > 0 and 0 < delta < 1):
+        raise ValueError("a rho is looked for within an epsilon above 0 and a delta above 0 and below 1")
+
+    def too_much(step: int) -> bool:
+        return delta_up(root(2 * Fraction(step, STEPS), up=True), epsilon) > delta
+
+    mu = _begins(lambda mu: not _is_within(mu, float(epsilon), _log(delta)), math.sqrt(2 * LARGEST_RHO))
+    return min(Fraction(_least(too_much, int(mu * mu / 2 * STEPS)) - 1, STEPS), Fraction(LARGEST_RHO))
+
+
+def delta_up(mu: Fraction, epsilon: Fraction) -> Fraction:
+    """Pr[N < mu / 2 - epsilon / mu] - e^epsilon Pr[N < -mu / 2 - epsilon / mu], rounded up by less than 1e-30 of it, or so."""
+    if not mu:
+        return Fraction(0)
+    if mu / 2 - epsilon / mu < -_FARTHEST:
+        return _NEARLY_NOTHING
+    far = float(mu / 2 + epsilon / mu)
+    bits = _ROOT_GUARD + math.ceil(far * far)  # what is smallest is about e^(-far^2 / 2)
+    near, beyond = below(mu / 2 - epsilon / mu, bits), below(-mu / 2 - epsilon / mu, bits)
+    shrink = exponential(epsilon, bits)
+    return Fraction(near.high, 1 << bits) - Fraction(beyond.low, shrink.high)
+
+
+def choice_epsilon(rho: Fraction) -> Fraction:
+    """The largest epsilon, rounded down, of an exponential mechanism whose Gaussian price is rho.
+
+    2 ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    """
+    return 2 * pure_epsilon_of(rho)
+
+
+def pure_epsilon_of(rho: Fraction) -> Fraction:
+    """The largest epsilon, rounded down, of a pure mechanism whose Gaussian price is rho.
+
+    ln(p / (1 - p)), p = Pr[N < mu / 2] (theory 9.15, Gaussian price of a choice).
+    """
+    mu = root(2 * rho, up=False)
+    bits = _ROOT_GUARD + math.ceil(float(mu) ** 2)
+    low = below(mu / 2, bits).low
+    odds = Fraction(low, (1 << bits) - low)
+    return Fraction(max(0, math.floor(Fraction(decimal_of(odds).ln()) * _FINE) - 1), _FINE) if odds > 1 else Fraction(0)
+
+
+@lru_cache(maxsize=1024)
+def rho_of_pure(epsilon: Fraction) -> Fraction:
+    """The rho of an epsilon-DP mechanism, rounded up: mu = 2 z, Pr[N < z] = e^epsilon / (1 + e^epsilon)."""
+    outside = -float(epsilon) - math.log1p(math.exp(-float(epsilon)))  # ln Pr[N < -z]
+    z = _begins(lambda z: _log_below(-z) <= outside, 2 + math.sqrt(2 * float(epsilon)))
+    return Fraction(_least(lambda step: pure_epsilon_of(Fraction(step, STEPS)) >= epsilon, int(2 * z * z * STEPS)), STEPS)
+
+
+def root(value: Fraction, *, up: bool) -> Fraction:
+    """The square root as a multiple of 1e-15, rounded up or down."""
+    down = math.isqrt(value.numerator * _FINE**2 // value.denominator)
+    return Fraction(down + (up and Fraction(down, _FINE) ** 2 < value), _FINE)
+
+
+def _least(holds: Callable[[int], bool], guess: int) -> int:
+    """The least step >= 0 from which on something holds: away from a guess in steps that double, then by halves."""
+    low, high, width = -1, max(0, guess), 1
+    if holds(high):
+        while high - width > low and holds(high - width):
+            high, width = high - width, 2 * width
+        low = max(low, high - width)
+    else:
+        while not holds(high + width):
+            high, width = high + width, 2 * width
+        low, high = high, high + width
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _guess(mu: float, delta: Fraction) -> int:
+    """About the epsilon, in steps, in floating point."""
+    target = _log(delta)
+    highest = mu * mu / 2 + mu * (2 + math.sqrt(-2 * target))
+    return math.ceil(_begins(lambda epsilon: _is_within(mu, epsilon, target), highest) * STEPS)
+
+
+def _is_within(mu: float, epsilon: float, target: float) -> bool:
+    """Whether the logarithm of the delta at this epsilon is at most `target`, in floating point."""
+    first, second = _log_below(mu / 2 - epsilon / mu), epsilon + _log_below(-mu / 2 - epsilon / mu)
+    return second >= first or first + math.log1p(-math.exp(second - first)) <= target
+
+
+def _begins(holds: Callable[[float], bool], high: float) -> float:
+    """Where between 0 and `high` something begins to hold, in floating point."""
+    low = 0.0
+    for _ in range(100):
+        middle = (low + high) / 2
+        low, high = (low, middle) if holds(middle) else (middle, high)
+    return high
+
+
+def _log_below(place: float) -> float:
+    """ln Pr[N < place], in floating point."""
+    if place > -30:
+        return math.log(math.erfc(-place / math.sqrt(2)) / 2)
+    square = place * place
+    return -square / 2 - math.log(-place * math.sqrt(2 * math.pi)) + math.log1p(-1 / square + 3 / square**2)
+
+
+def _log(value: Fraction) -> float:
+    return math.log(value.numerator) - math.log(value.denominator)

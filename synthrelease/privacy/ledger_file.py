@@ -1,0 +1,701 @@
+"""The files of a ledger: made whole or not at all, opened only when they can be, and the head file beside them.
+
+A ledger is one SQLite file in write-ahead mode. Beside it stands `<ledger>.head`: how many charges the ledger held when the
+last one was confirmed, and the hash of that one. A ledger that holds fewer charges, or others, is not the newest one.
+SQLite keeps `-wal` and `-shm` files beside it while it works; what is left of them after a crash belongs to the ledger.
+"""
+
+from __future__ import annotations
+
+import glob
+import hashlib
+import json
+import os
+import re
+import sqlite3
+import stat
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from pathlib import Path
+
+from synthrelease.errors import BudgetError, OutputError, so_many
+from synthrelease.privacy.charges import decimal_text, exact
+from synthrelease.privacy.plan import MOST_YEARS, Horizon, Loss, over_years
+from synthrelease.privacy.subsets import MOST_PIECES, Spent, Split
+
+# Exact rationals as the texts of a ledger: "numerator/denominator" in lowest terms.
+
+_RATIONAL = re.compile(r"(0|[1-9][0-9]{0,99})/([1-9][0-9]{0,99})")
+
+
+def to_text(value: Fraction) -> str:
+    """A rational as "numerator/denominator" in lowest terms."""
+    return f"{value.numerator}/{value.denominator}"
+
+
+def from_text(text: object) -> Fraction:
+    """The rational of such a text. Raises ValueError for any other text, also for one that is not in lowest terms."""
+    match = _RATIONAL.fullmatch(text) if isinstance(text, str) else None
+    if match is None:
+        raise ValueError("expected numerator/denominator")
+    value = Fraction(int(match[1]), int(match[2]))
+    if to_text(value) != text:
+        raise ValueError("expected lowest terms")
+    return value
+
+
+# What an entry of a ledger notes beside its charge, as one text: a piece or a split, a year or a plan over years.
+
+_PIECE = re.compile(r"[1-9][0-9]{0,3}")
+_YEAR = re.compile(r"year (-?[0-9]{1,4})( again)?")
+_SPLIT = re.compile(r"split ([1-9][0-9]{0,3}) ([0-9a-f]{64}) ([0-9a-f]{64})")
+_HORIZON = re.compile(r"years (-?[0-9]{1,4}) ([0-9,/]+) ([0-9/]+) ([1-9][0-9]{0,3}) ([1-9][0-9]{0,5}) ([0-9]{1,3}) ([0-9/]+)")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Notes:
+    """What an entry notes: all of it is public.
+
+    Attributes
+    ----------
+    piece : the piece of the register that the release reads, None for all rows.
+    split : how the register is split; such an entry costs nothing.
+    year, again : the year of the release, None without a plan over years, and whether it replaces one that released nothing.
+    horizon : the plan over years; such an entry costs nothing.
+    """
+
+    piece: int | None = None
+    split: Split | None = None
+    year: int | None = None
+    again: bool = False
+    horizon: Horizon | None = None
+
+    @property
+    def once(self) -> bool:
+        """Whether a ledger has it at most once, and later entries build on it."""
+        return self.split is not None or self.horizon is not None
+
+    @property
+    def text(self) -> str:
+        """As it is stored and hashed."""
+        if self.split is not None:
+            return f"split {self.split.pieces} {self.split.key} {self.split.register}"
+        if (plan := self.horizon) is not None:
+            epsilons = ",".join(map(to_text, plan.epsilons))
+            second = f"{plan.fallbacks} {to_text(plan.fallback_epsilon)}"
+            return f"years {plan.first} {epsilons} {to_text(plan.delta)} {plan.in_year} {plan.in_all} {second}"
+        if self.year is not None:
+            return f"year {self.year}{' again' if self.again else ''}"
+        return "" if self.piece is None else str(self.piece)
+
+
+NONE = Notes()
+"""What most entries note."""
+
+
+def notes_of(text: object, before: Sequence[Notes]) -> Notes:
+    """The notes of a stored text.
+
+    Parameters
+    ----------
+    before : those of earlier entries that are there once.
+
+    Raises
+    ------
+    ValueError : for a text that is none, a second split or plan, and a piece or a year that there is not.
+    """
+    split = next((notes.split for notes in before if notes.split is not None), None)
+    horizon = next((notes.horizon for notes in before if notes.horizon is not None), None)
+    found = _read(text) if isinstance(text, str) else None
+    if found is None or found.text != text:
+        raise ValueError("expected a piece, a split, a year or a plan, or nothing")
+    second = (found.split is not None and split is not None) or (found.horizon is not None and horizon is not None)
+    no_piece = found.piece is not None and (split is None or found.piece > split.pieces)
+    no_year = found.year is not None and (horizon is None or found.year not in horizon.years)
+    if second or no_piece or no_year:
+        raise ValueError("expected one split, one plan over years, and pieces and years of these")
+    return found
+
+
+def _read(text: str) -> Notes | None:
+    if match := _SPLIT.fullmatch(text):
+        return Notes(split=Split(pieces=int(match[1]), key=match[2], register=match[3])) if _many(match[1]) else None
+    if match := _HORIZON.fullmatch(text):
+        epsilons = tuple(from_text(each) for each in match[2].split(","))
+        plan = Horizon(
+            first=int(match[1]),
+            epsilons=epsilons,
+            delta=from_text(match[3]),
+            in_year=int(match[4]),
+            in_all=int(match[5]),
+            fallbacks=int(match[6]),
+            fallback_epsilon=from_text(match[7]),
+        )
+        return Notes(horizon=plan) if len(epsilons) <= MOST_YEARS else None
+    if match := _YEAR.fullmatch(text):
+        return Notes(year=int(match[1]), again=match[2] is not None)
+    if _PIECE.fullmatch(text):
+        return Notes(piece=int(text))
+    return None if text else Notes()
+
+
+def _many(pieces: str) -> bool:
+    return 2 <= int(pieces) <= MOST_PIECES
+
+
+# The entries of a ledger as values, with their sums and their chain of hashes. `ledger.storage` keeps them in files.
+#
+# The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
+# An entry also notes the domain of a charge whose number of rows is published exactly, and what `ledger.notes` has: how a
+# register is split, the plan over years, and which piece and which year a charge is for.
+# Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
+
+FORMAT = 1
+BEFORE = 3
+"""The provisional number of what became format 1, which the last versions before 1.0.0 wrote."""
+_LARGEST_DENOMINATOR = 10**1000
+_BEGINNING = re.compile(r"[0-9a-f]{16,64}")
+
+_DOMAIN = re.compile(r"[0-9a-f]{64}")
+
+Row = tuple[int | str, ...]
+"""An entry as it is stored: number, started, what, epsilon, delta, the domain (or ""), the text of its notes, and the hash."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Head:
+    """How far a ledger had come: the number of its charges and the hash of the last one."""
+
+    number: int
+    hash: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Entry:
+    """One charge: when its run started (UTC), what for, and what it cost. `hash` covers it and all before it.
+
+    `domain` is the digest of the public domain of a release that publishes its number of rows exactly, else None.
+    """
+
+    number: int
+    started: str
+    what: str
+    epsilon: Fraction
+    delta: Fraction
+    hash: str
+    domain: str | None = None
+    notes: Notes = NONE
+
+    @classmethod
+    def after(
+        cls,
+        head: Head,
+        *,
+        started: str,
+        what: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        domain: str | None = None,
+        notes: Notes = NONE,
+    ) -> Entry:
+        """The entry that follows the one whose head this is."""
+        number = head.number + 1
+        digest = _digest([head.hash, number, started, what, to_text(epsilon), to_text(delta), domain or "", notes.text])
+        return cls(
+            number=number,
+            started=started,
+            what=what,
+            epsilon=epsilon,
+            delta=delta,
+            hash=digest,
+            domain=domain,
+            notes=notes,
+        )
+
+    @property
+    def head(self) -> Head:
+        """The head of a ledger that ends with it."""
+        return Head(number=self.number, hash=self.hash)
+
+    def row(self) -> Row:
+        """The entry as it is stored."""
+        noted = (self.domain or "", self.notes.text)
+        return self.number, self.started, self.what, to_text(self.epsilon), to_text(self.delta), *noted, self.hash
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """A ledger as it was found: the account and its entries in order. `format` is the number that its first hash covers."""
+
+    dataset: str
+    epsilon_limit: Fraction
+    delta_limit: Fraction
+    entries: tuple[Entry, ...] = ()
+    format: int = FORMAT
+
+    @property
+    def epsilons(self) -> Spent:
+        """Epsilon charged so far, by piece."""
+        return Spent.of((entry.notes.piece, entry.epsilon) for entry in self.entries)
+
+    @property
+    def deltas(self) -> Spent:
+        """Delta charged so far, by piece."""
+        return Spent.of((entry.notes.piece, entry.delta) for entry in self.entries)
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Epsilon charged so far: of the piece that paid most, with what all rows paid. Without pieces the sum.
+
+        With a plan over years that of a person, who has as many records in the dearest years as the plan allows.
+        """
+        return self.epsilons.most if self.horizon is None else self.of_a_person.epsilon
+
+    @property
+    def delta(self) -> Fraction:
+        """Delta charged so far, in the same way."""
+        return self.deltas.most if self.horizon is None else self.of_a_person.delta
+
+    @property
+    def of_a_person(self) -> Loss:
+        """With a plan over years, what a person paid at most so far; delta is 1 where that promises nothing."""
+        plan = self.horizon
+        if plan is None:
+            return Loss(self.epsilon, self.delta)
+        paid = {year: [Fraction(0), Fraction(0)] for year in plan.years}
+        for entry in self.entries:
+            if entry.notes.year is not None:
+                paid[entry.notes.year][0] += entry.epsilon
+                paid[entry.notes.year][1] += entry.delta
+        losses = [Loss(*both) for both in paid.values()]
+        return over_years(losses, plan.in_year, plan.in_all) or Loss(self.epsilons.most * plan.in_all, Fraction(1))
+
+    @property
+    def horizon(self) -> Horizon | None:
+        """The plan over years; None where there is none."""
+        return next((entry.notes.horizon for entry in self.entries if entry.notes.horizon is not None), None)
+
+    @property
+    def split(self) -> Split | None:
+        """How the register is split; None where it is not."""
+        return next((entry.notes.split for entry in self.entries if entry.notes.split is not None), None)
+
+    @property
+    def domain(self) -> str | None:
+        """The domain on which releases published their number of rows exactly; None where none did."""
+        return next((entry.domain for entry in self.entries if entry.domain is not None), None)
+
+    @property
+    def head(self) -> Head:
+        """The last hash, for the head file and the steward's logbook."""
+        return Head(number=len(self.entries), hash=self._hash(len(self.entries)))
+
+    def holds(self, head: Head) -> bool:
+        """Whether the entry of that number is here and has that hash."""
+        return head.number <= len(self.entries) and self._hash(head.number) == head.hash
+
+    def knows(self, beginning: str) -> bool:
+        """Whether some entry's hash, or the first one, starts so (at least 16 hexadecimal digits)."""
+        hashes = (self._hash(number) for number in range(len(self.entries) + 1))
+        return _BEGINNING.fullmatch(beginning) is not None and any(found.startswith(beginning) for found in hashes)
+
+    def with_charge(
+        self,
+        *,
+        started: str,
+        what: str,
+        epsilon: Fraction,
+        delta: Fraction,
+        domain: str | None = None,
+        notes: Notes = NONE,
+    ) -> Statement:
+        """The ledger with one more entry at its end."""
+        entry = Entry.after(self.head, started=started, what=what, epsilon=epsilon, delta=delta, domain=domain, notes=notes)
+        return replace(self, entries=(*self.entries, entry))
+
+    def logbook_line(self) -> str:
+        """What a steward writes down after each run: the sums and the beginning of the last hash."""
+        return (
+            f"{self.dataset}: {so_many(len(self.entries), 'charge')}, "
+            f"epsilon {shown(self.epsilon)} of {shown(self.epsilon_limit)}, "
+            f"delta {shown(self.delta)} of {shown(self.delta_limit)}, head {self.head.hash[:16]}"
+        )
+
+    def _hash(self, number: int) -> str:
+        if number > 0:
+            return self.entries[number - 1].hash
+        account = [self.dataset, to_text(self.epsilon_limit), to_text(self.delta_limit)]
+        return _digest(["synthrelease ledger", self.format, *account])
+
+
+def domain_of(text: object) -> str | None:
+    """The domain that a row holds. Raises ValueError for a text that is none."""
+    if text == "":
+        return None
+    if not (isinstance(text, str) and _DOMAIN.fullmatch(text)):
+        raise ValueError("expected the sha256 of a domain, or nothing")
+    return text
+
+
+def _digest(fields: list[str | int]) -> str:
+    return hashlib.sha256(json.dumps(fields, ensure_ascii=True, separators=(",", ":")).encode("ascii")).hexdigest()
+
+
+def amount(name: str, number: str | int | float | Fraction) -> Fraction:
+    """An exact epsilon, delta or limit. Raises BudgetError when it is none, or has more than a hundred digits."""
+    try:
+        return from_text(to_text(exact(number)))
+    except ValueError:
+        raise BudgetError(f"{name}: expected a number of at least 0 with at most 100 digits, found another.") from None
+
+
+def summed(statement: Statement) -> Statement:
+    """The statement, when its sums can be computed and shown. Raises BudgetError otherwise: of sums of ever new fractions."""
+    for amounts in ([entry.epsilon for entry in statement.entries], [entry.delta for entry in statement.entries]):
+        total = Fraction(0)
+        for amount_of_entry in amounts:
+            total += amount_of_entry
+            if total.denominator > _LARGEST_DENOMINATOR:
+                raise BudgetError(
+                    "The sum of all charges would be a fraction of more than a thousand digits: use decimal numbers."
+                )
+    return statement
+
+
+def line(name: str, text: str, longest: int) -> str:
+    """A text of one printable line. Raises BudgetError otherwise."""
+    if not (isinstance(text, str) and 0 < len(text) <= longest and text.isprintable() and text.strip() == text):
+        raise BudgetError(f"{name}: expected one line of 1 to {longest} printable characters, found something else.")
+    return text
+
+
+def printable(text: str, longest: int) -> str:
+    """A title as `line` takes it: other characters become spaces, and what is too long is cut. May be empty."""
+    return "".join(character if character.isprintable() else " " for character in text).strip()[:longest].strip()
+
+
+def shown(value: Fraction) -> str:
+    """An exact rational for reading: as a decimal where that is exact (small ones as 1.5e-12), else as a fraction."""
+    texts = (decimal_text(value), f"{float(value):.6g}")
+    return next((text for text in texts if Fraction(text) == value), to_text(value))
+
+
+WAIT_SECONDS = 30.0
+"""How long to wait for another process that writes to the same ledger."""
+_NEW = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0)  # Windows would change line ends
+_HEAD = re.compile(r"synthrelease ledger head 1\n(0|[1-9][0-9]{0,8}) ([0-9a-f]{64})\n")
+
+
+class LedgerError(BudgetError):
+    """The ledger cannot be relied on, or not be written to: refused before any private data are read (exit code 4)."""
+
+
+def refusal(path: Path, expected: str, found: str, advice: str) -> LedgerError:
+    """An error that says what was expected, what was found and what to do."""
+    return LedgerError(f"{path}: expected {expected}; found {found}. No private data were read. {advice}.")
+
+
+def restore(ledger: Path) -> str:
+    """What to do about a ledger that is not whole, or not the newest."""
+    return (
+        f"Restore the newest copy of it together with {head_path(ledger).name}; where there is none, open a new ledger whose "
+        "limit is what the steward's logbook leaves of the old one"
+    )
+
+
+def head_path(ledger: Path) -> Path:
+    """Where the head file of a ledger is."""
+    return ledger.with_name(ledger.name + ".head")
+
+
+def read_head(ledger: Path) -> Head:
+    """The head file. Raises LedgerError when there is none, or one that cannot be read as such."""
+    path = head_path(ledger)
+    try:
+        if not stat.S_ISREG(path.stat().st_mode):
+            raise refusal(path, "a head file that can be read", "a folder, pipe or device", _renewal(ledger))
+        with path.open("rb") as file:
+            content = file.read(1000)
+    except FileNotFoundError:
+        raise refusal(path, "the head file that belongs to the ledger beside it", "none", _renewal(ledger)) from None
+    except OSError as error:
+        raise refusal(path, "a head file that can be read", cause(error), _renewal(ledger)) from None
+    match = _HEAD.fullmatch(content.decode("latin-1"))
+    if match is None:
+        raise refusal(path, "the number and the hash of the last charge", "something else", _renewal(ledger))
+    return Head(number=int(match[1]), hash=match[2])
+
+
+def _renewal(ledger: Path) -> str:
+    return (
+        f"{restore(ledger)}. If only the head file is lost and the steward's logbook has the last head, "
+        "`synthrelease ledger renew` makes it again from the two"
+    )
+
+
+def write_head(ledger: Path, head: Head) -> None:
+    """Replace the head file as a whole and wait until it is on the disk. Raises OSError."""
+    path = head_path(ledger)
+    temporary = path.with_name(path.name + ".new")
+    temporary.unlink(missing_ok=True)
+    _write_head(os.open(temporary, _NEW, 0o600), head)
+    os.replace(temporary, path)
+    sync_folder(path.parent)
+
+
+def _write_head(descriptor: int, head: Head) -> None:
+    with os.fdopen(descriptor, "wb") as file:
+        file.write(f"synthrelease ledger head 1\n{head.number} {head.hash}\n".encode("ascii"))
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def create(path: Path, head: Head, fill: Callable[[sqlite3.Connection], None]) -> None:
+    """Make a ledger file of mode 0600 that appears under its name when it is complete and on the disk.
+
+    The head file comes first: a crash between the two leaves a head of no charges, which the next attempt takes over.
+    Needs a file system with hard links, which never replace a file as a rename would (Windows renames without replacing).
+
+    Raises
+    ------
+    OutputError : when something is there already, or it cannot be written.
+    """
+    check_free(path)
+    temporary: Path | None = None
+    try:
+        descriptor, name = tempfile.mkstemp(prefix=f".{path.name}.", suffix=".new", dir=path.parent)
+        os.close(descriptor)
+        temporary = Path(name)
+        with closing(sqlite3.connect(temporary, isolation_level=None)) as database:
+            _durable(database)
+            database.execute("PRAGMA page_size = 1024")
+            database.execute("PRAGMA journal_mode = WAL")
+            fill(database)
+        with temporary.open("rb+") as file:
+            os.fsync(file.fileno())
+        _create_head(path, head)
+        sync_folder(path.parent)
+        _appear(temporary, path)
+        sync_folder(path.parent)
+    except FileExistsError:
+        raise _taken(path) from None
+    except (OSError, sqlite3.Error) as error:
+        raise OutputError(f"{path}: the ledger could not be created ({cause(error)}). Nothing was charged.") from None
+    finally:
+        if temporary is not None:
+            temporary.unlink(missing_ok=True)
+
+
+def check_free(path: Path) -> None:
+    """Raises OutputError when a ledger, or anything left of one, is at `path`, or there is no folder for it."""
+    if not os.path.isdir(path.parent):
+        raise OutputError(f"{path}: expected an existing folder {path.parent} to write into, found none.")
+    for name in (path, *_companions(path)):
+        if os.path.lexists(name):
+            raise _taken(name)
+    if os.path.lexists(head_path(path)) and read_head(path).number > 0:
+        raise OutputError(
+            f"{head_path(path)}: belongs to a ledger with charges that is no longer there. Restore the ledger: a new one "
+            "would forget what was spent."
+        )
+
+
+def _taken(path: Path) -> OutputError:
+    return OutputError(f"{path}: expected no file, found one. A ledger is never overwritten: use it, or choose another name.")
+
+
+def _create_head(path: Path, head: Head) -> None:
+    descriptor, temporary = tempfile.mkstemp(prefix=f".{path.name}.head.", dir=path.parent)
+    try:
+        _write_head(descriptor, head)
+        _appear(Path(temporary), head_path(path))
+    except FileExistsError:
+        if read_head(path) != head:
+            raise OutputError(
+                f"{head_path(path)}: another ledger is being opened here, or was when the machine stopped. If no other "
+                "process is opening it, delete this file (it holds no charge) and try again."
+            ) from None
+    finally:
+        Path(temporary).unlink(missing_ok=True)
+
+
+def _appear(temporary: Path, path: Path) -> None:
+    """Give a complete file its name, without ever replacing another. Raises FileExistsError."""
+    if os.name == "nt":
+        os.rename(temporary, path)  # refuses to replace
+    else:
+        os.link(temporary, path)
+        temporary.unlink(missing_ok=True)  # another process may have tidied up
+
+
+def sync_folder(folder: Path) -> None:
+    """Wait until the names in a folder are on the disk. Windows has no such call; its file system logs names itself."""
+    if os.name == "nt":
+        return
+    descriptor = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def cause(error: Exception) -> str:
+    """An error in a word or two that cannot quote a file: the system's text, or SQLite's name of it."""
+    return getattr(error, "strerror", None) or getattr(error, "sqlite_errorname", None) or type(error).__name__
+
+
+@contextmanager
+def connected(path: Path, *, writable: bool) -> Iterator[sqlite3.Connection]:
+    """A connection for one operation. What SQLite cannot do becomes a LedgerError; an open transaction is undone.
+
+    The file is never opened in another way: closing it would drop the locks of SQLite in this process (POSIX).
+    """
+    _check_names(path)
+    fixed = not writable and not (os.access(path, os.W_OK) and os.access(path.parent, os.W_OK))
+    if fixed and any(os.path.lexists(name) and os.path.getsize(name) > 0 for name in _companions(path)):
+        raise refusal(path, "a complete ledger", "an unfinished one that may not be written to", "Show it as its owner")
+    address = f"{path.as_uri()}?{'mode=ro&immutable=1' if fixed else 'mode=rw'}"  # fixed: SQLite can make no companions
+    try:
+        with closing(sqlite3.connect(address, uri=True, isolation_level=None, timeout=WAIT_SECONDS)) as opened:
+            _durable(opened)
+            if not writable:
+                opened.execute("PRAGMA query_only = ON")
+            if not fixed and opened.execute("PRAGMA journal_mode").fetchone()[0] != "wal":
+                raise refusal(path, "a ledger with a write-ahead file", "another SQLite file", restore(path))
+            yield opened
+    except (sqlite3.Error, UnicodeError, OverflowError) as error:  # the latter two: damaged text and sizes
+        raise refusal(path, *_explain(path, error)) from None
+    except OSError as error:
+        raise refusal(path, "a ledger that can be used", cause(error), "Repair the disk or its rights") from None
+
+
+def _durable(database: sqlite3.Connection) -> None:
+    database.execute("PRAGMA synchronous = FULL")
+    database.execute("PRAGMA fullfsync = ON")  # for macOS, whose plain fsync does not reach the disk
+    database.execute("PRAGMA checkpoint_fullfsync = ON")
+    database.execute("PRAGMA trusted_schema = OFF")
+
+
+def settle(database: sqlite3.Connection) -> bool:
+    """Move everything from the write-ahead file into the ledger itself, on the disk. False when another process hinders."""
+    deadline = time.monotonic() + WAIT_SECONDS
+    while True:
+        blocked, _, _ = database.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()
+        if not blocked:
+            return True
+        if time.monotonic() > deadline:
+            return False
+        time.sleep(0.01)
+
+
+def _companions(path: Path) -> list[Path]:
+    return [path.with_name(path.name + ending) for ending in ("-wal", "-shm", "-journal")]
+
+
+def _check_names(path: Path) -> None:
+    """One file, one name: a second name would have a write-ahead file and a head of its own."""
+    try:
+        if not path.is_file():
+            raise refusal(path, "a ledger", "no such file", "Open one with `synthrelease ledger open`, or correct the name")
+        for left in path.parent.glob(f".{glob.escape(path.name)}.*.new"):
+            if left.samefile(path):
+                left.unlink()  # the process that made the ledger was stopped before it could do this
+        names = path.stat().st_nlink
+    except OSError as error:
+        raise refusal(path, "a ledger that can be read", cause(error), "Repair the disk or its rights") from None
+    if names != 1:
+        raise refusal(path, "one name for the file", f"{names} (hard links)", "Delete the others; make backups as copies")
+    for name in _companions(path):
+        if _is_odd(name):
+            advice = f"It is not of this program. {restore(path)}"
+            raise refusal(name, "a file that SQLite made", "a link or something else", advice)
+    if os.path.lexists(path.with_name(path.name + "-journal")):
+        raise refusal(path, "no -journal file beside it", "one", f"It is not of this program. {restore(path)}")
+
+
+def _is_odd(path: Path) -> bool:
+    """Whether something other than a regular file is there. It may vanish at any time: SQLite tidies up."""
+    try:
+        return not stat.S_ISREG(os.lstat(path).st_mode)
+    except OSError:
+        return False
+
+
+def _explain(path: Path, error: Exception) -> tuple[str, str, str]:
+    """Expected, found, what to do, for an error of SQLite. Its own text is left out where it could quote the file."""
+    name = getattr(error, "sqlite_errorname", "")
+    if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+        return "a ledger that is free", f"another process writing to it for {WAIT_SECONDS:g} seconds", "Try again later"
+    if name.startswith("SQLITE_FULL"):
+        return "space on the disk", "none", "Free some; `synthrelease ledger show` tells whether a charge was recorded"
+    if name.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_AUTH")):
+        return "a ledger and a folder that may be written to", "ones that may not", "Repair the rights or choose another disk"
+    if name.startswith("SQLITE_IOERR"):
+        advice = "Check the disk; `synthrelease ledger show` tells whether a charge was recorded"
+        return "a disk that can be read and written", "an error of the disk, or a full one", advice
+    return "a ledger", "another file, or a damaged one", restore(path)
+
+
+# The tables of a ledger's file, and reading them: each row is compared with what its hash says.
+
+MARK = 0x53724C31
+"""SQLite's application_id of a ledger: "SrL1"."""
+TABLES = {
+    "account": "CREATE TABLE account (dataset TEXT NOT NULL, epsilon_limit TEXT NOT NULL, delta_limit TEXT NOT NULL)",
+    "charges": "CREATE TABLE charges (number INTEGER PRIMARY KEY, started TEXT NOT NULL, what TEXT NOT NULL, "
+    "epsilon TEXT NOT NULL, delta TEXT NOT NULL, domain TEXT NOT NULL, piece TEXT NOT NULL, hash TEXT NOT NULL)",
+}
+
+
+def read_entries(path: Path, database: sqlite3.Connection) -> Statement:
+    """Everything in the file, each row compared with what its hash says. Raises LedgerError."""
+    mark, version = (database.execute(f"PRAGMA {name}").fetchone()[0] for name in ("application_id", "user_version"))
+    if mark != MARK:
+        raise refusal(path, "a ledger of synthrelease", "another file", "Name the right file, or open a new ledger elsewhere")
+    if version not in (FORMAT, BEFORE):
+        other = "Use the version of synthrelease that wrote it; or open a new ledger whose limit is what this one has left"
+        raise refusal(path, f"a ledger of format {FORMAT} or {BEFORE}", f"format {version}", other)
+    if database.execute("SELECT name, sql FROM sqlite_master ORDER BY name").fetchall() != sorted(TABLES.items()):
+        raise refusal(path, "the tables of a ledger", "others", restore(path))  # before they are read: a view may never end
+    sound = [row[0] for row in database.execute("PRAGMA integrity_check")]
+    accounts = database.execute("SELECT dataset, epsilon_limit, delta_limit FROM account").fetchall()
+    if sound != ["ok"] or len(accounts) != 1:
+        raise refusal(path, "the tables of a ledger", "damaged ones", restore(path))
+    dataset, epsilon_limit, delta_limit = accounts[0]
+    entries: list[Entry] = []
+    fixed: list[Notes] = []
+    number = 0
+    try:
+        account = Statement(
+            dataset=line("name", dataset, 100),
+            epsilon_limit=from_text(epsilon_limit),
+            delta_limit=from_text(delta_limit),
+            format=version,
+        )
+        head = account.head
+        for row in database.execute("SELECT * FROM charges ORDER BY number"):
+            number += 1
+            entries.append(
+                Entry.after(
+                    head,
+                    started=line("time", row[1], 40),
+                    what=line("purpose", row[2], 200),
+                    epsilon=from_text(row[3]),
+                    delta=from_text(row[4]),
+                    domain=domain_of(row[5]),
+                    notes=notes_of(row[6], fixed),
+                )
+            )
+            head = entries[-1].head
+            if entries[-1].notes.once:
+                fixed.append(entries[-1].notes)
+            if row != entries[-1].row():
+                raise ValueError
+        return summed(replace(account, entries=tuple(entries)))
+    except (ValueError, TypeError, AttributeError, BudgetError):
+        where = f"charge {number}" if number else "the account"
+        raise refusal(path, "rows that agree with their hashes", f"{where} changed or damaged", restore(path)) from None

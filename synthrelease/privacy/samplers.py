@@ -1,0 +1,383 @@
+"""Continuous Gaussian noise, rounded to whole numbers, drawn exactly and in bulk (theory 9.13, rounded Gaussian noise).
+
+The absolute value of a standard normal number is c w + t: a cell c, of width w = 1 / 1024, and a place t in it. Cells are drawn
+with Pr[c] proportional to exp(-(c w)^2 / 2), places uniformly, and both together are taken with probability exp(-(c w t + t^2 /
+2)), which is almost 1; otherwise they are drawn again. Of t, and of the coin, so many bits are read as it takes to know whether
+it is taken, and to which whole number sigma (c w + t) is next. All is decided in whole numbers: nothing is cut off.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from decimal import MAX_EMAX, MIN_EMIN, ROUND_CEILING, ROUND_FLOOR, Context, Decimal
+from fractions import Fraction
+from functools import lru_cache
+from itertools import count
+
+import numpy as np
+
+from synthrelease.privacy.exact_bounds import Between, Geometric, HalfGaussian, Law, exponential
+
+# The truncated negative binomial law of a hidden number of rounds, drawn exactly (theory 9.11, inversion of bits).
+
+_PRICE_GUARD = 96
+"""Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
+_READ = 256
+"""Bits that are read at a time."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class TruncatedNegativeBinomial:
+    """K - 1, Pr[K = k] = (1 - gamma)^k / (gamma^-eta - 1) * prod_{l < k} (l + eta) / (l + 1) for k = 1, 2, ...
+
+    Attributes
+    ----------
+    shape : eta > -1; at 0 the limit, the logarithmic law.
+    stop_probability : gamma in (0, 1).
+    """
+
+    shape: Fraction
+    stop_probability: Fraction
+
+    def below(self, bits: int) -> Iterator[Between]:
+        """Pr[K <= i], the sum of masses each of which is a rational multiple of the one before. Without an end."""
+        low, high = self._factor(bits)
+        digits_behind = max(0, -low.adjusted() + 1)  # a large shape makes the first masses tiny
+        wide = bits + _PRICE_GUARD + digits_behind * 10 // 3 + 1
+        stay = 1 - self.stop_probability
+        mass = Between(int(Fraction(low) * stay * 2**wide), int(Fraction(high) * stay * 2**wide) + 1)
+        total, eta_above, eta_below = mass, self.shape.numerator, self.shape.denominator
+        numerator, denominator = stay.numerator, stay.denominator * eta_below
+        for rounds in count(1):
+            yield Between(total.low >> (wide - bits), min(-(-total.high >> (wide - bits)), 1 << bits))
+            above, below = numerator * (rounds * eta_below + eta_above), denominator * (rounds + 1)
+            mass = Between(mass.low * above // below, -(-mass.high * above // below))
+            total = Between(total.low + mass.low, total.high + mass.high)
+
+    def _factor(self, bits: int) -> tuple[Decimal, Decimal]:
+        """Bounds of eta / (gamma^-eta - 1), the mass of K = 1 over 1 - gamma: every step is rounded outwards."""
+        down, up = (
+            Context(prec=(bits + _PRICE_GUARD) * 30103 // 100_000 + 60, rounding=rounding, Emax=MAX_EMAX, Emin=MIN_EMIN)
+            for rounding in (ROUND_FLOOR, ROUND_CEILING)
+        )
+        gamma, size = self.stop_probability, abs(self.shape)
+        # exponentials and logarithms of decimal are rounded correctly, so one step outwards is a bound
+        log_low = down.next_minus(down.ln(_quotient(down, 1 / gamma)))
+        log_high = up.next_plus(up.ln(_quotient(up, 1 / gamma)))
+        if not self.shape:
+            return down.divide(1, log_high), up.divide(1, log_low)
+        low = down.multiply(_quotient(down, size), log_low)
+        high = up.multiply(_quotient(up, size), log_high)
+        if self.shape > 0:
+            least, most = down.subtract(down.next_minus(down.exp(low)), 1), up.subtract(up.next_plus(up.exp(high)), 1)
+        else:  # both signs turn: |eta| / (1 - gamma^|eta|)
+            least = down.subtract(1, up.next_plus(up.exp(low.copy_negate())))
+            most = up.subtract(1, down.next_minus(down.exp(high.copy_negate())))
+        return down.divide(_quotient(down, size), most), up.divide(_quotient(up, size), least)
+
+
+def inverted(law: Law, random_bits: Callable[[int], int]) -> int:
+    """One draw from a law without end, exactly: bits are read until whatever follows them cannot change the result.
+
+    Parameters
+    ----------
+    random_bits : so many independent fair bits, as an integer.
+
+    Notes
+    -----
+    Theory 9.11, inversion of bits: the number of bounds at or below a uniform number has the law.
+    """
+    bits, read = _READ, random_bits(_READ)
+    while True:
+        for found, bound in enumerate(law.below(bits)):
+            if bound.high <= read:
+                continue
+            if bound.low > read:
+                return found
+            break  # what was read lies too near to the bound
+        bits, read = bits + _READ, read << _READ | random_bits(_READ)
+
+
+def _quotient(context: Context, value: Fraction) -> Decimal:
+    return context.divide(Decimal(value.numerator), Decimal(value.denominator))
+
+
+# Draws from an integer law by inversion of uniform bits, as many as a draw needs.
+#
+# X is the number of i >= 1 with Pr[X < i] <= U, U uniform on [0, 1). The bits of U are read as they are needed: of 16 bits
+# most
+# say what X is; of the others 64 nearly all; where 64 bits agree with those of some Pr[X < i], 64 more are read until the two
+# differ. So the law is exact (theory 9.11, inversion of bits): nothing is rounded, and no value is cut off.
+
+Read = Callable[[int], bytes]
+"""So many uniform bytes, independent of all others."""
+
+_FIRST, _WORD = 16, 64
+"""Bits that are read for every draw, and in all for a draw that they leave open."""
+_OPEN = -1
+"""Stands for a value that the first bits leave open."""
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A law, ready to be drawn from.
+
+    Attributes
+    ----------
+    floors : (k,) uint64, floor(2^64 Pr[X < i]) for i = 1, ..., k: all of them, or up to the first that is 2^64 - 1.
+    first : (2^16,) int16, what X is when U begins with these bits; -1 where that is open.
+    """
+
+    law: Law
+    floors: np.ndarray
+    first: np.ndarray
+
+    @classmethod
+    def of(cls, law: Law) -> Table:
+        """Raises ValueError for a law with more values than 15 bits hold."""
+        floors = np.array(exact_floors(law), dtype=np.uint64)
+        if len(floors) >= 2 ** (_FIRST - 1):
+            raise ValueError("expected a law with fewer likely values")
+        among = np.bincount((floors >> np.uint64(_WORD - _FIRST)).astype(np.int64), minlength=2**_FIRST)
+        first = (np.cumsum(among) - among).astype(np.int16)  # the floors below the first word that begins with these bits
+        first[among > 0] = _OPEN
+        return cls(law, floors, first)
+
+    def draw(self, bits: np.ndarray, read: Read) -> np.ndarray:
+        """(n,) int64 independent draws, from (n,) uint16 uniform first bits; `read` gives further ones."""
+        drawn = self.first[bits].astype(np.int64)
+        left = np.flatnonzero(drawn == _OPEN)
+        if len(left):
+            further = np.frombuffer(read(8 * len(left)), dtype=np.uint64) >> np.uint64(_FIRST)
+            words = (bits[left].astype(np.uint64) << np.uint64(_WORD - _FIRST)) | further
+            places = np.searchsorted(self.floors, words)
+            drawn[left] = places
+            ties = self.floors[np.minimum(places, len(self.floors) - 1)] == words
+            for tie in np.flatnonzero(ties).tolist():
+                drawn[left[tie]] = resolve(self.law, int(words[tie]), read)
+        return drawn
+
+
+def exact_floors(law: Law) -> list[int]:
+    """floor(2^64 Pr[X < i]) for i = 1, 2, ..., up to the first that is 2^64 - 1, each certified.
+
+    Pr[X < i] is irrational and below 1, so a bound is never met; where two bounds leave the floor open, they are made closer.
+    """
+    bits = 2 * _WORD
+    while True:
+        floors, beyond = list[int](), bits - _WORD
+        for low, high in law.below(bits):
+            if low >> beyond != (high - 1) >> beyond:
+                break
+            floors.append(low >> beyond)
+            if floors[-1] == 2**_WORD - 1:
+                return floors
+        else:
+            return floors
+        bits *= 2
+
+
+def resolve(law: Law, word: int, read: Read) -> int:
+    """The value of X when U begins with the 64 bits `word`, with as many further bits as it takes."""
+    bits = _WORD
+    while True:
+        word, bits = (word << 64) | int.from_bytes(read(8), "little"), bits + 64
+        value = 0
+        for low, high in law.below(bits):  # U lies in [word, word + 1) / 2^bits
+            if high <= word:
+                value += 1
+            elif low > word:
+                return value
+            else:
+                break
+        else:
+            return value
+
+
+# Discrete Laplace noise of vectors of any length, exact: one way for all of them.
+#
+# A geometric variable written in base 256 has independent digits, each of a truncated geometric law (theory 9.12, digits of a
+# geometric variable), so that a few small tables draw one of any scale; discrete Laplace noise is the difference of two.
+#
+# Integers are computed modulo 2^64: what is returned is a function of the exact integer, at every scale.
+
+_DIGIT = 8
+"""Bits of a digit."""
+_ONE_TABLE = 32
+"""The largest scale of a geometric variable that one table holds: about 1,400 values have a probability above 2^-64."""
+_BLOCK = 2**16
+"""Draws that are made together: their words stay in a processor's cache."""
+
+
+def laplace(scale: Fraction, size: int, read: Read) -> np.ndarray:
+    """(size,) int64, independent, Pr[Z = z] proportional to exp(-|z| / scale), exactly (modulo 2^64).
+
+    Parameters
+    ----------
+    scale : > 0.
+    size : 0 or more. The law of each number is the same for every size: no step below looks at it.
+    read : where uniform bytes come from.
+
+    Notes
+    -----
+    The law. Let a = exp(-1 / scale), and let G, G' be independent with Pr[G >= k] = a^k. Then Pr[G - G' = z] is the sum over k
+    of (1 - a) a^(k + |z|) (1 - a) a^k, which is (1 - a) / (1 + a) a^|z|: the stated law.
+
+    A geometric variable. Pr[G = d_0 + 256 d_1 + ... + 256^m t] = (1 - a) a^(d_0 + 256 d_1 + ... + 256^m t) is a product of one
+    factor for each digit. So the digits are independent, the one at place j with a probability proportional to a^(256^j d), d
+    from 0 to 255, and t is geometric with a^(256^m): the laws of `digit_tables` (theory 9.12, digits of a geometric variable).
+
+    A digit. `Table.draw` counts the bounds Pr[X < i] of its law that are at most U, a uniform number of which it reads as many
+    bits as decide that. The count is k with probability Pr[X < k + 1] - Pr[X < k] = Pr[X = k]. No bound is rounded, and none is
+    left out (theory 9.11, inversion of bits). Bits that were read are used for one digit of one variable.
+    """
+    tables = digit_tables(scale)
+    noise = np.empty(size, dtype=np.int64)
+    for block in _blocks(size):
+        n = block.stop - block.start
+        words = np.frombuffer(read(2 * 2 * n * len(tables)), dtype=np.uint16).reshape(len(tables), 2 * n)
+        both = _geometric(tables, words, read)
+        noise[block] = both[:n] - both[n:]
+    return noise
+
+
+@lru_cache(maxsize=64)
+def digit_tables(scale: Fraction) -> tuple[Table, ...]:
+    """Tables of the digits of a geometric variable with Pr[G >= k] = exp(-k / scale), the lowest first.
+
+    The last one has no end: it is what all further digits amount to.
+    """
+    laws, rate = list[Geometric](), 1 / scale
+    while rate * _ONE_TABLE < 1:
+        laws.append(Geometric(rate=rate, end=2**_DIGIT))
+        rate *= 2**_DIGIT
+    return tuple(Table.of(law) for law in (*laws, Geometric(rate=rate)))
+
+
+def _geometric(tables: tuple[Table, ...], words: np.ndarray, read: Read) -> np.ndarray:
+    """(n,) int64 from (n_tables, n) first bits."""
+    total = tables[0].draw(words[0], read)
+    for place, (table, bits) in enumerate(zip(tables[1:], words[1:], strict=True), start=1):
+        total += table.draw(bits, read) << _DIGIT * place
+    return total
+
+
+def _blocks(size: int) -> Iterator[slice]:
+    for start in range(0, size, _BLOCK):
+        yield slice(start, min(start + _BLOCK, size))
+
+
+LARGEST_SCALE = 2**40
+"""The largest standard deviation. Of larger ones 32 bits of a place would leave many results open."""
+_CELL_BITS, _BITS, _COARSE = 10, 32, 16
+"""Cells of a unit, bits of a place and of a coin that are read first, and bits of a place that most coins need."""
+_SCALE_BITS = 32
+_HALF = 23
+_ROUNDED_BLOCK = 2**16
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scale:
+    """A standard deviation, steps / 2^bits, with 2^31 < steps <= 2^32."""
+
+    steps: int
+    bits: int
+
+    @classmethod
+    def at_least(cls, scale: Fraction) -> Scale:
+        """The least one, from 2^-10 on, that is not below `scale`; its excess is at most 2^-31 of it.
+
+        Raises
+        ------
+        ValueError : for a scale above `LARGEST_SCALE`.
+        """
+        if not scale <= LARGEST_SCALE:
+            raise ValueError("the noise scale is too large for rounded Gaussian noise")
+        bits, scale = _SCALE_BITS + _CELL_BITS, max(scale, Fraction(1, 2**_CELL_BITS))
+        while scale * Fraction(2) ** bits > 2**_SCALE_BITS:
+            bits -= 1
+        return cls(steps=math.ceil(scale * Fraction(2) ** bits), bits=bits)
+
+    @property
+    def value(self) -> Fraction:
+        return self.steps / Fraction(2) ** self.bits
+
+
+def rounded_gaussian(scale: Scale, size: int, read: Read) -> np.ndarray:
+    """(size,) int64, independent: the whole numbers next to normal numbers of mean 0 and this standard deviation, exactly."""
+    noise = np.empty(size, dtype=np.int64)
+    for start in range(0, size, _ROUNDED_BLOCK):
+        block = slice(start, min(start + _ROUNDED_BLOCK, size))
+        absolute = _absolute(scale, block.stop - block.start, read)
+        signs = np.unpackbits(np.frombuffer(read(-(-len(absolute) // 8)), dtype=np.uint8), count=len(absolute))
+        noise[block] = np.where(signs, -absolute, absolute)
+    return noise
+
+
+@lru_cache(maxsize=1)
+def cells() -> Table:
+    """Of the law of a cell."""
+    return Table.of(HalfGaussian(rate=Fraction(1, 2 ** (2 * _CELL_BITS + 1))))
+
+
+def _absolute(scale: Scale, size: int, read: Read) -> np.ndarray:
+    drawn, left = np.empty(size, dtype=np.int64), np.arange(size)
+    while len(left):
+        cell = cells().draw(np.frombuffer(read(2 * len(left)), dtype=np.uint16), read)
+        place = np.frombuffer(read(4 * len(left)), dtype=np.uint32).astype(np.int64)
+        coin = np.frombuffer(read(4 * len(left)), dtype=np.uint32).astype(np.int64)
+        found, taken = nearest(scale, (cell << _BITS) + place), surely_taken(cell, place, coin)
+        for one in np.flatnonzero(~taken | (found != nearest(scale, (cell << _BITS) + place + 1))).tolist():
+            found[one] = resolve_rounded(scale, int(cell[one]), int(place[one]), int(coin[one]), read)
+        drawn[left] = found
+        left = left[found < 0]
+    return drawn
+
+
+def nearest(scale: Scale, units: np.ndarray) -> np.ndarray:
+    """(n,) the whole number next to sigma x, for x = units / 2^42, units (n,) int64 below 2^47.
+
+    steps x units has up to 79 bits, so it is computed in two parts: of the lower one only what it carries counts.
+    """
+    high, low = units >> _HALF, units & (2**_HALF - 1)
+    total = high * scale.steps + (low * scale.steps >> _HALF)
+    shift = scale.bits + _CELL_BITS + _BITS - _HALF
+    return (total + (1 << shift - 1)) >> shift
+
+
+def surely_taken(cell: np.ndarray, place: np.ndarray, coin: np.ndarray) -> np.ndarray:
+    """(n,) whether the first bits of the coin are below 1 - (c w t + t^2 / 2), t rounded up: then it is taken whatever follows.
+
+    In units of 2^-53: t' (2 c 2^16 + t') with t' = t in units of 2^-26, and a coin of 32 bits in units of 2^21.
+    """
+    upper = (place >> _BITS - _COARSE) + 1
+    exponent = upper * ((cell << _COARSE + 1) + upper)
+    unit = 2 * (_CELL_BITS + _COARSE) + 1
+    return ((coin + 1) << unit - _BITS) + exponent <= 1 << unit
+
+
+def resolve_rounded(scale: Scale, cell: int, place: int, coin: int, read: Read) -> int:
+    """The whole number next to sigma (c w + t), with as many further bits of t and of the coin as it takes; -1 if not taken."""
+    bits, taken = _BITS, False
+    while True:
+        low, high = (_exponent(cell, edge, bits) for edge in (place, place + 1))
+        if not taken and coin >= exponential(low, bits).high:
+            return -1
+        taken = taken or coin < exponential(high, bits).low
+        units = Fraction((cell << bits) + place), Fraction((cell << bits) + place + 1)
+        least, most = (_rounded(scale.value * unit / 2 ** (_CELL_BITS + bits)) for unit in units)
+        if taken and least == most:
+            return least
+        word = int.from_bytes(read(8), "little")
+        place, coin, bits = place << 32 | word >> 32, coin << 32 | word & (2**32 - 1), bits + 32
+
+
+def _exponent(cell: int, place: int, bits: int) -> Fraction:
+    """c w t + t^2 / 2 for t = place / 2^(10 + bits)."""
+    return Fraction(place * ((cell << bits + 1) + place), 2 ** (2 * (_CELL_BITS + bits) + 1))
+
+
+def _rounded(value: Fraction) -> int:
+    return (2 * value.numerator + value.denominator) // (2 * value.denominator)
