@@ -21,8 +21,8 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.bundle.taking import taking
 from synthrelease.connections.pairs import check_members, check_pieces
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.misfits import TOGETHER
+from synthrelease.data.counts import Counts
+from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.same_file import CalledPublic, check_not_public

@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, keys_of, repeated
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import Numbers

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.hidden_characters import visible
+from synthrelease.data.texts import visible
 
 if TYPE_CHECKING:
     from jinja2 import Environment

@@ -26,8 +26,8 @@ from synthrelease.cli import app
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
 from synthrelease.criteria.drafts import MOST_EPSILON
 from synthrelease.criteria.joint import JointTest
-from synthrelease.domain.bins import MAX_BINS
-from synthrelease.domain.counts import DENSE_LIMIT
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.schema import MAX_BINS
 from synthrelease.drafting.columns import MAX_CODES
 from synthrelease.estimates.listed import MOST_CELLS, NAMES
 from synthrelease.privacy.charges import SHORTFALL, RowsRule

@@ -10,8 +10,8 @@ import pytest
 import synthrelease
 from synthrelease.connections import may_hold_secret, without_secrets
 from synthrelease.connections.source import Source
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.toml.columns import InputTable

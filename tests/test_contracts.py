@@ -37,9 +37,9 @@ from synthrelease.criteria import (
     scores_of,
 )
 from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, Partner
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.privacy.charges import Charge, Meter, exact, mechanism

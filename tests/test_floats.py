@@ -23,8 +23,8 @@ from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prio
 from synthrelease.criteria.intervals import Interval
 from synthrelease.criteria.linear_regression import PriorGuess
 from synthrelease.criteria.records.mechanism import absolute_errors, moments, real_moments, records_of_cells
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.cli.terminal import _Terminal
-from synthrelease.hidden_characters import alike, visible
+from synthrelease.data.texts import alike, visible
 from synthrelease.resources import templates
 from tests.helpers.tiny import write_config
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.spreadsheets import is_executable
+from synthrelease.data.texts import is_executable
 from tests.whole.hostile.watch import executes
 
 PIECES = [

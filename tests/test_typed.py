@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease import typed
-from synthrelease.typed import program, quoted, quoted_path
+from synthrelease.data import texts as typed
+from synthrelease.data.texts import program, quoted, quoted_path
 
 HOSTILE = [
     "a b.toml",

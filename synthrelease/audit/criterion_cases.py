@@ -17,7 +17,7 @@ from synthrelease.criteria import Criterion, Fitted, Query, fitted_before
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.mechanism import noisy_figures
 from synthrelease.criteria.one_noise import OneNoise
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.noise import SYSTEM
 

@@ -24,10 +24,9 @@ import numpy as np
 
 from synthrelease.audit.worlds import World
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.privacy.noise import SystemEntropy
 
 Rows = tuple[int, ...]

@@ -17,7 +17,7 @@ import numpy as np
 
 from synthrelease.audit.answers import Mechanism
 from synthrelease.candidates.generators.smartnoise.library import ours
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.privacy.noise import Losses, SystemEntropy
 
 Run = Callable[..., Any]

@@ -36,7 +36,7 @@ from synthrelease.candidates.generators.pep import PEP
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.candidates.generators.smartnoise.library import ours
 from synthrelease.candidates.generators.smartnoise.mechanism import run_aim, run_mst
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.privacy.charges import GENERATION, Charge, gaussian
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.noise import SystemEntropy

@@ -13,7 +13,7 @@ from synthrelease.audit.loss_cases import LossCase, adaptive_case, loss_cases
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveModel, AdaptivePure
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import rounded_gaussian

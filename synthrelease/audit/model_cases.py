@@ -21,7 +21,7 @@ from synthrelease.candidates.generators.mwem import MWEM
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.noise import SYSTEM
 

@@ -19,7 +19,7 @@ from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.privbayes.mechanism import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
-from synthrelease.domain.lattice import lattice
+from synthrelease.data.marginals import lattice
 from synthrelease.measurements.noise import TABLE_CHANGE
 from synthrelease.measurements.scored_sums import STEPS
 

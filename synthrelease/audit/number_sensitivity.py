@@ -7,7 +7,7 @@ from fractions import Fraction
 from synthrelease.audit.left_out_rows import Rows, file_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording
 from synthrelease.audit.worlds import World
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.resizing import resize
 from synthrelease.privacy.charges import RowsRule
 

@@ -11,7 +11,7 @@ from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.linked import Linked, slot_name
+from synthrelease.data.linked import Linked, slot_name
 
 WIDE = {"a": 1, "b": 2}
 TALL = {"a": 2, "b": 1}

@@ -15,11 +15,11 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Criterion, Setting
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Column, Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
-from synthrelease.linked import Linked
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.specification.columns import build_column, group_binning

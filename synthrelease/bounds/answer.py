@@ -16,8 +16,8 @@ from synthrelease.bounds.questions import Question, about, parse_question
 from synthrelease.bounds.ranges import End, Range, RangeReason, count_range, over_members, ratio_range
 from synthrelease.bounds.values import check_numbers, limits_of, numbers_of, tells_values
 from synthrelease.bounds.words import Bound, RatioRange
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.questions import is_question
+from synthrelease.data.questions import is_question
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut
 from synthrelease.published import PublishedRelease, load
 

@@ -20,7 +20,7 @@ from synthrelease.bounds.facts import Facts, FactSource
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
 from synthrelease.criteria.known_errors import SumError
-from synthrelease.domain.axes import with_merged_bins
+from synthrelease.data.axes import with_merged_bins
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,9 +15,9 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.domain.axes import spread_out
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.rules import (
+from synthrelease.data.axes import spread_out
+from synthrelease.data.linked import NAME_OR_TEXT, Linked, slot_name
+from synthrelease.data.rules import (
     HOLDS,
     IS_MISSING,
     All,
@@ -32,8 +32,8 @@ from synthrelease.domain.rules import (
     edges,
     parse_rule,
 )
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, cut, listing
-from synthrelease.linked import NAME_OR_TEXT, Linked, slot_name
 
 LONGEST = 20_000
 """Characters of a question."""

@@ -19,8 +19,8 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.criteria.known_errors import SumError
-from synthrelease.domain.axes import added_up
-from synthrelease.domain.value_grid import in_steps
+from synthrelease.data.axes import added_up
+from synthrelease.data.schema import in_steps
 from synthrelease.measurements.limits import noise_limit
 from synthrelease.measurements.noise import CountNoise
 from synthrelease.published import PublishedRelease

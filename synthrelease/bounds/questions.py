@@ -1,4 +1,4 @@
-"""The questions of `estimate` and `bound` over the columns of a release; their words are in `domain/questions.py`."""
+"""The questions of `estimate` and `bound` over the columns of a release; their words are in `data/questions.py`."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from synthrelease.bounds.conditions import AskedOf, Condition, in_one_line, parse_condition
 from synthrelease.bounds.values import check_numbers
-from synthrelease.domain.questions import Kind, QuestionWords, split_question
+from synthrelease.data.linked import NAME_OR_TEXT, in_slot
+from synthrelease.data.questions import Kind, QuestionWords, split_question
 from synthrelease.errors import InputError, closest, cut, listing
-from synthrelease.linked import NAME_OR_TEXT, in_slot
 
 
 @dataclass(frozen=True, kw_only=True)

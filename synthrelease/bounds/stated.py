@@ -15,8 +15,8 @@ from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.questions import parse_question
 from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.questions import is_question
+from synthrelease.data.questions import is_question
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.toml.questions import QuestionTable

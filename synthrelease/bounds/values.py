@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from synthrelease.bounds.conditions import AskedOf
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, closest, cut, listing
 
 

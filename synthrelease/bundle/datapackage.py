@@ -10,7 +10,7 @@ from typing import Any
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.options import resource as resource_of_an_option
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import kind_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.stated import in_words
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError
 from synthrelease.estimates.answer import answered
 from synthrelease.published import PublishedRelease

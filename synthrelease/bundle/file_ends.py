@@ -15,7 +15,7 @@ from synthrelease.bounds.kept import RISK, KeptRows
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import InputError
 from synthrelease.measurements.drawing import Drawing
 from synthrelease.published.criterion import CriterionPart

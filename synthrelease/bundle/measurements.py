@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
 from synthrelease.privacy.grids import laplace_sd

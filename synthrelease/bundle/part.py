@@ -10,8 +10,8 @@ from typing import Any, Generic, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
 from synthrelease.errors import SynthreleaseError
 from synthrelease.published.columns import ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument

@@ -7,7 +7,7 @@ from typing import Any
 from synthrelease.bundle.options import planned
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart

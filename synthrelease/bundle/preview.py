@@ -18,7 +18,7 @@ from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, Score
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release

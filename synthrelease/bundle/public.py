@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from synthrelease.criteria import Group, PublicFacts
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument
 
 

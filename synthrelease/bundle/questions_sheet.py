@@ -14,7 +14,7 @@ from synthrelease.bundle.code import STATA_WORDS, r_text
 from synthrelease.bundle.estimates_files import CSV
 from synthrelease.bundle.identity import program
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.estimates.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE

@@ -13,7 +13,7 @@ from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.options import files_anew, made, with_parts_anew
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.part import OtherRelease as OtherRelease
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
 from synthrelease.published import measurements

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.bundle.linked_files import NOTHING, KeyedFile, filled, keyed_csv, members_of, roots_of
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.published.lines import MARK, written
 from synthrelease.published.linked import KeyedRows
 from synthrelease.published.table import METADATA, ReleasedTable

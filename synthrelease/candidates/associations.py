@@ -21,11 +21,11 @@ from itertools import combinations
 from typing import TYPE_CHECKING, Literal
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree
-from synthrelease.domain.functions import StatedRule, functions_of
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.functions import StatedRule, functions_of
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.linked import Linked, slot_name
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import Unexpected, listing
-from synthrelease.linked import Linked, slot_name
 
 if TYPE_CHECKING:
     from synthrelease.measurements.noise import CountNoise

@@ -11,9 +11,9 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator, Model
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.candidates.own_tables import contradicts_its_tables
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals

@@ -10,7 +10,7 @@ from itertools import product
 
 from synthrelease.candidates.generators import Generator
 from synthrelease.candidates.projections import Projection
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.data.schema import Binning, Column, Schema, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)

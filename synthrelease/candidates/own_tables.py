@@ -12,8 +12,8 @@ from functools import cache
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 
 FAR = 0.1

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from synthrelease.data.texts import quoted_path
 from synthrelease.errors import percent
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.selection import PASSING, nothing_where
-from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,10 +13,9 @@ import typer
 from synthrelease.cli.associating import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import listing
-from synthrelease.hidden_characters import visible
 from synthrelease.privacy.plan import loss_text
-from synthrelease.typed import quoted_path
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -14,9 +14,9 @@ from typing import TYPE_CHECKING
 
 from synthrelease.cli.terminal import charge_tree
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.data.texts import program, quoted_path
 from synthrelease.errors import so_many
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.typed import program, quoted_path
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from synthrelease.cli.chances import chance_of_nothing
+from synthrelease.data.texts import alike, visible
 from synthrelease.errors import InputError, Interrupted, listing
-from synthrelease.hidden_characters import alike, visible
 from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
 from synthrelease.privacy.selection import StoppingLaw
 

@@ -14,11 +14,10 @@ from pydantic import Field, ValidationInfo, field_validator
 
 from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Binning, PublishedColumn, Schema, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.toml.fields import AgreedTable, Line, Mistake, Reason, SpecTable
@@ -30,7 +29,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.known_errors import KnownError
     from synthrelease.criteria.measured_sums import Limits, Sums
     from synthrelease.criteria.offenders import Offender, PublicCounts
-    from synthrelease.domain.synthetic_table import SyntheticTable
+    from synthrelease.data.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
     from synthrelease.measurements.drawing import Drawing
     from synthrelease.privacy.grids import NoisyFigure

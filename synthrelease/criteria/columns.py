@@ -8,8 +8,8 @@ from collections.abc import Collection, Iterable, Mapping
 import numpy as np
 
 from synthrelease.criteria.base import Setting
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.schema import Binning, Schema
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import closest, listing
 from synthrelease.toml.fields import Mistake
 

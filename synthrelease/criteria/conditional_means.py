@@ -32,8 +32,8 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.synthetic_table import SyntheticTable
-from synthrelease.domain.value_grid import FINEST, in_steps
+from synthrelease.data.schema import FINEST, in_steps
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.grids import MOST_ROWS, noise_grid
 
 

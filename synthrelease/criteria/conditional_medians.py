@@ -28,8 +28,8 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import grouped, shown, words
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.layout import Layout
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import Windows

@@ -20,10 +20,10 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.marginal_tables import MAX_TABLES
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import lattice
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.charges import Charge
 
 
@@ -112,7 +112,7 @@ class FacePrivacy(Criterion):
 
     def _rare_parts(self, table: Counts) -> Iterator[tuple[tuple[int, ...], int]]:
         """Columns of every choice, and how many of its cells are neither empty nor frequent enough."""
-        from synthrelease.domain.sub_tables import sub_tables
+        from synthrelease.data.marginals import sub_tables
 
         width = self.columns or len(table.layout.sizes)
         for columns, values in sub_tables(lattice(table), width):

@@ -12,10 +12,10 @@ from functools import cached_property
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import PublishedColumn
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Binning, Transformation
 
 if TYPE_CHECKING:
     from synthrelease.criteria.functional_mechanism import Design, LinearModel

@@ -9,7 +9,7 @@ from pydantic import model_validator
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.members import OfMembers
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 
 
 class InGroups(OfMembers):

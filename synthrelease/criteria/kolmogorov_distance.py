@@ -22,7 +22,7 @@ from synthrelease.criteria.members import reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.shares import SharesInGroups
 from synthrelease.criteria.wording import figure, grouped, words
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import SharesOfGroups

@@ -29,9 +29,9 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.records import Finite, RegressionColumns, check_ranges
 from synthrelease.criteria.wording import figure, what_counts, words
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Binning, Transformation
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Binning, Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.toml.fields import SpecTable

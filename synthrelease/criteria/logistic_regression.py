@@ -33,9 +33,9 @@ from synthrelease.criteria.records import (
 )
 from synthrelease.criteria.wording import figure as number
 from synthrelease.criteria.wording import shown, what_counts, words
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Binning
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Binning
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.newton import NewtonResult, maximum
 

@@ -21,7 +21,7 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.measured_sums import Limits
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.terms import FormulaTerm
 

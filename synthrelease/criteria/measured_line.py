@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.data.schema import Binning, Transformation
 
 if TYPE_CHECKING:
     from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum

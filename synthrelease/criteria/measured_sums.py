@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, TypeVar
 import numpy as np
 
 from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
-from synthrelease.domain.axes import added_up, spread_out
+from synthrelease.data.axes import added_up, spread_out
 from synthrelease.measurements.limits import Parts, noise_limit
 from synthrelease.measurements.noise import CountNoise
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from synthrelease.criteria.wording import figure
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -24,7 +24,7 @@ from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.records import Records, StandardUnits, public_axes
 from synthrelease.criteria.wording import what_counts, words
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import rejecting
 from synthrelease.privacy.charges import Charge, mechanism
 

@@ -16,8 +16,8 @@ from synthrelease.criteria.functional_mechanism import LinearModel, least_square
 from synthrelease.criteria.intervals import Interval, linear
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.wording import shown
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.layout import Layout
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
 from synthrelease.privacy.grids import grid_bits
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 
 if TYPE_CHECKING:
     from synthrelease.criteria.one_noise import OneNoise

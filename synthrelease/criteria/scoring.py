@@ -11,7 +11,7 @@ from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.one_noise import MECHANISM, OneNoise
 from synthrelease.criteria.scores import Query, Score
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

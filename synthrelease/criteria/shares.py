@@ -18,7 +18,7 @@ from synthrelease.criteria.in_groups import InGroups
 from synthrelease.criteria.known_errors import SumError, SumErrors
 from synthrelease.criteria.measured_groups import furthest_share, shares_of_groups
 from synthrelease.criteria.measured_sums import Limits, Sums
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import SharesOfGroups

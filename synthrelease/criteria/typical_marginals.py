@@ -25,7 +25,7 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.measurements.drawing import Drawing

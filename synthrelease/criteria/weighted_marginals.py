@@ -16,7 +16,7 @@ from synthrelease.criteria.marginal_tables import MarginalCriterion
 from synthrelease.criteria.marginals import worst_cell
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import words
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.synthetic_table import SyntheticTable
 
 HEAVIEST = 2**20
 """The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that

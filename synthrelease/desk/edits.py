@@ -7,8 +7,8 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from synthrelease.data.schema import Column
 from synthrelease.desk.files import BothTexts, Changes
-from synthrelease.domain.schema import Column
 from synthrelease.drafting.edited import Edit, Path_
 from synthrelease.drafting.moved_limits import limits_of, with_limits
 from synthrelease.drafting.one_criterion import criterion_edits

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 from markupsafe import Markup
 
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import Column
 from synthrelease.desk.pictures import histogram, strip
-from synthrelease.domain.schema import Column
 from synthrelease.drafting.public_bins import PublicBins, public_bins
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.enclave.number_texts import key_text
-from synthrelease.linked import Linked
 from synthrelease.toml.columns import InputTable
 
 MOST_KEPT = 1_000

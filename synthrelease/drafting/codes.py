@@ -9,10 +9,10 @@ from collections import Counter
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 
+from synthrelease.data.texts import alike, bare
 from synthrelease.drafting.column_draft import Answers, CodeDraft, ColumnDraft, plain_label, plain_name
 from synthrelease.drafting.missing import NUMBER
 from synthrelease.errors import so_many
-from synthrelease.hidden_characters import alike, bare
 
 MAX_CATEGORIES = 40
 """Categories that are released each by itself; of more, the frequent ones, and the others together."""

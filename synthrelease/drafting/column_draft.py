@@ -7,11 +7,11 @@ import unicodedata
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
+from synthrelease.data.texts import is_executable
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.missing import codes_below_zero, missing_texts
 from synthrelease.drafting.numbers import NumberFacts
-from synthrelease.spreadsheets import is_executable
 
 KEEP_MISSING = 20
 """Rows without an answer up to which they may be left out."""

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.domain.bins import parse_bins
+from synthrelease.data.schema import parse_bins
 from synthrelease.drafting.bins import NumberBins, number_bins
 from synthrelease.drafting.codes import are_too_many, draft_by_beginning, draft_codes, share_of_frequent
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name

@@ -13,8 +13,8 @@ import numpy as np
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
 from synthrelease.criteria.wording import figure
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.sub_tables import with_pairs
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import with_pairs
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter

@@ -8,7 +8,7 @@ from datetime import date
 
 import numpy as np
 
-from synthrelease.domain.dates import DateFormat
+from synthrelease.data.dates import DateFormat
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut, plain_name
 from synthrelease.drafting.columns import numbers

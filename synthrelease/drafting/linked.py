@@ -9,7 +9,8 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.bins import parse_bins
+from synthrelease.data.linked import ABSENT, slot_name
+from synthrelease.data.schema import parse_bins
 from synthrelease.drafting.bins import NumberBins
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.codebook import CodebookEntry
@@ -19,7 +20,6 @@ from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.rows import every_row
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError
-from synthrelease.linked import ABSENT, slot_name
 
 COVERED = 0.99
 """Share of the roots of the public file of which all members are released, at least."""

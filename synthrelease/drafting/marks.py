@@ -13,8 +13,8 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
 from synthrelease.drafting.column_draft import ColumnDraft, plain_name
 from synthrelease.drafting.toml_text import comment, toml
 from synthrelease.parts import PARTS

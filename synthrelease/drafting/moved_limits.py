@@ -9,8 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.domain.bins import IntervalBin, parse_bins
-from synthrelease.domain.schema import Column
+from synthrelease.data.schema import Column, IntervalBin, parse_bins
 from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.numbers import bin_numbers
 from synthrelease.drafting.public_bins import own_numbers

@@ -8,8 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.bins import MAX_BINS, IntervalBin
-from synthrelease.domain.value_grid import value_grid
+from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
 from synthrelease.errors import so_many
 
 Range = tuple[float, float]

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.domain.schema import Column
+from synthrelease.data.schema import Column
 from synthrelease.drafting.edited import Edit
 from synthrelease.drafting.toml_text import toml
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.schema import Column, Schema
 from synthrelease.drafting.bins import round_step, skewed
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.enclave.counting import BinRule

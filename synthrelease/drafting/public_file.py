@@ -13,7 +13,7 @@ from synthrelease.connections.files import File
 from synthrelease.connections.formats import Kind, format_of
 from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 
 LEAST = 5

@@ -13,13 +13,12 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.member_counts import RowsOnBins
-from synthrelease.domain.member_rows import MemberRows
-from synthrelease.domain.rules import Domain, RuleError, parse_rule
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
-from synthrelease.domain.sub_tables import with_pairs
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice, with_pairs
+from synthrelease.data.member_counts import RowsOnBins
+from synthrelease.data.members import MemberRows
+from synthrelease.data.rules import Domain, RuleError, parse_rule
+from synthrelease.data.schema import Binning, Column, Schema, Transformation
 from synthrelease.toml.columns import MOST_OF_RULE
 
 LEAST_EXPECTED = 50

@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from decimal import Decimal
 from fractions import Fraction
 
+from synthrelease.data.texts import with_codes
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.hidden_characters import with_codes
 
 WIDTH = 120
 

@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 
 from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.areas import AreasDraft
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut

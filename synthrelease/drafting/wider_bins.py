@@ -11,8 +11,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.domain.bins import IntervalBin, parse_bins
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.drafting.text import TEST
 from synthrelease.drafting.tried_draft import FIGURES, Drafting, Tried

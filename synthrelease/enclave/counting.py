@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import number_of_marks, words_of_mapped
-from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.misfits import WRONG, forbidden_kinds
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.counts import Counts, Tally, number_of_marks, words_of_mapped
+from synthrelease.data.layout import Layout
+from synthrelease.data.misfits import WRONG, forbidden_kinds
+from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import Digits, Known, absent, atomic_bins
 from synthrelease.errors import InputError

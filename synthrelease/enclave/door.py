@@ -10,10 +10,10 @@ from collections.abc import Callable, Collection, Sequence
 from copy import copy
 from typing import Self, TypeVar
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.own_values import BinnedCounts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.plausibility import FillerRows
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy.charges import Charge, Meter

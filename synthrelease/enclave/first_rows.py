@@ -20,14 +20,12 @@ import numpy as np
 
 from synthrelease.connections.files import unwritten
 from synthrelease.connections.source import Source
-from synthrelease.domain.cell_codes import words_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.dates import ISO, DateFormat
-from synthrelease.domain.grouping import EqualRows
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.read_columns import dates_in
-from synthrelease.domain.schema import Schema
+from synthrelease.data.counts import Counts, EqualRows, words_of
+from synthrelease.data.dates import ISO, DateFormat
+from synthrelease.data.layout import Layout
+from synthrelease.data.misfits import dates_in
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
 from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches

@@ -14,8 +14,8 @@ from pathlib import Path
 
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.misfits import (
+from synthrelease.data.counts import Counts
+from synthrelease.data.misfits import (
     ADVICE,
     IN_PIECES,
     MANY,
@@ -28,8 +28,8 @@ from synthrelease.domain.misfits import (
     WRONG,
     sentences,
 )
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import KEYS, READ, count_batches
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.first_rows import count_first_rows

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 import numpy as np
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, different, marker, repeated
 from synthrelease.enclave.number_texts import key_number
 from synthrelease.enclave.reading import batches

@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.connections.files import File, StoredFile, unwritten
 from synthrelease.connections.pairs import check_pieces
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, check_number_of_rows
 from synthrelease.enclave.linked_rows import Piece, count_linked_rows, marks_of_keys
 from synthrelease.enclave.many_files import Run, each_once

@@ -21,11 +21,10 @@ import numpy as np
 from synthrelease.connections.files import unwritten
 from synthrelease.connections.pairs import check_members
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.grouping import EqualRows
-from synthrelease.domain.misfits import MISSING
-from synthrelease.domain.read_columns import ReadColumns, dates_in
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.counts import Counts, EqualRows
+from synthrelease.data.linked import Linked
+from synthrelease.data.misfits import MISSING, ReadColumns, dates_in
+from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.counting import KEYS, READ, BinRule, CountedRows, check_number_of_rows
 from synthrelease.enclave.first_rows import WORDS, order_of
 from synthrelease.enclave.marks import NO_MARKS, different, keys_of, marker
@@ -33,7 +32,6 @@ from synthrelease.enclave.number_texts import key_text
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.linked import Linked
 from synthrelease.privacy.protection import told_of
 from synthrelease.toml.columns import InputTable
 

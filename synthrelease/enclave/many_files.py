@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten, which_file
-from synthrelease.domain.read_columns import needed_columns
-from synthrelease.domain.schema import Schema
+from synthrelease.data.misfits import needed_columns
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches
 from synthrelease.errors import InputError

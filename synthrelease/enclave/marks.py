@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from synthrelease.domain.grouping import EqualRows
+from synthrelease.data.counts import EqualRows
 from synthrelease.enclave.number_texts import key_text
 from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.noise import secret_bytes

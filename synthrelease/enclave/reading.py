@@ -14,8 +14,8 @@ from synthrelease.connections.files import File, StoredFile, which_file
 from synthrelease.connections.formats import Kind, first_line, format_of, holds_controls
 from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
-from synthrelease.domain.read_columns import needed_columns
-from synthrelease.domain.schema import Schema
+from synthrelease.data.misfits import needed_columns
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
 from synthrelease.enclave.feather import feather_batches

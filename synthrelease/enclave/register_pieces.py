@@ -12,7 +12,7 @@ import numpy as np
 
 from synthrelease.connections.files import unwritten
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch, Texts

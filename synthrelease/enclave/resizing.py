@@ -12,9 +12,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Charge, RowsRule, check_stated

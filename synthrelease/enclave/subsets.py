@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 
 _AT_ONCE = 2**20

@@ -21,9 +21,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.dates import PARTS
-from synthrelease.domain.misfits import MISSING, OUTSIDE, WRONG
-from synthrelease.domain.schema import Column
+from synthrelease.data.dates import PARTS
+from synthrelease.data.misfits import MISSING, OUTSIDE, WRONG
+from synthrelease.data.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.toml.columns import InputTable
 

@@ -17,7 +17,7 @@ import numpy as np
 from synthrelease.bounds.conditions import over_cells
 from synthrelease.bounds.questions import Question
 from synthrelease.bounds.values import limits_of, numbers_of, tells_values
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.counted import Counted, of_roots, parts_of
 from synthrelease.estimates.ratios import Ratio, possible

@@ -16,8 +16,8 @@ import numpy as np
 
 from synthrelease.bounds.conditions import over_cells
 from synthrelease.bounds.questions import Question
-from synthrelease.domain.axes import spread_out
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.axes import spread_out
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.ratios import possible
 from synthrelease.estimates.tables import NoisyTables

@@ -10,7 +10,7 @@ import math
 from dataclasses import fields, replace
 
 from synthrelease.bounds.questions import Question, parse_question
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.estimates.tables import MAX_CELLS, NoisyTables
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease

@@ -18,7 +18,7 @@ import numpy as np
 from synthrelease.bounds.conditions import Columns, Condition, over_cells
 from synthrelease.bounds.measured import measured_times
 from synthrelease.bounds.questions import Question, parse_question
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates.answer import answered
 from synthrelease.estimates.averages import count_error, groups, rows_of, shares_of_bins, term_in

@@ -17,8 +17,8 @@ import numpy as np
 
 from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.kept import KeptRows
-from synthrelease.domain.axes import added_up, spread_out
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.axes import added_up, spread_out
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, listing
 from synthrelease.measurements.laws import Noises
 from synthrelease.measurements.noise import DiscreteLaplace

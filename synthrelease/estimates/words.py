@@ -11,7 +11,7 @@ from functools import partial
 from textwrap import fill
 from typing import Any
 
-from synthrelease.domain.questions import Kind
+from synthrelease.data.questions import Kind
 from synthrelease.published.estimates import NOT_ESTIMABLE, NotSample
 
 _MOST_DECIMALS = 8

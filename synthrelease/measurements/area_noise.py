@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeVar
 
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.errors import percent
 from synthrelease.measurements.noise import CountNoise
 

@@ -9,8 +9,8 @@ from functools import cached_property
 
 import numpy as np
 
-from synthrelease.domain.axes import with_merged_bins
-from synthrelease.domain.layout import Layout
+from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.layout import Layout
 from synthrelease.measurements.cube_law import cube_sd, entry_limit
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.measurements.rare_bins import NoisyBin, merged

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.value_grid import STEPS
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import STEPS
 
 
 def own_total(rows: Counts, columns: Sequence[int], factors: Sequence[np.ndarray], ends: tuple[float, float]) -> int:

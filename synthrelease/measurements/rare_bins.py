@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.scored_sums import ScoredSum, ScoreFactor, terms_of
 from synthrelease.toml.fields import Mistake

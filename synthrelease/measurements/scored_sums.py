@@ -18,10 +18,9 @@ from functools import cached_property, lru_cache
 
 import numpy as np
 
-from synthrelease.domain.axes import with_merged_bins
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Transformation
-from synthrelease.domain.value_grid import STEPS, OwnValue
+from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import STEPS, OwnValue, Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.measurements.cube_law import MOST_NUMBERS
 from synthrelease.toml.fields import Mistake

@@ -11,7 +11,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.toml.fields import Mistake
 

@@ -35,8 +35,8 @@ from synthrelease.connections.opened import (
 )
 from synthrelease.connections.packages import Package
 from synthrelease.connections.source import Source
-from synthrelease.domain.read_columns import ReadColumns, needed_columns
-from synthrelease.domain.schema import Schema
+from synthrelease.data.misfits import ReadColumns, needed_columns
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import dates_of, read_package

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
-from synthrelease.linked import NAME_OR_TEXT, Linked
+from synthrelease.data.linked import NAME_OR_TEXT, Linked
 from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.published.columns import RulePart
 
 if TYPE_CHECKING:
     from synthrelease.candidates.associations import Associations
-    from synthrelease.domain.layout import Columns, Layout
-    from synthrelease.domain.published_column import PublishedColumn
+    from synthrelease.data.layout import Columns, Layout
+    from synthrelease.data.schema import PublishedColumn
 
 NAME = "associations.csv"
 HEADER = ("first", "second", "third", "carried", "how", "through", "noise", "mean_cell", "repeats", "apart")

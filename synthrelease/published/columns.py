@@ -8,9 +8,8 @@ from typing import Annotated, Any, Literal, cast
 
 from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_serializer
 
-from synthrelease.domain.dates import ISO
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.dates import ISO
+from synthrelease.data.schema import Binning, Column, PublishedColumn
 from synthrelease.published.parts import Number, Part, number
 
 Kind = Literal["integer", "real", "category"]

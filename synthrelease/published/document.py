@@ -32,8 +32,8 @@ from pydantic import (
     model_serializer,
 )
 
+from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked
 from synthrelease.parts import each
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart

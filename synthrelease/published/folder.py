@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.connections import checked_path
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.files import HELD, OnDisk

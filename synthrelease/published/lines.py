@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import OutputError, cut, listing
-from synthrelease.linked import Linked
 from synthrelease.published.files import Content, opened
 from synthrelease.toml.bundle import SYNTHETIC
 

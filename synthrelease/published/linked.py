@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.linked import Linked
+from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import listing
-from synthrelease.linked import Linked
 from synthrelease.published.files import Content, opened
 from synthrelease.published.lines import MARK, LabelledBins, NoLabel, RowsBatch, TableError, TableShape
 from synthrelease.toml.bundle import SYNTHETIC

@@ -31,7 +31,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import Field, ValidationError
 
-from synthrelease.domain.axes import with_merged_bins
+from synthrelease.data.axes import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
 
+from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked
 from synthrelease.privacy.charges import Way, decimal_text
 
 if TYPE_CHECKING:

@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, closest, listing
-from synthrelease.linked import Linked
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.columns import RulePart

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.counts import Counts, Tally
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import listing
-from synthrelease.linked import Linked
 from synthrelease.published.files import Content
 from synthrelease.published.lines import (
     MARK,
@@ -33,7 +33,7 @@ from synthrelease.toml.bundle import SYNTHETIC
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from synthrelease.domain.synthetic_table import SyntheticTable
+    from synthrelease.data.synthetic_table import SyntheticTable
 
 NOTICE = "Synthetic data. No row is a person."
 """What a file says of itself first, where its format has a place for it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthrelease.linked import Linked, of_member
+from synthrelease.data.linked import Linked, of_member
 from synthrelease.published.columns import ColumnPart
 from synthrelease.toml.bundle import BundleTable
 

@@ -10,7 +10,7 @@ from fractions import Fraction
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, JointTest, Score
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.noise import laplace_figure

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.linked import Linked
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import PublishedColumn
 
 
 @dataclass(frozen=True, kw_only=True)

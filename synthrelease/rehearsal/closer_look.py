@@ -12,7 +12,7 @@ import numpy as np
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Offender
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.noise import SystemEntropy

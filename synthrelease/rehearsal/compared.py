@@ -15,8 +15,8 @@ from time import process_time
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.margins import Calibration
+from synthrelease.data.counts import Counts
+from synthrelease.data.weights import Calibration
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines import BASELINES

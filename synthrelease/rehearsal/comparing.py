@@ -14,7 +14,7 @@ from pathlib import Path
 from time import process_time
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound, on_public_data

@@ -11,8 +11,8 @@ from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.questions import parse_question
 from synthrelease.bounds.stated import question
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.questions import is_question
+from synthrelease.data.counts import Counts
+from synthrelease.data.questions import is_question
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.binned_columns import BinnedColumns
 from synthrelease.toml.questions import QuestionTable

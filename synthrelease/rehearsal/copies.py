@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.logistic_regression import LogisticRegression
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -15,11 +15,10 @@ import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import largest_clique
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Columns
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.sub_tables import with_pairs
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns
+from synthrelease.data.marginals import lattice, with_pairs
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals

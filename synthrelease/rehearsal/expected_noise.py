@@ -12,7 +12,7 @@ import numpy as np
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.bounds.stated import question
 from synthrelease.candidates.generators import MeasuringGenerator
-from synthrelease.domain.questions import is_question, split_question
+from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
 from synthrelease.measurements.laws import Noises, half_width
 from synthrelease.measurements.noise import CountNoise

@@ -6,8 +6,8 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender
 from synthrelease.criteria.offenders import PublicCounts
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise

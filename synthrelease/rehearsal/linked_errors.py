@@ -12,8 +12,8 @@ from itertools import combinations, product
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
 
 ROOTS, MEMBERS, WITHIN = "roots", "members", "two members of a root"
 

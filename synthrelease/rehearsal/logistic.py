@@ -10,7 +10,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.newton import NewtonResult, maximum
 from synthrelease.rehearsal.public_table import PublicTable
 

@@ -9,7 +9,7 @@ from itertools import product
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.public_table import PublicTable
 
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
 from synthrelease.rehearsal.dependence import cramers_v, valued
 from synthrelease.rehearsal.unguarded import UnguardedPair, with_gaps
 

@@ -11,7 +11,7 @@ import numpy as np
 from synthrelease.candidates.projections import Projection
 from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
 from synthrelease.candidates.projections.minimum_count import MinimumCount
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from synthrelease.rehearsal.judging import PublicJudge
 

@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.logistic import StackedDesign
 from synthrelease.rehearsal.public_table import PublicTable
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Transformation
 from synthrelease.errors import closest, listing
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.rehearsal.combining import Rule, combine
 from synthrelease.rehearsal.confidence import ConfidenceIntervals, interval_overlap, student_interval

@@ -11,7 +11,7 @@ from fractions import Fraction
 from pathlib import Path
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.same_file import digest_of

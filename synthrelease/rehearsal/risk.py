@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.look_up import LookUp
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk_groups import LEAST_OTHERS, GroupRisk, group_risks, risk_groups

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 
 SHOWN = 4
 

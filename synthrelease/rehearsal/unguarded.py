@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.dependence import WEAKEST, Pair, cramers_v, from_independence, strongest_pairs, valued
 
 MOST_PAIRS = 10

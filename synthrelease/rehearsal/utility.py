@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.combining import Rule
 from synthrelease.rehearsal.propensity import PropensityScore, pair_scores, propensity_score
 from synthrelease.rehearsal.public_table import PublicTable

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns

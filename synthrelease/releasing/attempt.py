@@ -13,7 +13,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background, MeasuringGenerator
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import Fitted, Score, figures_of, fitted_before, scores_of
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.measurements.noisy_tables import NoisyMarginals

@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from synthrelease.candidates.generators import Generator
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Layout
 from synthrelease.specification.release_spec import ReleaseSpec
 
 USUAL_ROWS = 100_000

@@ -22,9 +22,9 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.configuration import Configuration
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of

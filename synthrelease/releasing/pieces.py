@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SystemEntropy

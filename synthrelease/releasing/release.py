@@ -10,7 +10,7 @@ from pathlib import Path
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Binning, Column, PublishedColumn
 from synthrelease.errors import InputError, listing
 from synthrelease.privacy.plan import NEIGHBOURS, UNIT
 from synthrelease.published.checksums import sha256

@@ -10,7 +10,7 @@ from itertools import islice
 import numpy as np
 from scipy.interpolate import PchipInterpolator
 
-from synthrelease.domain.bins import IntervalBin, parse_bins
+from synthrelease.data.schema import IntervalBin, parse_bins
 from synthrelease.errors import Unexpected, closest, listing
 
 MAX_BANDS = 1000

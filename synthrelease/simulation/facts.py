@@ -8,9 +8,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BeforeValidator, Field, field_validator, model_validator
 
+from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected
 from synthrelease.simulation.bands import MAX_BANDS, Units
-from synthrelease.spreadsheets import is_executable
 from synthrelease.toml.fields import SpecTable
 from synthrelease.toml.reading import shown
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.candidates.associations import Associations, all_functions
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

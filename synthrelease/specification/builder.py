@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.linked import in_slots
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import Problem, Unexpected, closest, listing
-from synthrelease.linked import in_slots
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle, check_lists

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.parts import each
 from synthrelease.specification.part import Checking
 from synthrelease.toml.bundle import SYNTHETIC, BundleTable

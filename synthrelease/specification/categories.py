@@ -7,8 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
-from synthrelease.domain.bins import MAX_BINS
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.schema import MAX_BINS, Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.labels import EXPECTED, is_label
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -17,7 +17,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from synthrelease.domain.bins import MAX_BINS
+from synthrelease.data.schema import MAX_BINS
 from synthrelease.errors import Problem, SpecError, Unexpected, cut
 from synthrelease.specification.labels import EXPECTED, is_label
 from synthrelease.toml.reading import ConfigurationFile, beside, regular_file

@@ -6,11 +6,9 @@ from bisect import bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from synthrelease.domain.bins import MAX_BINS, IntervalBin, parse_bins
-from synthrelease.domain.dates import ISO, DateFormat
-from synthrelease.domain.rules import Rule, edges
-from synthrelease.domain.schema import Binning, Column
-from synthrelease.domain.value_grid import ValueGrid, value_grid, value_limits
+from synthrelease.data.dates import ISO, DateFormat
+from synthrelease.data.rules import Rule, edges
+from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, ValueGrid, parse_bins, value_grid, value_limits
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
 from synthrelease.toml.columns import ColumnTable, InputTable

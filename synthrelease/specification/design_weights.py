@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 
-from synthrelease.domain.margins import WEIGHT
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
+from synthrelease.data.weights import WEIGHT
 from synthrelease.toml.problems import Problems
 from synthrelease.toml.tables import ReleaseFile
 

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import Criterion
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Column, Schema
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.specification.options import division
 from synthrelease.toml.problems import Problems

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.spreadsheets import is_executable
+from synthrelease.data.texts import is_executable
 
 EXPECTED = (
     "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "

@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from synthrelease.domain.rules import RuleError
+from synthrelease.data.rules import RuleError
 from synthrelease.errors import closest, listing
 from synthrelease.toml.columns import ColumnTable
 from synthrelease.toml.unlisted import unlisted_member, with_unlisted

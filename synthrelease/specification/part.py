@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
 from synthrelease.criteria import Criterion
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Binning, Schema, Transformation
 from synthrelease.privacy.plan import Loss
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.fields import SpecTable

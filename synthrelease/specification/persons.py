@@ -4,7 +4,7 @@ to persons?
 
 from __future__ import annotations
 
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.errors import Problem, SpecError, listing
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.plan import loss_of_group

@@ -11,8 +11,8 @@ import numpy as np
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import Generator
 from synthrelease.criteria import Criterion
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.toml.fields import Mistake
 from synthrelease.toml.problems import Problems
 

@@ -8,11 +8,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
-from synthrelease.domain.schema import Binning, Column, Schema
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.errors import closest, cut, listing
-from synthrelease.linked import Linked
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning, with_counted
 from synthrelease.specification.level_rules import with_levels_written_out

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.privacy.charges import GENERATION, Charge, RowsRule, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.privacy.plan import Loss, Plan, pure_epsilon

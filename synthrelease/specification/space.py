@@ -10,8 +10,8 @@ from typing import Any
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import GENERATORS, Generator, MeasuringGenerator
 from synthrelease.candidates.projections import PROJECTIONS, Projection
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.errors import closest, listing
 from synthrelease.specification.rare_bins import rare_bin_mistakes
 from synthrelease.toml.problems import Problems

@@ -11,8 +11,8 @@ from typing import Annotated, Any, ClassVar, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
+from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked
 
 FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
 """An exact number that is written as a text: "0.05", "1/20"."""

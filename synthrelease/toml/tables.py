@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 from pydantic import BeforeValidator, Field, create_model, field_validator
 
+from synthrelease.data.linked import Linked
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked
 from synthrelease.parts import each, words
 from synthrelease.toml.budget import BudgetTable, SelectionTable, UnitTable
 from synthrelease.toml.bundle import BundleTable

@@ -12,7 +12,7 @@ from synthrelease.bundle.file_ends import file_end, rows_were_drawn
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
 from synthrelease.criteria.one_noise import shared_noise
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound, so_many
 from synthrelease.privacy.charges import TOGETHER
 from synthrelease.privacy.grids import figure_sd, grid_point, noise_grid, shared_grid

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.cube_law import cube_sd
 from synthrelease.measurements.scored_sums import STEPS

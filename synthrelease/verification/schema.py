@@ -8,11 +8,9 @@ from decimal import Decimal
 
 from pydantic import ValidationError
 
-from synthrelease.domain.bins import parse_bins
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, Rule, RuleError, parse_rule
-from synthrelease.domain.schema import Column, Schema, Transformation
-from synthrelease.domain.value_grid import value_limits
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.data.schema import Column, Schema, Transformation, parse_bins, value_limits
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.specification.categories import ColumnError

@@ -16,9 +16,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.linked import in_slots
+from synthrelease.data.schema import Binning, Column
 from synthrelease.errors import Unexpected
-from synthrelease.linked import in_slots
 from synthrelease.privacy.charges import GENERATION, HIDDEN_ROUNDS, JOINT_TEST, NUMBER_OF_ROWS, PRICED, SELECTION
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.costs import ChargePart

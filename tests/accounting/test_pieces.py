@@ -11,7 +11,7 @@ from math import comb, prod
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.subsets import random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure

@@ -18,8 +18,8 @@ from synthrelease.audit.sensitivity import enumerate_sweep
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
 from synthrelease.criteria import mechanism as asking
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import FillerRows
 from synthrelease.enclave import door as private_module
 from synthrelease.enclave import resizing
 from synthrelease.enclave.door import PrivateRows

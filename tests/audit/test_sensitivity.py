@@ -34,7 +34,7 @@ from synthrelease.criteria.marginals import mechanism as small_tables
 from synthrelease.criteria.records import mechanism as regressions
 from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.privacy import noise as randomness
 from tests.criteria.test_sensitivity import triples
 

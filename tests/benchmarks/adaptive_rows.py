@@ -19,9 +19,9 @@ import numpy as np
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.candidates.generators.adaptive import AdaptiveGenerator
 from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from tests.benchmarks.wide_register import SIZES, made_up

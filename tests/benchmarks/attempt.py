@@ -24,7 +24,7 @@ from pathlib import Path
 
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import Background
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter, mechanism
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare

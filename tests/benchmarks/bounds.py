@@ -23,7 +23,7 @@ from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria import scores_of
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound

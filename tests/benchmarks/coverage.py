@@ -23,8 +23,8 @@ import numpy as np
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.candidates.generators.base import Background
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates import estimate

@@ -44,8 +44,8 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, Fitted, Query, Score
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.scoring import scores_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize

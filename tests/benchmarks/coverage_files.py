@@ -32,9 +32,9 @@ import numpy as np
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.connections.source import Source
-from synthrelease.domain.axes import added_up
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.schema import Column, Transformation
+from synthrelease.data.axes import added_up
+from synthrelease.data.plausibility import FillerRows
+from synthrelease.data.schema import Column, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.reading import batches

@@ -8,7 +8,7 @@ import numpy as np
 
 from synthrelease.bounds.conditions import Condition
 from synthrelease.bounds.questions import Question
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published import PublishedRelease
 
 QUESTIONS = {

@@ -22,7 +22,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -25,10 +25,10 @@ import numpy as np
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.linked import Linked
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -27,8 +27,8 @@ from joblib import Parallel, delayed
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize

@@ -18,7 +18,7 @@ import numpy as np
 
 from synthrelease.candidates.configuration import Configuration
 from synthrelease.candidates.generators import bayesian_network, privbayes
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare

@@ -29,7 +29,7 @@ from scipy.stats import t as student
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.bounds.questions import parse_question
 from synthrelease.candidates.generators.base import Background
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate

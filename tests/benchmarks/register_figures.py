@@ -15,8 +15,8 @@ from pathlib import Path
 import numpy as np
 
 import synthrelease
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public

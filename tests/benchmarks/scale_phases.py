@@ -30,9 +30,9 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.candidates.generators import Background, Model
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts
-from synthrelease.domain.read_columns import needed_columns
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.misfits import needed_columns
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.reading import file_batches

@@ -22,7 +22,7 @@ import numpy as np
 from synthrelease.bounds import bound
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators.base import Background
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError

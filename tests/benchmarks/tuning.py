@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
 from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask

@@ -22,9 +22,9 @@ from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.parent_sets import maximal_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.marginals.mechanism import largest_difference
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter, exact
 

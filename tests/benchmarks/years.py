@@ -23,8 +23,8 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from synthrelease.bundle import write_bundle
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
 from synthrelease.enclave.ingest import read_public
 from synthrelease.estimates.trends import trend
 from synthrelease.estimates.words import Term

@@ -17,7 +17,7 @@ from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.marginals.mechanism import largest_difference
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound

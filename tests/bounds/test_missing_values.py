@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bounds import bound
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.published import PublishedRelease
 from tests.helpers.published import integer_column, published, score
 

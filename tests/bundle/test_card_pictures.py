@@ -12,7 +12,7 @@ from synthrelease.bundle.card import pictures
 from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_down, rounded_up, share, worst_factor
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.file_ends import band_columns, error_band
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
 from tests.helpers.cards import rich_release

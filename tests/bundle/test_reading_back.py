@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.bundle.table_files import csv_pieces
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published import lines
 from synthrelease.published.lines import TableError, TableShape, csv_lines, rows_of_table
 from synthrelease.published.table import ReleasedTable, read_csv, table_of

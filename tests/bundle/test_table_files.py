@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from synthrelease.bundle import table_files
 from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published import lines
 from synthrelease.published.lines import TableError, csv_lines, rows_of_table, written_rows
 from synthrelease.published.table import METADATA, ReleasedTable, parquet_rows, read_csv, table_of

@@ -10,8 +10,8 @@ import pytest
 
 from synthrelease.bundle.card.pictures import distribution, heat_map
 from synthrelease.bundle.card.useful import Useful
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.published.document import read_strictly
 from synthrelease.published.table import ReleasedTable
 from tests.helpers.tiny import write_measured_release

@@ -15,13 +15,13 @@ from hypothesis import strategies as st
 from synthrelease.audit.examples import COLUMNS, examples
 from synthrelease.candidates.associations import LEAST_REPEATED, Associations, CarriedPairs, TableNoise, Ties, weakest_of
 from synthrelease.candidates.generators import GENERATORS, Background, Generator
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy

@@ -12,7 +12,7 @@ import typer
 from synthrelease.bundle.preview import preview
 from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data

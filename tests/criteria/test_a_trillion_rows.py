@@ -13,7 +13,7 @@ from synthrelease.audit.sweep import criterion
 from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid

@@ -12,8 +12,8 @@ from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA, Fitted, Query
 from synthrelease.criteria.faithfulness import mechanism as matching
 from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
 from synthrelease.specification.spec import load_spec
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of

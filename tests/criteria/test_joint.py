@@ -22,7 +22,7 @@ from synthrelease.criteria.mechanism import least_slack
 from synthrelease.criteria.mechanism import slack as slack_of
 from synthrelease.criteria.records import Records, StandardUnits
 from synthrelease.criteria.records.mechanism import MOST_REPLACED, replaced_before
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy import grids as noise_grids

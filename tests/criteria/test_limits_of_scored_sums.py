@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.measurements.cube_law import cube_limit
 from synthrelease.measurements.limits import noise_limit
 from synthrelease.measurements.noise import DiscreteLaplace

@@ -21,8 +21,8 @@ from synthrelease.criteria.measured_line import measured_line
 from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
 from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.noise import discrete_laplace
 from tests.helpers.small import World

@@ -19,10 +19,10 @@ from synthrelease.candidates.candidate import Candidate
 from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.guarding import LostPair
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
-from synthrelease.linked import Linked
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.specification.release_spec import ReleaseSpec

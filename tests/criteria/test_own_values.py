@@ -20,10 +20,10 @@ from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.records.mechanism import original_records, real_moments
 from synthrelease.criteria.scores import Query
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts, atoms_of
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -21,7 +21,7 @@ from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.criteria.mechanism import slack
 from synthrelease.criteria.regression_one_step import RegressionOneStep
 from synthrelease.criteria.regression_prediction import RegressionPrediction
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from tests.helpers.small import World

@@ -15,7 +15,7 @@ from synthrelease.criteria.known_errors import CellError
 from synthrelease.criteria.marginal_tables import MAX_TABLES, usual_largest
 from synthrelease.criteria.marginals import AbsoluteMarginalError
 from synthrelease.criteria.marginals.mechanism import largest_difference
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 

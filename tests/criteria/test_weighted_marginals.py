@@ -13,8 +13,8 @@ from synthrelease.audit.sensitivity import GRID_SHARE
 from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import Fitted, Setting
 from synthrelease.criteria.weighted_marginals import whole_weights
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -13,8 +13,8 @@ pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.cli.desking import desk
+from synthrelease.data.questions import split_question
 from synthrelease.desk.strips import Strips
-from synthrelease.domain.questions import split_question
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError

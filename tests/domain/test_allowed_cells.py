@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthrelease.domain.allowed_cells import AllowedCells
+from synthrelease.data.plausibility import AllowedCells
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (70, 1000), (5, 3, 2**16 + 1), (2, 3, 4, 9000)])

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.domain.bins import IntervalBin, parse_bins
+from synthrelease.data.schema import IntervalBin, parse_bins
 
 pytestmark = pytest.mark.slow
 

@@ -9,11 +9,11 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from synthrelease.domain import counts as table_module
-from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.rare_first import RARE, rare_first
+from synthrelease.data import counts as table_module
+from synthrelease.data import marginals as lattice_module
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
+from synthrelease.data.synthetic_table import RARE, rare_first
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(3, 2, 4)

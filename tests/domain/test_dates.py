@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.domain.dates import ISO, PARTS, DateFormat
+from synthrelease.data.dates import ISO, PARTS, DateFormat
 from synthrelease.errors import Unexpected
 
 FORMATS = [ISO, "%d.%m.%Y", "%m/%d/%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%Y.%m.%d", "(%d) %m: %Y"]

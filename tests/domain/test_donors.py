@@ -7,9 +7,9 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.donors import Gaps, NotImputed, combined, completed
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.donors import Gaps, NotImputed, combined, completed
+from synthrelease.data.plausibility import Mask, Plausibility
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(3, 5, 3)

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.domain.functions import functions_of
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.rules import HOLDS
+from synthrelease.data.functions import functions_of
+from synthrelease.data.rules import HOLDS
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.published.columns import RulePart
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

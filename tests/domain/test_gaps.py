@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.donors import Gaps, completed
-from synthrelease.domain.gaps import gaps_of_cells
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, parse_rule
-from synthrelease.domain.schema import Schema
+from synthrelease.data.counts import Counts
+from synthrelease.data.donors import Gaps, completed, gaps_of_cells
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, parse_rule
+from synthrelease.data.schema import Schema
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 

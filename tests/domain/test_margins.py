@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthrelease.domain.margins import disagreements
+from synthrelease.data.weights import disagreements
 from tests.helpers.margins import margin, sums_by_group
 
 POPULATION = np.random.default_rng(3).random((4, 3, 2)) * 1000

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, Rule, RuleError, comparisons, parse_rule
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, Rule, RuleError, comparisons, parse_rule
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees

@@ -8,8 +8,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.raking import NotCalibrated, raked
+from synthrelease.data.counts import Counts
+from synthrelease.data.weights import NotCalibrated, raked
 from tests.helpers.margins import calibration, margin, sums_by_group, table_of, weighted
 from tests.helpers.small import layout_of
 

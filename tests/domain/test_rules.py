@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.domain.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, edges, parse_rule
+from synthrelease.data.rules import All, Any, Comparison, Domain, Not, Rule, RuleError, edges, parse_rule
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees
 
 pytestmark = pytest.mark.slow

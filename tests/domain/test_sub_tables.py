@@ -13,15 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.criteria.marginals.mechanism import largest_difference
-from synthrelease.domain import counts as counts_module
-from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain import sub_tables as module
-from synthrelease.domain import summing_up
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.sub_tables import differences, with_pairs
-from synthrelease.domain.summing_up import column_groups
+from synthrelease.data import axes as summing_up
+from synthrelease.data import counts as counts_module
+from synthrelease.data import marginals as lattice_module
+from synthrelease.data import marginals as module
+from synthrelease.data.axes import column_groups
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import differences, lattice, with_pairs
 from tests.helpers.small import layout_of
 
 LIMITS = st.sampled_from([1, 6, 20, 10**6])

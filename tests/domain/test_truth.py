@@ -8,9 +8,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Count, Domain, of_records, parse_rule
-from synthrelease.domain.schema import Schema, Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Count, Domain, of_records, parse_rule
+from synthrelease.data.schema import Schema, Transformation
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable
 

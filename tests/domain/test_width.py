@@ -13,16 +13,14 @@ from hypothesis import strategies as st
 from synthrelease.criteria.faithfulness import mechanism as matching_module
 from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
 from synthrelease.criteria.marginals.mechanism import largest_difference
-from synthrelease.domain import counts as counts_module
-from synthrelease.domain import lattice as lattice_module
-from synthrelease.domain import layout as layout_module
-from synthrelease.domain import sub_tables as sub_tables_module
-from synthrelease.domain.cell_codes import codes_of
-from synthrelease.domain.counts import Counts, Tally
-from synthrelease.domain.grouping import EqualRows, places_in
-from synthrelease.domain.lattice import difference, lattice
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.rare_first import rare_first
+from synthrelease.data import counts as counts_module
+from synthrelease.data import layout as layout_module
+from synthrelease.data import marginals as lattice_module
+from synthrelease.data import marginals as sub_tables_module
+from synthrelease.data.counts import Counts, EqualRows, Tally, codes_of, places_in
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import difference, lattice
+from synthrelease.data.synthetic_table import rare_first
 from tests.helpers.small import layout_of
 
 pytestmark = pytest.mark.slow

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.domain.bins import parse_bins
+from synthrelease.data.schema import parse_bins
 from synthrelease.drafting.bins import LEAST_SHARE, OWN_ZERO, bin_texts, number_bins
 
 

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
 from synthrelease.drafting.draft import draft, write_draft
 from synthrelease.drafting.marks import MarksDraft, draft_marks

@@ -13,7 +13,7 @@ import pytest
 from synthrelease.criteria.conditional_means import ConditionalMean
 from synthrelease.criteria.drafts import CriterionDraft
 from synthrelease.criteria.regression_one_step import RegressionOneStep
-from synthrelease.domain.bins import parse_bins
+from synthrelease.data.schema import parse_bins
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.bins import number_bins
 from synthrelease.drafting.criteria import one_of_each

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.drafting import Promise, write_draft
 from synthrelease.errors import InputError
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian

@@ -7,8 +7,8 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.drafting.said_twice import LEAST, said_twice
 

@@ -9,8 +9,8 @@ from typing import cast
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.drafting import criteria
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -11,9 +11,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.domain.bins import parse_bins
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import parse_bins
 from synthrelease.drafting import Draft, write_draft
 from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, ColumnDraft

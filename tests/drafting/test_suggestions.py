@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.rules import Comparison, Domain, parse_rule
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.rules import Comparison, Domain, parse_rule
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.suggestions import (
     LEAST_EXPECTED,

@@ -13,7 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.misfits import WRONG
+from synthrelease.data.misfits import WRONG
 from synthrelease.enclave.counting import READ
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public

@@ -8,7 +8,7 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.enclave import counting
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.counting import CellCount

@@ -17,8 +17,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave import first_rows, reading
 from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.ingest import check_fit, ingest

@@ -17,7 +17,7 @@ import pytest
 from pyarrow import feather, ipc
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches

@@ -19,9 +19,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import synthrelease.enclave.counting
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rules import Domain, parse_rule
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, parse_rule
+from synthrelease.data.schema import Schema
 from synthrelease.enclave import arrow, reading
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public

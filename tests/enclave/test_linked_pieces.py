@@ -15,7 +15,7 @@ import pytest
 
 import synthrelease
 from synthrelease.connections.source import Source
-from synthrelease.domain.misfits import MISSING
+from synthrelease.data.misfits import MISSING
 from synthrelease.enclave import linked_pieces
 from synthrelease.enclave.cluster import counting_cluster
 from synthrelease.enclave.counting import KEYS, READ

@@ -14,9 +14,8 @@ import pandas as pd
 import pytest
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave import linked_rows, reading
 from synthrelease.enclave.ingest import NO_ROOTS, check_fit, ingest
 from synthrelease.enclave.linked_rows import count_linked_rows

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.register_pieces import count_piece
 from synthrelease.enclave.texts import Texts

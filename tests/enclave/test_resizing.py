@@ -12,10 +12,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import FillerRows, Mask, Plausibility
 from synthrelease.enclave import subsets
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import resize

@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.domain.questions import is_question, split_question
+from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
 from synthrelease.estimates import contrasts, estimate
 from synthrelease.estimates.ratios import Ratio

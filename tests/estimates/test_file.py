@@ -12,7 +12,7 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.answer import answered as with_every_interval

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bounds.questions import parse_question
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.estimates import averages, estimate
 from synthrelease.estimates.counted import of_roots, parts_of

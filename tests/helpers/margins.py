@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.margins import Calibration, Margin
+from synthrelease.data.counts import Counts
+from synthrelease.data.weights import Calibration, Margin
 from tests.helpers.small import layout_of
 
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from tests.helpers.small import layout_of
 
 

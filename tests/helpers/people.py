@@ -15,8 +15,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.schema import Schema
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.specification.columns import build_column
 from synthrelease.toml.columns import ColumnTable, InputTable

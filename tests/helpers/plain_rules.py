@@ -12,7 +12,7 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from synthrelease.domain.rules import Domain
+from synthrelease.data.rules import Domain
 
 Tree = tuple[Any, ...]
 

@@ -11,8 +11,8 @@ from typing import Any, Literal
 import numpy as np
 
 from synthrelease.criteria import Score
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.linked import Linked
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.bounds.conditions import parse_condition
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.published_column import PublishedColumn
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import PublishedColumn
 from synthrelease.published import PublishedRelease
 
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import lattice
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
 from synthrelease.privacy.noise import discrete_laplace

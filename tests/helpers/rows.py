@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins

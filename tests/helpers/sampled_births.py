@@ -15,9 +15,9 @@ import numpy as np
 import pandas as pd
 
 from synthrelease.candidates.generators import GENERATORS, Background
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.raking import raked
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.weights import raked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.baselines.imputed_answers import Neighbours

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.audit.worlds import World, integer_column
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 
 __all__ = ["World", "integer_column", "layout_of"]
 

@@ -7,7 +7,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.measurements.area_noise import AreaNoise, area_noise, divided
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
 

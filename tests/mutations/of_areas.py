@@ -65,7 +65,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: an area that may lie in two lies in the first",
         breaks="rows of an area in a region that it is not in",
-        place="domain.plausibility:Plausibility.home_of",
+        place="data.plausibility:Plausibility.home_of",
         old="(possible.sum(axis=0) != 1).any()",
         new="(possible.sum(axis=0) < 1).any()",
         tests=(f"{NESTED}::test_which_area_lies_in_which_is_what_the_rules_say_also_over_three_levels",),

@@ -18,16 +18,16 @@ OF_COLUMNS = (
     Mutation(
         name="missing: merged with the last bin of values",
         breaks="the number of missing values is lost",
-        place="domain.schema:Binning.with_missing",
+        place="data.schema:Binning.with_missing",
         old="of_atom=(*self.of_atom, len(self.labels))",
         new="of_atom=(*self.of_atom, self.of_atom[-1])",
-        also=(("domain.schema:Binning.__post_init__", "self.missing is None", "True"),),
+        also=(("data.schema:Binning.__post_init__", "self.missing is None", "True"),),
         tests=(f"{COLUMNS}::test_missing_values_are_the_last_bin_alone_in_every_binning",),
     ),
     Mutation(
         name="missing: a bin that holds values too is accepted",
         breaks="missing values are taken for values",
-        place="domain.schema:Binning.__post_init__",
+        place="data.schema:Binning.__post_init__",
         old="not alone",
         new="False",
         tests=(f"{COLUMNS}::test_a_binning_whose_missing_bin_holds_a_value_or_has_a_number_cannot_be_made",),
@@ -35,10 +35,10 @@ OF_COLUMNS = (
     Mutation(
         name="missing: the bin has the number 0",
         breaks="means and regressions read a missing value as 0",
-        place="domain.schema:Binning.with_missing",
+        place="data.schema:Binning.with_missing",
         old="numbers=(*self.numbers, None)",
         new="numbers=(*self.numbers, 0.0)",
-        also=(("domain.schema:Binning.__post_init__", "self.numbers[-1] is not None", "False"),),
+        also=(("data.schema:Binning.__post_init__", "self.numbers[-1] is not None", "False"),),
         tests=(f"{COLUMNS}::test_missing_values_are_the_last_bin_alone_in_every_binning",),
     ),
     Mutation(
@@ -85,7 +85,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: a negation is true of a missing value",
         breaks="incomplete rows are left out, or kept out of the release",
-        place="domain.truth:of_atoms",
+        place="data.rules:of_atoms",
         old="met, present & ~met",
         new="met, ~met",
         tests=(f"{RULES}::test_neither_a_comparison_nor_its_negation_forbids_a_missing_value",),
@@ -93,7 +93,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: what is false is taken for what is true",
         breaks="the wrong rows are left out",
-        place="domain.truth:said",
+        place="data.rules:said",
         old="np.logical_or.reduce(true_parts), np.logical_and.reduce(false_parts)",
         new="np.logical_or.reduce(true_parts), np.logical_or.reduce(false_parts)",
         tests=(f"{RULES}::test_with_missing_values_a_cell_is_forbidden_just_when_a_rule_is_true_and_not_unknown",),
@@ -109,7 +109,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: none are joined, whatever bins they cut through",
         breaks="rows that several rules forbid together are released",
-        place="domain.plausibility:_uneven",
+        place="data.plausibility:_uneven",
         old="found.add(columns[column].name)",
         new="found.discard(columns[column].name)",
         tests=(f"{RULES}::test_rules_whose_limits_lie_inside_the_same_bins_are_joined",),
@@ -208,7 +208,7 @@ OF_COLUMNS = (
     Mutation(
         name="dates: the week of the year in place of that of ISO 8601",
         breaks="weeks 0 and others than the statistics office counts",
-        place="domain.dates",
+        place="data.dates",
         old="day.isocalendar().week",
         new='int(day.strftime("%W"))',
         tests=(f"{DATES}::test_parts_are_those_of_the_calendar",),

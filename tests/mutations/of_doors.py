@@ -63,7 +63,7 @@ OF_DOORS = (
     Mutation(
         name="wrong texts: they refuse the file whatever is asked for",
         breaks="one record brings about a statement that nothing pays for",
-        place="domain.misfits:forbidden_kinds",
+        place="data.misfits:forbidden_kinds",
         old='if column.missing == "error":\n    yield MISSING\n    yield WRONG',
         new='yield WRONG\nif column.missing == "error":\n    yield MISSING',
         tests=(VALUES,),
@@ -217,7 +217,7 @@ OF_DOORS = (
     Mutation(
         name="rules: a number of any length",
         breaks="a question ends as a mistake in the program",
-        place="domain.rules:_Parser._compare",
+        place="data.rules:_Parser._compare",
         old="not abs(number) <= LARGEST",
         new="False",
         tests=("tests/bounds/test_hostile_questions.py",),

@@ -53,7 +53,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a missing value tells that no member is there",
         breaks="members without a value that are not counted",
-        place="linked:Linked.between",
+        place="data.linked:Linked.between",
         old="name in self.needed",
         new="bool(name)",
         tests=MEMBERS,

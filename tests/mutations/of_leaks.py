@@ -297,7 +297,7 @@ OF_LEAKS = (
     Mutation(
         name="output: labels that a spreadsheet executes",
         breaks="who opens the table runs what the specification says",
-        place="spreadsheets:is_executable",
+        place="data.texts:is_executable",
         old="any(cell.startswith(_STARTS) for cell in cells)",
         new="text == cells and any(cell.startswith(_STARTS) for cell in cells)",
         tests=("tests/test_spreadsheets.py",),
@@ -338,7 +338,7 @@ OF_LEAKS = (
     Mutation(
         name="code: a rule is executed",
         breaks="who writes the specification runs what he likes in the enclave",
-        place="domain.rules:_Parser._compare",
+        place="data.rules:_Parser._compare",
         old="float(text)",
         new="float(eval(text))",
         tests=(f"{ARCHITECTURE}::test_text_is_never_executed",),

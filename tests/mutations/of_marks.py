@@ -17,7 +17,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: the batch, and not the row, is counted",
         breaks="a number that depends on other rows, so that one record moves many",
-        place="domain.cell_codes:number_of_marks",
+        place="data.counts:number_of_marks",
         old="np.sum(found, axis=0)",
         new="np.minimum(np.sum(found, axis=0) + (np.sum(found) > 9), len(counted.marks))",
         tests=READ,
@@ -41,7 +41,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: rows that fill a table up have any number",
         breaks="measured tables that no model can hold",
-        place="domain.plausibility:Plausibility.follow",
+        place="data.plausibility:Plausibility.follow",
         old="digits[one.column] = number_of_marks(one, digits)",
         new="number_of_marks(one, digits)",
         tests=NOBODY,

@@ -112,7 +112,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: a root makes one row more than is paid for",
         breaks="roots with as many members as can be move a figure further than its noise is for",
-        place="domain.member_rows:MemberRows.most",
+        place="data.members:MemberRows.most",
         old="max(1, len(self.seats))",
         new="max(1, len(self.seats) - 1)",
         tests=(ROOT_IS_REPLACED,),
@@ -120,7 +120,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: the last member is left out",
         breaks="a figure about members that is not about all of them",
-        place="domain.member_counts:stacked",
+        place="data.member_counts:stacked",
         old="number >= max(seat)",
         new="number > max(seat)",
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
@@ -139,7 +139,7 @@ OF_MEMBERS = (
     Mutation(
         name="faithfulness: columns of a member are put in order one by one",
         breaks="members that no root has are similar to members of the file",
-        place="linked:Linked.in_order",
+        place="data.linked:Linked.in_order",
         old="np.take_along_axis(values, order, axis=1)",
         new="np.sort(values, axis=1)",
         tests=(f"{CRITERIA}::test_rows_with_members_in_another_order_are_similar_where_the_order_is_of_no_matter",),
@@ -147,7 +147,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: empty slots are rows, too",
         breaks="members who are not there",
-        place="domain.member_counts:stacked",
+        place="data.member_counts:stacked",
         old="number >= max(seat)",
         new="number >= 0",
         tests=(f"{CRITERIA}::test_every_root_makes_the_rows_that_its_members_are",),
@@ -155,7 +155,7 @@ OF_MEMBERS = (
     Mutation(
         name="criteria of members: own values by the numbers of bins",
         breaks="the mean of the file is that of its bins",
-        place="domain.member_counts:RowsOnBins.with_own_values",
+        place="data.member_counts:RowsOnBins.with_own_values",
         old="name in self.own",
         new="False",
         tests=(f"{CRITERIA}::test_figures_are_those_of_lists_of_members",),
@@ -219,16 +219,16 @@ OF_MEMBERS = (
     Mutation(
         name="rules of records: a coarse bin is what some value in it is",
         breaks="released rows are left out that a household of the file may be",
-        place="domain.truth:RecordRule.merge",
+        place="data.rules:RecordRule.merge",
         old="np.ones(transformation.layout.sizes[place], dtype=bool)",
         new="np.zeros(transformation.layout.sizes[place], dtype=bool)",
-        also=(("domain.truth:RecordRule.merge", "np.logical_and.at", "np.logical_or.at"),),
+        also=(("data.rules:RecordRule.merge", "np.logical_and.at", "np.logical_or.at"),),
         tests=("tests/domain/test_truth.py",),
     ),
     Mutation(
         name="rules of records: released rows are not asked",
         breaks="a rule that counts holds for the private file alone",
-        place="domain.plausibility:Plausibility.merge",
+        place="data.plausibility:Plausibility.merge",
         old="tuple(rule.merge(transformation) for rule in self.records)",
         new="()",
         tests=("tests/domain/test_truth.py", f"{COUNTED}::test_a_whole_release_of_300_households_breaks_none_of_them"),
@@ -236,7 +236,7 @@ OF_MEMBERS = (
     Mutation(
         name="rules of records: public filling rows break them",
         breaks="rows that no root can have",
-        place="domain.filler_rows:FillerRows.__init__",
+        place="data.plausibility:FillerRows.__init__",
         old="if raw.records or raw.counted:",
         new="if False:",
         tests=(f"{COUNTED}::test_public_filling_rows_follow_the_rules",),
@@ -271,7 +271,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: columns that read alike but for values outside of them are one",
         breaks="a value is clipped where its column says that its root is left out",
-        place="domain.read_columns:_but_for_names",
+        place="data.misfits:_but_for_names",
         old='replace(column, name="", description="", alternatives={})',
         new='replace(column, name="", description="", alternatives={}, outside="drop")',
         tests=(
@@ -331,7 +331,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: public filling rows with members that are not there",
         breaks="rows of the public sequence are none that a root can have",
-        place="linked:Linked.empty",
+        place="data.linked:Linked.empty",
         old="bins[column][number <= place] = sizes[column] - 1",
         new="pass",
         tests=(f"{ROWS}::test_a_table_is_filled_with_records_of_roots_that_can_be",),

@@ -114,7 +114,7 @@ OF_THE_ROWS = (
     Mutation(
         name="filler: implausible rows",
         breaks="rows that the rules exclude",
-        place="domain.plausibility:Plausibility.drawn_from",
+        place="data.plausibility:Plausibility.drawn_from",
         old="mask.forbidden[there]",
         new="~mask.forbidden[there]",
         tests=(f"{ROWS}::test_filler_rows_are_plausible_public_and_a_prefix_of_one_sequence",),
@@ -122,7 +122,7 @@ OF_THE_ROWS = (
     Mutation(
         name="filler: depends on how many are missing",
         breaks="one row that is left out changes all filler rows",
-        place="domain.filler_rows:FillerRows.first",
+        place="data.plausibility:FillerRows.first",
         old="np.arange(size)",
         new="np.arange(size) * 0 + size",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),

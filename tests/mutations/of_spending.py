@@ -157,7 +157,7 @@ OF_SPENDING = (
     Mutation(
         name="table digest: counts left out",
         breaks="other tables are taken for the private one",
-        place="domain.counts:Counts.digest",
+        place="data.counts:Counts.digest",
         old="(*(self.words if self.layout.has_codes else self.bins), self.counts)",
         new="self.words if self.layout.has_codes else self.bins",
         tests=(f"{OF_PUBLISH}::test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_that_of_a_public_one",),

@@ -875,7 +875,7 @@ OF_THE_THEORY = (
     Mutation(
         name="rare bins: ties not kept apart",
         breaks="rare bins are drawn too often or too seldom",
-        place="domain.rare_first:rare_first",
+        place="data.synthetic_table:rare_first",
         old="np.arange(len(every))",
         new="np.cumsum(np.diff(every[order], prepend=-1) != 0) - 1",
         tests=("tests/domain/test_counts.py",),

@@ -42,7 +42,7 @@ OF_WEIGHTS = (
     Mutation(
         name="raking: a cap that is not applied",
         breaks="weights beyond what was promised",
-        place="domain.raking:_rake",
+        place="data.weights:_rake",
         old="np.clip(raw, *limits)",
         new="np.maximum(raw, limits[0])",
         tests=(RAKING,),
@@ -50,7 +50,7 @@ OF_WEIGHTS = (
     Mutation(
         name="raking: groups with a total of 0 keep their weight",
         breaks="persons where there are none",
-        place="domain.raking:_rake",
+        place="data.weights:_rake",
         old="wanted[cell] > 0",
         new="wanted[cell] >= 0",
         tests=(RAKING,),
@@ -58,7 +58,7 @@ OF_WEIGHTS = (
     Mutation(
         name="raking: margins that are not met are called met",
         breaks="totals that the card states and the table does not have",
-        place="domain.raking:_rake",
+        place="data.weights:_rake",
         old="if worst <= tolerance / 2:\n    return weights, MOST_CYCLES",
         new="if worst <= math.inf:\n    return weights, MOST_CYCLES",
         tests=(RAKING,),
@@ -66,7 +66,7 @@ OF_WEIGHTS = (
     Mutation(
         name="raking: sparse groups join the larger neighbour",
         breaks="another rule than is documented",
-        place="domain.raking:_neighbour",
+        place="data.weights:_neighbour",
         old="sizes[group - 1] <= sizes[group + 1]",
         new="sizes[group - 1] > sizes[group + 1]",
         tests=(RAKING,),
@@ -74,7 +74,7 @@ OF_WEIGHTS = (
     Mutation(
         name="raking: the start is forgotten",
         breaks="design weights have no effect",
-        place="domain.raking:raked",
+        place="data.weights:raked",
         old="start[kinds[:, -1]]",
         new="np.ones(len(kinds))",
         tests=(RAKING,),
@@ -82,7 +82,7 @@ OF_WEIGHTS = (
     Mutation(
         name="margins: only the number of persons is compared",
         breaks="totals that contradict each other are raked to",
-        place="domain.margins:disagreements",
+        place="data.weights:disagreements",
         old="[column for column in left.columns if column in right.columns]",
         new="[]",
         tests=(MARGINS,),
@@ -114,7 +114,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: donors that agree are not looked for",
         breaks="a gap is filled from any row: the bias of complete cases stays",
-        place="domain.donors:_drawn",
+        place="data.donors:_drawn",
         old="match[:width]",
         new="[]",
         tests=(DONORS,),
@@ -122,7 +122,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: each cell is as likely as another",
         breaks="rare donors stand for common ones",
-        place="domain.donors:_Groups.of",
+        place="data.donors:_Groups.of",
         old="counts = table.counts[pattern.donors[order]]",
         new="counts = np.ones(len(order), dtype=np.int64)",
         tests=(DONORS,),
@@ -130,7 +130,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: every row gets a donor of its own",
         breaks="completed rows that are rarer than was promised",
-        place="domain.donors:_blocks",
+        place="data.donors:_blocks",
         old="counts // smallest",
         new="counts",
         tests=(DONORS,),
@@ -138,7 +138,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: rules are not asked",
         breaks="completed rows that must not occur",
-        place="domain.donors:_drawn",
+        place="data.donors:_drawn",
         old="~_forbidden(table, pattern.columns, pattern.recipients[place[block]], donors, plausibility)",
         new="np.ones(len(block), dtype=bool)",
         tests=(DONORS,),
@@ -146,7 +146,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: donors may lack some of the values",
         breaks="gaps that stay",
-        place="domain.donors:patterns",
+        place="data.donors:patterns",
         old="~empty[:, lacking].any(axis=1)",
         new="~empty[:, lacking].all(axis=1)",
         tests=(DONORS,),
@@ -154,7 +154,7 @@ OF_WEIGHTS = (
     Mutation(
         name="imputation: the variance between copies is left out",
         breaks="estimates that look more certain than they are",
-        place="domain.donors:combined",
+        place="data.donors:combined",
         old="within + (1 + 1 / copies) * between",
         new="within",
         tests=(DONORS,),

@@ -137,7 +137,7 @@ OF_WIDTH = (
     Mutation(
         name="differences: cells absent from one side dropped",
         breaks="a sensitivity of several times the claim",
-        place="domain.lattice:difference",
+        place="data.marginals:difference",
         old="Sparse(right.bins, -right.counts)",
         new="Sparse(right.bins, -right.counts * (left.find(right.bins) >= 0))",
         tests=(DIFFERENCES,),
@@ -146,7 +146,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: summed over the wrong axis",
         breaks="another figure",
-        place="domain.lattice:summed_to",
+        place="data.marginals:summed_to",
         old="tuple(place for place, column in enumerate(parent) if column not in columns)",
         new="tuple(-1 - place for place, column in enumerate(parent) if column not in columns)",
         tests=(DIFFERENCES,),
@@ -154,7 +154,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: of cells that occur, the wrong column is summed out",
         breaks="another figure",
-        place="domain.lattice:summed_to",
+        place="data.marginals:summed_to",
         old="parent.index(column)",
         new="(parent.index(column) + 1) % len(parent)",
         tests=(DIFFERENCES,),
@@ -162,7 +162,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: a branch is left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="domain.summing_up:_steps",
+        place="data.axes:_steps",
         old="min(len(left) - 1, largest) + 1",
         new="min(len(left) - 1, largest)",
         tests=(DIFFERENCES,),
@@ -170,7 +170,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: doubles that are too small for the sums",
         breaks="a figure that one record moves by more than its sensitivity",
-        place="domain.sub_tables:_are_doubles",
+        place="data.marginals:_are_doubles",
         old="2.0**53",
         new="2.0**70",
         tests=(PAIRS,),
@@ -178,7 +178,7 @@ OF_WIDTH = (
     Mutation(
         name="sub-tables: of two groups, tables within the second are left out",
         breaks="a figure that is too small: its sensitivity is no longer of what is claimed",
-        place="domain.sub_tables:_pairs",
+        place="data.marginals:_pairs",
         old="g == len(groups) - 2",
         new="g == len(groups)",
         tests=(PAIRS,),
@@ -186,7 +186,7 @@ OF_WIDTH = (
     Mutation(
         name="lattice: everything is kept",
         breaks="memory grows with what was asked for",
-        place="domain.lattice:Lattice._keep",
+        place="data.marginals:Lattice._keep",
         old="len(self._kept) > KEPT_TABLES or (self._cells > KEPT_CELLS and len(self._kept) > 1)",
         new="len(self._kept) > 10**9",
         tests=(f"{COUNTS}::test_a_lattice_keeps_few_tables_and_forgets_none_of_the_answers",),
@@ -194,7 +194,7 @@ OF_WIDTH = (
     Mutation(
         name="lattice: what was counted for other columns is used",
         breaks="the joint table of other columns",
-        place="domain.lattice:Lattice.joint",
+        place="data.marginals:Lattice.joint",
         old="self._prefix is None or self._prefix[0] != first",
         new="self._prefix is None",
         tests=(f"{COUNTS}::test_every_joint_table_has_its_axes_in_the_order_asked_for",),
@@ -202,7 +202,7 @@ OF_WIDTH = (
     Mutation(
         name="groups: rows that differ in an early word alone are one",
         breaks="rows are added up that are not the same",
-        place="domain.grouping:EqualRows.of",
+        place="data.counts:EqualRows.of",
         old="new[places[1:]] |= ordered[1:] != ordered[:-1]",
         new="new[places[1:]] = ordered[1:] != ordered[:-1]",
         tests=("tests/domain/test_width.py::test_groups_are_in_the_order_of_the_rows",),
@@ -218,7 +218,7 @@ OF_WIDTH = (
     Mutation(
         name="counts: a kept cell of count 0 stays",
         breaks="cells that do not occur",
-        place="domain.counts:Counts.with_counts",
+        place="data.counts:Counts.with_counts",
         old="other if other.counts.all() else other.keep(other.counts != 0)",
         new="other",
         tests=("tests/domain/test_width.py::test_a_table_is_its_rows_counted",),
@@ -226,7 +226,7 @@ OF_WIDTH = (
     Mutation(
         name="tally: what was added first is forgotten",
         breaks="rows are lost",
-        place="domain.counts:Tally.total",
+        place="data.counts:Tally.total",
         old="reversed(self._sums)",
         new="self._sums[-1:]",
         tests=("tests/domain/test_width.py::test_a_table_is_its_rows_counted",),

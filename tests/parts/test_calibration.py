@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.domain.margins import Calibration
+from synthrelease.data.weights import Calibration
 from synthrelease.errors import SpecError
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.parts.geography.building import BUILDING
 from synthrelease.parts.geography.published import GeographyPart, LevelPart

@@ -18,9 +18,9 @@ import pytest
 import synthrelease
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.rewriting import rewritten
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.donors import Completed
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.donors import Completed
+from synthrelease.data.layout import Layout
 from synthrelease.errors import SpecError
 from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
 from synthrelease.published.checksums import sha256

@@ -13,9 +13,8 @@ import pytest
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
 from synthrelease.candidates.generators.counters import Counters
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError

@@ -24,11 +24,11 @@ from synthrelease.bundle.card.estimates import measured_alone
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.cli import app
 from synthrelease.connections.source import Source
+from synthrelease.data.linked import Linked
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.linked import read_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
-from synthrelease.linked import Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.published import linked
 from synthrelease.published.document import read_strictly

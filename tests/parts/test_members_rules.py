@@ -13,8 +13,8 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.connections.source import Source
-from synthrelease.domain.filler_rows import FillerRows
-from synthrelease.domain.rules import Domain, RuleError, parse_rule
+from synthrelease.data.plausibility import FillerRows
+from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.verifying import VERIFYING

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.rehearsal import compared

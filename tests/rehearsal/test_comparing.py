@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
 from synthrelease.rehearsal.baselines import BASELINES, imputation, weighting

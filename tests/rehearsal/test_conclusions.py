@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.conclusions import conclusions
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.pair_map import PairMap

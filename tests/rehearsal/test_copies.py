@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound

@@ -8,9 +8,9 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.dependence import (
     LEAST_MOVED,

@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.logit import fit_logit
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.regression import INTERCEPT, compare_regressions, fit_odds

@@ -14,9 +14,9 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.cli import app
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
 from synthrelease.rehearsal.baselines.members import known_before, shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors, pair_tables
 from tests.helpers.households import some_households, write_households, write_tables

@@ -14,8 +14,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
 from synthrelease.rehearsal.combining import combine
 from synthrelease.rehearsal.logistic import StackedDesign
 from synthrelease.rehearsal.look_up import LookUp

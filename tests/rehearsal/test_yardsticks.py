@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns

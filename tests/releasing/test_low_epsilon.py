@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork,
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import CRITERIA, Fitted, JointTest
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound

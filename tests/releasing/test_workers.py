@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.selection import select

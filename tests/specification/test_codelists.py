@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.schema import Binning, Column
 from synthrelease.errors import SpecError
 from synthrelease.specification.codelists import read_codelist
 from synthrelease.specification.release_spec import ReleaseSpec

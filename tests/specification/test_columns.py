@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
 from synthrelease.candidates.configuration import join
-from synthrelease.domain.rules import Domain, parse_rule
-from synthrelease.domain.schema import Binning, Column
+from synthrelease.data.rules import Domain, parse_rule
+from synthrelease.data.schema import Binning, Column
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning
 from synthrelease.toml.columns import ColumnTable, InputTable

@@ -7,8 +7,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import SpecError
 from synthrelease.measurements.rare_bins import RareBin
 from synthrelease.specification.rare_bins import can_be_moved_into

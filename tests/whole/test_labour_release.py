@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.cli import app, demonstrating
-from synthrelease.domain.margins import Calibration
+from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.checksums import NAME, checksum_file

@@ -13,8 +13,8 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.cli.terminal import print_plan
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import Door
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.privacy.charges import mechanism

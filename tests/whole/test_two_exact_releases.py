@@ -11,9 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.resizing import resize
 from synthrelease.privacy.charges import RowsRule

@@ -11,8 +11,8 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.specification.spec import load_spec

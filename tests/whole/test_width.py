@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.cli import app
-from synthrelease.domain.layout import CODED_CELLS
+from synthrelease.data.layout import CODED_CELLS
 from synthrelease.enclave.ingest import read_public
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.wide_register import chain, write_register

@@ -9,7 +9,7 @@ from itertools import combinations
 from synthrelease.bundle.card.numbers import figure
 from synthrelease.candidates.associations import Associations, CarriedPairs, PartnersOfColumn
 from synthrelease.candidates.projections import published_projection
-from synthrelease.linked import NAME_OR_TEXT
+from synthrelease.data.linked import NAME_OR_TEXT
 from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.questions import QuestionTable

@@ -7,7 +7,7 @@ from synthrelease.bundle.file_ends import error_band, file_end, kept_rows, of_ev
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria.wording import shown
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.published.document import ReleaseDocument
 
 _COUNTING = 0.001

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.bundle.card.numbers import share
 from synthrelease.bundle.identity import program
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.published.document import ReleaseDocument
 
 

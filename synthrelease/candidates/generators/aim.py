@@ -11,7 +11,7 @@ from pydantic import Field
 from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator, network_of, tables_of
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Charge
 from synthrelease.toml.fields import Mistake

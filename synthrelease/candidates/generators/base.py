@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 import numpy as np
 
 from synthrelease.candidates.associations import TableNoise, Ties
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.grids import MOST_ROWS

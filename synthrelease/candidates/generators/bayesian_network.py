@@ -19,11 +19,10 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
-from synthrelease.domain.cell_codes import words_of
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rare_first import rare_first
+from synthrelease.data.counts import DENSE_LIMIT, Counts, words_of
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
 
 _DYKSTRA_STEPS = 30

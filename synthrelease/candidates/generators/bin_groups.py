@@ -12,8 +12,8 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import nearest_on_simplex, systematic_rounding
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 
 _REST = 0.4
 """Of the rows that a group of neighbours needs: so many are enough beside a group that has them."""

@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import margin_of
 from synthrelease.candidates.generators.junction_tree import JunctionTree
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 _CARRIED = 2**22
 """Numbers that are carried along all edges at once, at most, or those of one column."""

@@ -16,7 +16,7 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.candidates.generators.junction_tree import spread
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 _CERTAIN = 100.0
 """How much more than a noisy count a cell counts that is known to be 0."""

@@ -18,11 +18,10 @@ import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import largest_clique
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
-from synthrelease.domain.rules import Any, Comparison, Count, Gap, Not, Rule, columns_of
-from synthrelease.domain.truth import RecordRule, Said, compared, said
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, compared, said
 
 _UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
 State = tuple[int, int]

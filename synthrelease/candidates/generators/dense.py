@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import systematic_rounding
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.rare_first import rare_first
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
 
 

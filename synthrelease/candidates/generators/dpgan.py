@@ -16,7 +16,7 @@ from pydantic import Field
 from synthrelease.candidates.generators.adversarial import AdversarialGenerator, Game, gradient_cells, modelled
 from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 

@@ -14,7 +14,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

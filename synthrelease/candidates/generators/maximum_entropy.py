@@ -22,10 +22,10 @@ from synthrelease.candidates.generators.consistent_tables import Target
 from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
 from synthrelease.candidates.generators.tilts import Tilt
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Columns
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns
+from synthrelease.data.marginals import lattice
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 

@@ -25,7 +25,7 @@ import numpy as np
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.tilts import Tilt
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 from synthrelease.measurements.noisy_tables import NoisySum
 
 _SMALL = 1.0

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.candidates.generators.base import KeptModel
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.rare_bins import NoisyBin, RareBin
 

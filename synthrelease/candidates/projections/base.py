@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.toml.fields import SpecTable
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.candidates.projections.base import Projection
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound, so_many
 
 MOST_CHOICES = 5_000

@@ -9,8 +9,8 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.candidates.projections.base import Projection
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.rare_first import rare_first
+from synthrelease.data.counts import Counts
+from synthrelease.data.synthetic_table import rare_first
 from synthrelease.errors import RejectedRound
 
 _KEPT = {

@@ -22,11 +22,11 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.known_errors import Unmatched
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Transformation
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
-from synthrelease.linked import Linked
 
 if TYPE_CHECKING:
     from synthrelease.criteria.faithfulness.mechanism import Step

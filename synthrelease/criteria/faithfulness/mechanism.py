@@ -18,11 +18,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import word_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.grouping import EqualRows, places_in
-from synthrelease.domain.layout import CODED_CELLS, Columns
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts, EqualRows, places_in, word_of
+from synthrelease.data.layout import CODED_CELLS, Columns
+from synthrelease.data.linked import Linked
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -15,8 +15,8 @@ import numpy as np
 from synthrelease.criteria.base import Setting
 from synthrelease.criteria.facts import PublicFacts
 from synthrelease.criteria.wording import words
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Binning, Transformation
 
 
 @dataclass(frozen=True, kw_only=True)

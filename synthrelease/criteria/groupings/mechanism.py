@@ -21,10 +21,10 @@ from itertools import pairwise
 import numpy as np
 
 from synthrelease.criteria.groupings import Grouping
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.member_counts import BinnedCounts, atoms_of
+from synthrelease.data.schema import Transformation
 
 _PRODUCTS = 2**30
 """Counts of which 64 bits hold the difference of two products."""

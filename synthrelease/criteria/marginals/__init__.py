@@ -20,10 +20,10 @@ from synthrelease.criteria.measured_sums import Limits, Sums
 from synthrelease.criteria.members import OfMembers, reads_members
 from synthrelease.criteria.offenders import Offender, PublicCounts, share
 from synthrelease.criteria.wording import shown, words
-from synthrelease.domain.counts import Counts, has_full_array
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Transformation
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.counts import Counts, has_full_array
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.measurements.drawing import Drawing
@@ -276,7 +276,7 @@ def worst_cell(
     released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
 ) -> tuple[str, int | None, int | None]:
     """The cell that is furthest off, in words, with what two public tables have in it; None of a table that is too large."""
-    from synthrelease.domain.sub_tables import differences  # here, for readers of a release have no use for it
+    from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
 
     layout = released.layout
     tables = differences(public, released, largest, named)
@@ -310,7 +310,7 @@ def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
 
 def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
     """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
-    from synthrelease.domain.summing_up import column_groups
+    from synthrelease.data.axes import column_groups
 
     largest = min(largest, len(layout.sizes))
     if has_full_array(layout):

@@ -14,9 +14,8 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.grouping import Addends
-from synthrelease.domain.sub_tables import differences
+from synthrelease.data.counts import Addends, Counts
+from synthrelease.data.marginals import differences
 
 Tables = Sequence[tuple[int, ...]]
 """Tables that are named, by the indices of their columns."""

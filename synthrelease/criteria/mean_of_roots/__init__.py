@@ -26,10 +26,10 @@ from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.members import plain_and_place
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.wording import figure, grouped, shown, words
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Schema, Transformation
-from synthrelease.domain.synthetic_table import SyntheticTable
-from synthrelease.linked import slot_name
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import slot_name
+from synthrelease.data.schema import Schema, Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.mean_of_roots.mechanism import NumbersOfRoots, ReleasedRoots

@@ -21,9 +21,9 @@ import numpy as np
 
 from synthrelease.criteria.groupings import Grouping
 from synthrelease.criteria.groupings.mechanism import groups_of_cells, sizes
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import BinnedCounts, atoms_of
+from synthrelease.data.schema import Transformation
 
 
 def furthest_mean_of_roots(counts: Counts, numbers: NumbersOfRoots, groups: Sequence[ReleasedRoots]) -> float:

@@ -19,15 +19,15 @@ from synthrelease.criteria.fitted import Fitted
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.criteria.offenders import Offender, PublicCounts
 from synthrelease.criteria.scores import Query
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.member_counts import RowsOnBins, on_bins
-from synthrelease.domain.member_rows import MemberRows, Of, parts_of
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Transformation
-from synthrelease.domain.synthetic_table import SyntheticTable
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.member_counts import RowsOnBins, on_bins
+from synthrelease.data.members import MemberRows, Of, parts_of
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
-from synthrelease.linked import Linked
 from synthrelease.toml.fields import Mistake
 
 _ROWS: Mapping[Of, tuple[str, str]] = {

@@ -11,8 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.member_counts import RowsOnBins
+from synthrelease.data.counts import Counts
+from synthrelease.data.member_counts import RowsOnBins
 
 
 def figure_of_members(

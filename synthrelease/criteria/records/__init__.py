@@ -13,9 +13,7 @@ import numpy as np
 from pydantic import Field
 
 from synthrelease.criteria.intervals import Interval
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Schema
-from synthrelease.domain.value_grid import value_limits
+from synthrelease.data.schema import Binning, PublishedColumn, Schema, value_limits
 from synthrelease.errors import listing
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]

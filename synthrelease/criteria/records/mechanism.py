@@ -27,11 +27,10 @@ from synthrelease.criteria.records import (
     RegressionColumns,
     StandardUnits,
 )
-from synthrelease.domain.cell_codes import codes_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.own_values import BinnedCounts, atoms_of
-from synthrelease.domain.schema import Binning, Transformation
+from synthrelease.data.counts import Counts, codes_of
+from synthrelease.data.layout import Layout
+from synthrelease.data.member_counts import BinnedCounts, atoms_of
+from synthrelease.data.schema import Binning, Transformation
 
 if TYPE_CHECKING:
     from synthrelease.privacy.noise import SystemEntropy

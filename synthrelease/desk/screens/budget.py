@@ -7,10 +7,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from synthrelease.data.schema import Column
 from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.desk.screens.rehearsal import cheaper
 from synthrelease.desk.strips import Strips
-from synthrelease.domain.schema import Column
 from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where

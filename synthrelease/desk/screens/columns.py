@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from synthrelease.data.schema import Column
 from synthrelease.desk.edits import table_of
 from synthrelease.desk.strips import Strips
-from synthrelease.domain.schema import Column
 from synthrelease.drafting.edited import Path_
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.other_kind import Guesses

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.bundle.commitment import commitment
+from synthrelease.data.texts import program, quoted_path
 from synthrelease.desk.edits import CARD_LISTS, CARD_TEXTS
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed
 from synthrelease.errors import SpecError, SynthreleaseError
@@ -14,7 +15,6 @@ from synthrelease.specification.persons import guarantee_in_words
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed
 from synthrelease.specification.tried import Changed, standing
-from synthrelease.typed import program, quoted_path
 
 LABELS = {
     "description": "What one row is, and where the data come from",

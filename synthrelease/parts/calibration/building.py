@@ -11,10 +11,9 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.domain.bins import parse_bins
-from synthrelease.domain.margins import WEIGHT, Calibration, Margin, disagreements
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Binning, Column, Schema, Transformation, parse_bins
+from synthrelease.data.weights import WEIGHT, Calibration, Margin, disagreements
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.parts.calibration.table import CalibrationTable, MarginTable
 from synthrelease.parts.calibration.totals import stated_totals

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from synthrelease.domain.margins import Calibration, Margin
+from synthrelease.data.weights import Calibration, Margin
 from synthrelease.privacy.charges import Way
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.parts import Fact, Number, Part, WeightColumn, number
 
 if TYPE_CHECKING:
-    from synthrelease.domain.raking import Weights
+    from synthrelease.data.weights import Weights
 
 Positive = Annotated[Number, Field(gt=0)]
 NotNegative = Annotated[Number, Field(ge=0)]

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from synthrelease.domain.margins import disagreements
+from synthrelease.data.weights import disagreements
 from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.parts.calibration.weighting import weights_or_reason
 from synthrelease.published.document import ReleaseDocument

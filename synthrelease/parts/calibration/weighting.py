@@ -6,9 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.margins import Calibration
-from synthrelease.domain.raking import NotCalibrated, Weights, raked
+from synthrelease.data.counts import Counts
+from synthrelease.data.weights import Calibration, NotCalibrated, Weights, raked
 from synthrelease.published.columns import ColumnPart
 
 

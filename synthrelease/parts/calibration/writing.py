@@ -6,8 +6,7 @@ import numpy as np
 
 from synthrelease.bundle.card.numbers import figure, rounded_up, words
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Outcome, Writing
-from synthrelease.domain.margins import Calibration
-from synthrelease.domain.raking import Weights
+from synthrelease.data.weights import Calibration, Weights
 from synthrelease.parts.calibration.published import CalibrationPart, JoinedPart, WeightsPart
 from synthrelease.parts.calibration.weighting import weights_or_reason
 from synthrelease.published.document import ReleaseDocument

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from synthrelease.domain.schema import Schema
+from synthrelease.data.schema import Schema
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.problems import Problems
 

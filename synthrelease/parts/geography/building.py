@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from itertools import pairwise
 
 from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
-from synthrelease.domain.schema import Transformation
+from synthrelease.data.schema import Transformation
 from synthrelease.errors import listing
 from synthrelease.measurements.area_noise import AreaNoise, area_noise
 from synthrelease.parts.geography.table import Geography, GeographyTable

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.domain.donors import Gaps
+from synthrelease.data.donors import Gaps
 from synthrelease.parts.imputation.published import ImputationPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.table import ReleasedTable

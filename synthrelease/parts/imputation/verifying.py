@@ -8,10 +8,9 @@ from itertools import islice
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.donors import Gaps, NotImputed, patterns
-from synthrelease.domain.gaps import gaps_of_cells
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.donors import Gaps, NotImputed, gaps_of_cells, patterns
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of
 from synthrelease.parts.imputation.published import ImputationPart
 from synthrelease.parts.imputation.table import ImputationTable

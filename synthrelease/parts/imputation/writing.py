@@ -19,8 +19,7 @@ import numpy as np
 
 from synthrelease.bundle.card.numbers import figure, words
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Writing
-from synthrelease.domain.donors import Completed, NotImputed, completed
-from synthrelease.domain.gaps import gaps_of_cells
+from synthrelease.data.donors import Completed, NotImputed, completed, gaps_of_cells
 from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
 from synthrelease.parts.imputation.published import IMPUTED, ImputationPart
 from synthrelease.parts.imputation.table import ImputationTable

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from synthrelease.domain.questions import is_question, split_question
-from synthrelease.domain.rules import Domain, RuleError, parse_rule
-from synthrelease.domain.schema import Schema
+from synthrelease.data.questions import is_question, split_question
+from synthrelease.data.rules import Domain, RuleError, parse_rule
+from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, closest, cut, listing
 from synthrelease.toml.card import CardTable
 from synthrelease.toml.problems import Problems

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 
-from synthrelease.domain.rules import RuleError
+from synthrelease.data.linked import FIRST, OTHER, Linked
+from synthrelease.data.rules import RuleError
 from synthrelease.errors import listing
-from synthrelease.linked import FIRST, OTHER, Linked
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.parts.members.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.privacy.plan import Loss

@@ -6,7 +6,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from synthrelease.linked import Linked, slot_name
+from synthrelease.data.linked import Linked, slot_name
 from synthrelease.privacy.charges import Way
 from synthrelease.published.parts import Fact, Part
 

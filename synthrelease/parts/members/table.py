@@ -7,8 +7,8 @@ from typing import Literal
 
 from pydantic import Field, field_validator
 
+from synthrelease.data.linked import Linked, slot_name
 from synthrelease.errors import Unexpected
-from synthrelease.linked import Linked, slot_name
 from synthrelease.parts.members.wide import wide_record
 from synthrelease.toml.columns import ColumnTable, RuleTable
 from synthrelease.toml.fields import SpecTable

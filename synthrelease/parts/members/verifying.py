@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from synthrelease.linked import Linked
+from synthrelease.data.linked import Linked
 from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.verification.part import KnownFiles, Verifying

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from itertools import permutations
 from typing import Literal, Protocol
 
-from synthrelease.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
+from synthrelease.data.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
 from synthrelease.toml.columns import ColumnTable, RuleTable
 
 COUNT = "count("

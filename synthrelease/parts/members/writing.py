@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.bundle.part import CardSection, CardStatement, Writing
-from synthrelease.linked import Linked
+from synthrelease.data.linked import Linked
 from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.toml.bundle import BundleTable

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population

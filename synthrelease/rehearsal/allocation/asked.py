@@ -23,8 +23,8 @@ from synthrelease.candidates.generators.marginals import GaussianMarginals, Marg
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import RelativeMarginalError
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.schema import Binning
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Binning
 from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.measurements.rare_bins import bins_of, read_bins
 from synthrelease.rehearsal.allocation.parts import Allocation, MeasuredPart

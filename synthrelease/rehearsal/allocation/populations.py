@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.subsets import random_pieces, uniform_subset
 from synthrelease.privacy.public_entropy import SeededEntropy
 

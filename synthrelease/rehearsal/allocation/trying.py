@@ -11,7 +11,7 @@ import numpy as np
 
 from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.marginals import RelativeMarginalError
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.charges import Meter

@@ -14,11 +14,11 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.margins import Calibration
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Transformation
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
+from synthrelease.data.weights import Calibration
 
 NO_GUARANTEE = "no guarantee"
 

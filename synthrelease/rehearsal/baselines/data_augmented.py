@@ -18,8 +18,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import MOST_PREDICTORS, ConditionalTable, draw_weighted, least_rows
 from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables

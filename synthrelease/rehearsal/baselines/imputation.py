@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.baselines.base import AskedNumber, Baseline, ComparedFile, DoesNotFit, MadeAnswers
 from synthrelease.rehearsal.baselines.imputed_answers import ImputedAnswers, smoothness
 from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.linked import Linked
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
 from synthrelease.rehearsal.baselines.back_off import PRIOR
 from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.baselines.sequential import saturated

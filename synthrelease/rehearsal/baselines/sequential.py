@@ -16,8 +16,8 @@ from scipy import sparse
 from scipy.linalg import qr
 from scipy.special import expit
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.back_off import LEAST_ROWS, MOST_PREDICTORS, PRIOR, ConditionalTable, least_rows
 from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, MadeTables

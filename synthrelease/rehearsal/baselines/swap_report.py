@@ -7,7 +7,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import listing
 from synthrelease.rehearsal.baselines.base import Baseline, ComparedFile, DoesNotFit, MadeTables
 from synthrelease.rehearsal.baselines.swap_budget import CLOSEST, best_rate, least_epsilon, rates_for

@@ -20,7 +20,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.rehearsal.baselines.swap_budget import nominal_epsilon, pairwise_epsilon
 
 

@@ -11,9 +11,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.margins import Calibration
-from synthrelease.domain.raking import NotCalibrated, raked
+from synthrelease.data.counts import Counts
+from synthrelease.data.weights import Calibration, NotCalibrated, raked
 from synthrelease.rehearsal.baselines.base import AskedNumber, Baseline, ComparedFile, DoesNotFit, MadeAnswers
 from synthrelease.rehearsal.baselines.noisy_raking import NotRaked, noisy_counts, raked_to
 from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents, choose

@@ -28,9 +28,9 @@ from synthrelease.candidates.generators.clique_tables import joinings, pair_shar
 from synthrelease.candidates.generators.consistent_tables import Target, consistent
 from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, summed_onto, tolerances_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated

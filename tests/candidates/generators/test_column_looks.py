@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators.adaptive.column_looks import column_shares, expected_bins, last_shares, look_again
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from tests.helpers.small import layout_of
 
 SIZES = (3, 4, 2, 3)

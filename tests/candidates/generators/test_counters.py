@@ -11,8 +11,8 @@ import pytest
 
 from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
 from synthrelease.candidates.generators.counters import Counters
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy

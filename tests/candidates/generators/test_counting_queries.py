@@ -22,7 +22,7 @@ from synthrelease.candidates.generators.counting_queries.mechanism import answer
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.mwem import MWEM, weighed
 from synthrelease.candidates.generators.pep import PEP, projected
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
 from synthrelease.privacy.charges import Meter, zero_concentrated

@@ -15,8 +15,8 @@ from synthrelease.candidates.generators.adversarial import Conditions, Game
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.conditions import Frequencies, on_one
 from synthrelease.candidates.generators.dpctgan import DPCTGAN
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp

@@ -25,8 +25,8 @@ from synthrelease.candidates.generators.conditions import Wanted
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
 from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.candidates.generators.network import Network, Weights
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.charges import Meter

@@ -20,7 +20,7 @@ from synthrelease.candidates.generators.bayesian_network import (
 )
 from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
 

@@ -16,8 +16,8 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork,
 from synthrelease.candidates.generators.even_rows import even_bins
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.nested import Nested
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.charges import Meter

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.special import logsumexp
 
 from synthrelease.candidates.generators.junction_tree import JunctionTree, largest_clique
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 Drawn = tuple[tuple[int, ...], list[Columns]]
 

@@ -21,8 +21,8 @@ from synthrelease.candidates.generators.mst import MST
 from synthrelease.candidates.generators.smartnoise import LibraryGenerator
 from synthrelease.candidates.generators.smartnoise.library import decompressed, library_budget, ours
 from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.privacy.charges import Meter

@@ -14,9 +14,9 @@ from synthrelease.audit.sensitivity import Recording
 from synthrelease.candidates.generators import Background
 from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.measurements.terms import FormulaTerm

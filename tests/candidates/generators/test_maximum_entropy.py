@@ -18,9 +18,9 @@ from synthrelease.candidates.generators import maximum_entropy as module
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from tests.helpers.small import layout_of

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from synthrelease.candidates.configuration import ConfigurationSpace, join
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.projections.minimum_count import MinimumCount
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.schema import Column, Schema
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal
 from synthrelease.privacy.charges import Meter

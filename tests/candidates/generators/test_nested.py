@@ -14,9 +14,9 @@ from synthrelease.candidates.generators.base import Background
 from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure, model
 from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, homes, levels_of, placed
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.privacy.charges import Meter, exact

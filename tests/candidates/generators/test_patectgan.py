@@ -16,8 +16,8 @@ from synthrelease.candidates.generators.network import Network
 from synthrelease.candidates.generators.patectgan import PATECTGAN, TABLE_LIMIT, Mirrors, towards
 from synthrelease.candidates.generators.patectgan import mechanism as dealing
 from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp

@@ -21,9 +21,9 @@ from synthrelease.candidates.generators.adaptive.mechanism import (
     Laplace,
     PrivateTables,
 )
-from synthrelease.domain import lattice
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data import marginals as lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.noise import SystemEntropy
 

@@ -30,10 +30,10 @@ from synthrelease.candidates.generators.drawn_bins import draw_bins
 from synthrelease.candidates.generators.parent_sets import competing_sets
 from synthrelease.candidates.generators.privbayes import PrivBayes, mechanism
 from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import lattice
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import PrivateFailure
 from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of

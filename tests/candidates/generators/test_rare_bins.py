@@ -16,9 +16,9 @@ from synthrelease.candidates.generators.marginals.mechanism import without
 from synthrelease.candidates.generators.nested import Nested, NestedPure
 from synthrelease.candidates.generators.with_rare_bins import WithRareBins
 from synthrelease.candidates.own_tables import contradicts_its_tables
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.measurements.rare_bins import NoisyBin, RareBin, bins_of

@@ -19,9 +19,9 @@ from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.candidates.generators.maximum_entropy import _Dual, base_potentials
 from synthrelease.criteria.measured_line import measured_line
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
-from synthrelease.domain.schema import Binning, Schema, Transformation
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Binning, Schema, Transformation
 from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_sd
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.measurements.scored_sums import STEPS, merged_scores, read_sums

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from synthrelease.audit.sweep import criterion
 from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
 from synthrelease.criteria import Fitted, Score
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from tests.helpers.small import World, layout_of
 

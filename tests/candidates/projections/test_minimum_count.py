@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.candidates.projections.minimum_count import MinimumCount
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from tests.helpers.small import layout_of
 

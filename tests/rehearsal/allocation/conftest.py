@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 import pytest
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.parallel import Run
 from synthrelease.specification.release_spec import ReleaseSpec

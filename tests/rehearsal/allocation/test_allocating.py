@@ -16,7 +16,7 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.cli import app
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Meter

@@ -15,7 +15,7 @@ from scipy.special import logsumexp
 from scipy.stats import norm
 
 from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.rehearsal.allocation import parts as parts_module
 from synthrelease.rehearsal.allocation import search

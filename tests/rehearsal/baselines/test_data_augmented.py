@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Mask as Forbidden
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Mask as Forbidden
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.rehearsal.baselines.back_off import PRIOR
 from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
 from synthrelease.rehearsal.baselines.masks import MatrixMask, OrderedMask

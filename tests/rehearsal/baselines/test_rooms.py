@@ -9,7 +9,7 @@ FOLDER = "rehearsal/baselines/"
 ALLOWED = (
     "synthrelease.domain.",
     "synthrelease.errors",
-    "synthrelease.linked",
+    "synthrelease.data.linked",
     "synthrelease.loading",
     "synthrelease.rehearsal.baselines",
     "synthrelease.rehearsal.logit",

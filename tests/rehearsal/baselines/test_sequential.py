@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy import sparse, stats
 
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.rehearsal.baselines.back_off import ConditionalTable, draw_weighted, least_rows
 from synthrelease.rehearsal.baselines.sequential import _augmented, norm_and_logit, saturated
 from tests.helpers.small import layout_of

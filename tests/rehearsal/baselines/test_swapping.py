@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 
 from synthrelease.candidates.generators import GENERATORS
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon, rates_for
 from synthrelease.rehearsal.baselines.swap_report import SwapReport

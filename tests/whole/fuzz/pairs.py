@@ -6,7 +6,7 @@ from collections import Counter
 
 import numpy as np
 
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 
 Row = tuple[int, ...]
 Rows = list[Row]

@@ -14,7 +14,7 @@ from random import Random
 from tempfile import mkdtemp
 
 from synthrelease.connections.source import Source
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.privacy.charges import GENERATION
 from synthrelease.releasing.release import read_priors, release

@@ -27,7 +27,7 @@ from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.candidates.generators.smartnoise import mechanism as smartnoise
 from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
 from synthrelease.criteria import mechanism as criteria
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
 from synthrelease.privacy import noise as randomness

@@ -19,8 +19,8 @@ from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.bin_groups import divided, split_masks
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import families_of
-from synthrelease.domain.counts import DENSE_LIMIT, Counts
-from synthrelease.domain.layout import Columns, Layout
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Columns, Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns

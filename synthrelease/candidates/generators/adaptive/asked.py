@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 
 @dataclass(frozen=True, kw_only=True)

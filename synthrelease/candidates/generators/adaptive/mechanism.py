@@ -18,10 +18,10 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.asked import Asked
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import KEPT_CELLS, lattice
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.summing_up import column_groups
+from synthrelease.data.axes import column_groups
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.marginals import KEPT_CELLS, lattice
 from synthrelease.errors import BudgetError
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import choice_epsilon, root_down

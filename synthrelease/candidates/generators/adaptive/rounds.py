@@ -29,9 +29,9 @@ from synthrelease.candidates.generators.counters import Counters
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import base_potentials
 from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, tolerances_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Plausibility
 
 _PRECISION, _FINEST = 0.2, 0.05
 """A fit ends within this share of the noise deviations, or of a record, in the root mean square over four (`solve`)."""

@@ -23,7 +23,7 @@ from synthrelease.candidates.generators.base import Generator
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
 from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.candidates.generators.network import Adam, Network, Passed, Weights
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.errors import RejectedRound
 from synthrelease.toml.fields import Mistake
 

@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.adaptive.mechanism import Gaussian
 from synthrelease.candidates.generators.adversarial import CHUNK, Conditions, Game
 from synthrelease.candidates.generators.conditions import Frequencies, Wanted, on_one
 from synthrelease.candidates.generators.network import LEAK, Network, Weights
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 

@@ -13,7 +13,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns, Layout
+from synthrelease.data.layout import Columns, Layout
 
 Update = Callable[["Shares", "CountingQuery", float], None]
 

@@ -12,7 +12,7 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.generators.base import Background, Generator
 from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, QueryPool, Update
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge

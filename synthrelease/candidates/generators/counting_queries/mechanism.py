@@ -17,8 +17,8 @@ import numpy as np
 
 from synthrelease.candidates.generators.adaptive.mechanism import Laplace, PrivateTables
 from synthrelease.candidates.generators.counting_queries import NoisyAnswers, QueryPool, Shares, Update, correct
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
 from synthrelease.privacy.noise import SystemEntropy
 
 

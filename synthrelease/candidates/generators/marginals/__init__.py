@@ -23,9 +23,9 @@ from synthrelease.candidates.generators.counters import Counters, Counting
 from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.with_rare_bins import WithRareBins
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.noise import CountNoise, RoundedGaussian

@@ -24,10 +24,10 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace, PrivateTables
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import Lattice, lattice
-from synthrelease.domain.own_values import BinnedCounts
-from synthrelease.domain.value_grid import STEPS
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import Lattice, lattice
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.schema import STEPS
 from synthrelease.measurements.noise import TABLE_CHANGE, CountNoise
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisySum
 from synthrelease.measurements.own_totals import own_total

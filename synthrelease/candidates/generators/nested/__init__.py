@@ -26,9 +26,9 @@ from synthrelease.candidates.generators.marginals import GaussianTables, Margina
 from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.candidates.generators.nested.model import NestedModel
 from synthrelease.candidates.generators.nested.tree import AreaTable, combined, levels_of
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Mask, Plausibility
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.area_noise import divided

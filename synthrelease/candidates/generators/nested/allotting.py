@@ -16,7 +16,7 @@ import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import nearest_on_simplex, nearest_with_margins, shared_sets
 from synthrelease.candidates.generators.nested.tree import AreaTable, placed
-from synthrelease.domain.layout import Columns
+from synthrelease.data.layout import Columns
 
 _MOST_SWEEPS = 60
 _NEAR = 0.05

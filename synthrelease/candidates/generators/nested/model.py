@@ -11,10 +11,8 @@ import numpy as np
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
 from synthrelease.candidates.generators.nested.allotting import allotted
 from synthrelease.candidates.generators.nested.tree import AreaTable, Level
-from synthrelease.domain.cell_codes import words_of
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.grouping import EqualRows
-from synthrelease.domain.layout import Columns, Layout
+from synthrelease.data.counts import Counts, EqualRows, words_of
+from synthrelease.data.layout import Columns, Layout
 
 _ROWS_AT_ONCE = 2**20
 """Rows that are dealt out to areas at once, about: memory does not grow with the number of rows."""

@@ -13,8 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.layout import Columns
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
 
 

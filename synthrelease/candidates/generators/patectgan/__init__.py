@@ -21,7 +21,7 @@ from synthrelease.candidates.generators.base import Background, Guaranteed
 from synthrelease.candidates.generators.conditions import Frequencies
 from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
 from synthrelease.candidates.generators.network import Network, Weights
-from synthrelease.domain.layout import Layout
+from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.toml.fields import Mistake

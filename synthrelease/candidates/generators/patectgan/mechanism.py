@@ -24,8 +24,8 @@ import numpy as np
 
 from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
 from synthrelease.candidates.generators.conditions import Frequencies
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
 from synthrelease.privacy.noise import SystemEntropy, rounded_gaussian
 
 Ask = Callable[[list[np.ndarray], np.ndarray], np.ndarray]

@@ -21,8 +21,8 @@ from pydantic import Field, model_validator
 from synthrelease.candidates.generators.base import Background, Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, build_network
 from synthrelease.candidates.generators.parent_sets import competing_sets
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Layout
 from synthrelease.privacy.charges import GENERATION, Charge, exact
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.privacy.plan import pure_epsilon

@@ -16,8 +16,8 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.candidates.generators.bayesian_network import NoisyTable
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.lattice import Lattice, lattice
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import Lattice, lattice
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, discrete_laplace
 
 _PRODUCTS = 2**30

@@ -26,9 +26,9 @@ from synthrelease.candidates.generators.base import Generator, Guaranteed
 from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, margin_of
 from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
 from synthrelease.candidates.generators.maximum_entropy import families_of
-from synthrelease.domain.counts import DENSE_LIMIT
-from synthrelease.domain.layout import Columns, Layout
-from synthrelease.domain.plausibility import Plausibility
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.libraries import install
 from synthrelease.privacy.charges import GENERATION, Charge

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.domain.layout import Columns, Layout
+from synthrelease.data.layout import Columns, Layout
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from synthrelease.candidates.generators.smartnoise.library import LearnedField, column_names, decompressed, library_budget, ours
-from synthrelease.domain.counts import Counts
+from synthrelease.data.counts import Counts
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.noise import SystemEntropy, choose
 

@@ -11,7 +11,7 @@ from synthrelease.bundle.datapackage import media_type, slug
 from synthrelease.bundle.identity import address, description, keywords, licence_address, provenance
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table_file import TableFile

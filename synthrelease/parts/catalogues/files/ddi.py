@@ -10,7 +10,7 @@ from synthrelease.bundle.datapackage import media_type
 from synthrelease.bundle.identity import description, identifier, keywords, provenance
 from synthrelease.bundle.names import describe_file
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE, ReleasedTable

@@ -8,7 +8,7 @@ from collections.abc import Collection, Iterator
 from synthrelease.bundle.code import r_text
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.criteria.wording import words
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import STATA, renamed
 from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables
 from synthrelease.published.columns import ColumnPart

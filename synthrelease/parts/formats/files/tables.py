@@ -21,7 +21,7 @@ import numpy as np
 
 from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.libraries import library
 from synthrelease.parts.formats.files.names import SPSS, STATA
 from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note

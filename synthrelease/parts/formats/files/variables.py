@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from synthrelease.criteria.wording import words
-from synthrelease.domain.margins import WEIGHT
+from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument

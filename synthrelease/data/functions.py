@@ -8,8 +8,7 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.rules import (
+from synthrelease.data.rules import (
     HOLDS,
     IS_MISSING,
     Comparison,
@@ -18,10 +17,12 @@ from synthrelease.domain.rules import (
     Gap,
     Rule,
     RuleError,
+    Said,
     columns_of,
     parse_rule,
+    said,
 )
-from synthrelease.domain.truth import Said, said
+from synthrelease.data.schema import PublishedColumn
 
 MOST_CELLS = 10**7
 """Of two columns that are looked at."""

@@ -12,20 +12,83 @@ absence is just what a bin of missing values is there to avoid.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.allowed_cells import AllowedCells
-from synthrelease.domain.cell_codes import number_of_marks
-from synthrelease.domain.counts import Counts
-from synthrelease.domain.layout import Layout, MarksCounted
-from synthrelease.domain.rules import Comparison, Count, Gap, Rule, RuleError, columns_of, of_records
-from synthrelease.domain.schema import Column, Transformation
-from synthrelease.domain.truth import RecordRule, Said, compared, numbers_of, of_atoms, said
+from synthrelease.data.counts import Counts, number_of_marks
+from synthrelease.data.layout import Layout, MarksCounted
+from synthrelease.data.linked import Linked
+from synthrelease.data.rules import (
+    Comparison,
+    Count,
+    Gap,
+    RecordRule,
+    Rule,
+    RuleError,
+    Said,
+    columns_of,
+    compared,
+    numbers_of,
+    of_atoms,
+    of_records,
+    said,
+)
+from synthrelease.data.schema import Column, Transformation
 from synthrelease.errors import listing
-from synthrelease.linked import Linked
+
+# The cells of a mask that are allowed, in order, without a list of them: a mask of many columns has tens of millions.
+
+_BLOCK = 2**16
+"""Cells that are listed at once, about."""
+
+
+class AllowedCells:
+    """(n, n_columns) the indices of the entries of a mask that are False, in lexicographic order, as an array is indexed.
+
+    Parameters
+    ----------
+    forbidden : the mask, an axis for each column.
+
+    Examples
+    --------
+    >>> found = AllowedCells(np.array([[False, True], [True, False], [False, False]]))
+    >>> len(found), found[np.array([3, 0, 1])].tolist()
+    (4, [[2, 1], [0, 0], [1, 1]])
+    """
+
+    def __init__(self, forbidden: np.ndarray):
+        self._forbidden, shape = forbidden, forbidden.shape
+        few = (axes for axes in range(forbidden.ndim) if np.prod(shape[axes:], dtype=float) <= _BLOCK)
+        self._leading = next(few, forbidden.ndim - 1)
+        free = [block.size - np.count_nonzero(block) for _, block in self._blocks()]
+        self._ends = np.cumsum(free, dtype=np.int64)
+
+    def __len__(self) -> int:
+        return int(self._ends[-1]) if len(self._ends) else 0
+
+    def __getitem__(self, places: np.ndarray) -> np.ndarray:
+        order = np.argsort(places, kind="stable")
+        wanted = places[order]
+        starts = np.searchsorted(wanted, np.concatenate([[0], self._ends]))
+        found = np.zeros((len(places), self._forbidden.ndim), dtype=np.int64)
+        for number, (leading, block) in enumerate(self._blocks()):
+            own = slice(starts[number], starts[number + 1])
+            if own.start == own.stop:
+                continue
+            before = self._ends[number - 1] if number else 0
+            cells = np.flatnonzero(~block)[wanted[own] - before]
+            found[order[own], : self._leading] = leading
+            for axis, bins in enumerate(np.unravel_index(cells, block.shape), start=self._leading):
+                found[order[own], axis] = bins
+        return found
+
+    def _blocks(self) -> Iterator[tuple[tuple[int, ...], np.ndarray]]:
+        """Parts of the mask in order, each with the indices of its place."""
+        for leading in np.ndindex(self._forbidden.shape[: self._leading]):
+            yield leading, self._forbidden[leading]
+
 
 MAX_MASK_CELLS = 50_000_000
 
@@ -238,3 +301,41 @@ def _connected(rules: list[tuple[Rule, set[str]]]) -> list[list[tuple[Rule, set[
 def _along(values: np.ndarray, axis: int, n_axes: int) -> np.ndarray:
     """Values of the bins of one column, as an array that broadcasts to a mask."""
     return values.reshape([-1 if each == axis else 1 for each in range(n_axes)])
+
+
+# Plausible rows that are no record of anybody: what a table is filled up with that has too few.
+
+_TRIED = 10_000
+"""Rows of the sequence among which some must follow the rules that are asked of whole rows."""
+
+
+class FillerRows:
+    """A fixed, public sequence of plausible rows, which fills up a table that has too few.
+
+    Row i takes, in every group of columns that rules tie together and in every other column, the allowed bin combination at
+    the place i, i + 1, ... (one further for each group), over and over: all of them occur, nearly equally often. Where rules
+    are asked of whole rows, or columns follow from others, those that they keep of the first ones come over and over.
+    """
+
+    def __init__(self, raw: Plausibility):
+        self.layout: Layout = raw.layout
+        self._groups, self._raw = raw.drawn_from(), raw
+        self._kept: np.ndarray | None = None
+        if raw.records or raw.counted:
+            self._kept = np.flatnonzero(~raw.forbidden(self._digits(np.arange(_TRIED))))
+            if not len(self._kept):
+                raise RuleError("rules that leave some row possible", f"none among {_TRIED:,} rows of a public sequence")
+
+    def first(self, size: int) -> Counts:
+        """The first rows of the sequence, as counts."""
+        places = np.arange(size)
+        return Counts.of(self.layout, self._digits(places if self._kept is None else self._kept[places % len(self._kept)]))
+
+    def _digits(self, places: np.ndarray) -> list[np.ndarray]:
+        digits = [np.zeros(len(places), dtype=np.int64)] * len(self.layout.sizes)
+        for shift, (columns, allowed) in enumerate(self._groups):
+            chosen = allowed[(places + shift) % len(allowed)]
+            for axis, column in enumerate(columns):
+                digits[column] = chosen[:, axis]
+        self._raw.follow(digits)
+        return digits

@@ -1,13 +1,17 @@
-"""An order of the cells of a public table in which systematic sampling keeps the totals of rare bins."""
+"""A synthetic table as criteria look at it, whatever it was made by: a candidate of a round, a copy, or made-up rows."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import words_of
-from synthrelease.domain.layout import Layout
+from synthrelease.data.counts import Counts, words_of
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Transformation
+
+# An order of the cells of a public table in which systematic sampling keeps the totals of rare bins.
 
 RARE = 400
 """Rows of a bin from which on its total needs no care: drawn by chance it is off by a twentieth."""
@@ -43,3 +47,23 @@ def rare_first(digits: Sequence[np.ndarray], weights: np.ndarray, rows: float) -
     if len(keys) == 1 and (keys[0][1:] >= keys[0][:-1]).all():
         return np.argsort(rarest, kind="stable")  # of small integers: a radix sort
     return np.lexsort([*reversed(keys), rarest])
+
+
+class SyntheticTable(Protocol):
+    """Distinct rows over the bins of a transformation. Differentially private already, or of public rows: public.
+
+    Attributes
+    ----------
+    transformation : the binning of every column.
+    counts : of the rows, over the layout of the transformation.
+    n : the number of rows.
+    """
+
+    @property
+    def transformation(self) -> Transformation: ...
+
+    @property
+    def counts(self) -> Counts: ...
+
+    @property
+    def n(self) -> int: ...

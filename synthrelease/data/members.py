@@ -15,10 +15,9 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.domain.layout import Layout
-from synthrelease.domain.published_column import PublishedColumn
-from synthrelease.domain.schema import Binning, Column, Schema, Transformation
-from synthrelease.linked import FIRST, OTHER, Linked, slot_name
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import FIRST, OTHER, Linked, slot_name
+from synthrelease.data.schema import Binning, Column, PublishedColumn, Schema, Transformation
 
 Of = Literal["members", "others", "pairs"]
 Seat = tuple[int, int]

@@ -6,13 +6,197 @@ All counts are exact 64-bit integers, so no result depends on the order of the r
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.domain.cell_codes import bins_of, word_of, words_of, words_of_mapped
-from synthrelease.domain.grouping import EqualRows, dense_sums, places_in
-from synthrelease.domain.layout import MOST_AXES, Layout
+from synthrelease.data.layout import CODED_CELLS, MOST_AXES, Layout, MarksCounted
+
+# How the rows of a table are told apart: the code of a cell, the words of a wide row (`Layout.words`).
+#
+# Here are also the bins of a row that follow from others of it: how many marks it has.
+
+_FEW_ROWS = 2**14
+"""Rows at a time, which stay close to the processor while all columns are put into their words, or taken from them."""
+
+
+def codes_of(layout: Layout, digits: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_rows,) int64 codes of the cells of rows that are given by the (n_rows,) bins of every column, at least one.
+
+    Raises
+    ------
+    ValueError : where the layout has no codes.
+    """
+    if not layout.has_codes:
+        raise ValueError(f"expected a layout of at most {CODED_CELLS} cells, found {layout.n_cells}: it has no codes")
+    return word_of(layout, digits, range(len(layout.sizes)))
+
+
+def word_of(layout: Layout, digits: Sequence[np.ndarray], columns: Iterable[int]) -> np.ndarray:
+    """(n_rows,) int64 codes of some columns of these rows, the last varying fastest; they must have codes together."""
+    # as many columns together as have codes of 32 bits: of half the size and twice as fast
+    parts = [(part, math.prod(layout.sizes[column] for column in part)) for part in layout.words_within(2**32 - 1, columns)]
+    codes = np.zeros(len(digits[0]), dtype=np.int64)
+    for rows in _few_rows(len(codes)):
+        for place, (part, cells) in enumerate(parts):
+            found = _few_cells(layout, digits, part, cells, rows)
+            codes[rows] = found if not place else codes[rows] * cells + found
+    return codes
+
+
+def _few_cells(layout: Layout, digits: Sequence[np.ndarray], columns: Sequence[int], cells: int, rows: slice) -> np.ndarray:
+    """The codes of some rows over columns with so many cells, in the smallest type."""
+    kind = np.min_scalar_type(cells)
+    codes = digits[columns[0]][rows].astype(kind)
+    for column in columns[1:]:
+        codes *= layout.sizes[column]
+        codes += digits[column][rows].astype(kind, copy=False)
+    return codes
+
+
+def words_of(layout: Layout, digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The (n_rows,) codes of every word of these rows: rows are in the order of the cells just when their words are."""
+    return [word_of(layout, digits, word) for word in layout.words]
+
+
+def words_of_mapped(layout: Layout, maps: Sequence[np.ndarray], digits: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """The words of rows whose bin of column c is `maps[c][digits[c]]`, (n_rows,) int64 each."""
+    words = [np.zeros(len(digits[0]), dtype=np.int64) for _ in layout.words]
+    for word, columns in zip(words, layout.words, strict=True):
+        stride = 1
+        for column in reversed(columns):
+            word += (maps[column] * stride)[digits[column]]
+            stride *= layout.sizes[column]
+    return words
+
+
+def bins_of(layout: Layout, words: Sequence[np.ndarray]) -> tuple[np.ndarray, ...]:
+    """For every column, (n_rows,) the bins of the rows with these words, in the smallest unsigned type that holds them."""
+    n_rows = len(words[0])
+    bins = tuple(np.empty(n_rows, dtype=np.min_scalar_type(max(size - 1, 0))) for size in layout.sizes)
+    for rows in _few_rows(n_rows):
+        for word, columns in zip(words, layout.words, strict=True):
+            left = word[rows]
+            for column in reversed(columns):
+                above = left // layout.sizes[column]
+                bins[column][rows] = left - above * layout.sizes[column]
+                left = above
+    return bins
+
+
+def _few_rows(n_rows: int) -> Iterator[slice]:
+    return (slice(start, start + _FEW_ROWS) for start in range(0, n_rows, _FEW_ROWS))
+
+
+def number_of_marks(counted: MarksCounted, digits: Mapping[int, np.ndarray] | Sequence[np.ndarray]) -> np.ndarray:
+    """(n_rows,) the bin of a column that counts marks in each row, from the (n_rows,) bins of those that it counts."""
+    found = [has[digits[place]] for place, has in counted.marks.items()]
+    return counted.bins[np.sum(found, axis=0)]
+
+
+# Which rows are the same: sorted words, of which each stands for the bins of several columns (`Layout.words`).
+
+
+@dataclass(frozen=True)
+class EqualRows:
+    """Rows in the order of their words, and where each group of equal rows starts in it.
+
+    Attributes
+    ----------
+    order : (n_rows,) indices of the rows, equal ones side by side.
+    starts : (n_groups,) where the groups start in `order`.
+    """
+
+    order: np.ndarray
+    starts: np.ndarray
+
+    @classmethod
+    def of(cls, words: Sequence[np.ndarray]) -> EqualRows:
+        """Of rows that are given by the (n_rows,) integers of every word, the first word most significant; at least one.
+
+        A word stands for many columns, so the first alone puts nearly all rows in order; by the others those are sorted that it
+        leaves together.
+        """
+        order = np.argsort(words[0], kind="stable")  # linear where whole tables in their order stand one after the other
+        ordered = words[0][order]
+        new = np.ones(len(order), dtype=bool)
+        new[1:] = ordered[1:] != ordered[:-1]
+        if len(words) > 1:
+            tied = ~new
+            tied[:-1] |= ~new[1:]
+            places = np.flatnonzero(tied)
+            rows = order[places]
+            rows = order[places] = rows[np.lexsort([word[rows] for word in reversed(words)])]
+            for word in words[1:]:
+                ordered = word[rows]
+                new[places[1:]] |= ordered[1:] != ordered[:-1]
+        return cls(order, np.flatnonzero(new))
+
+    @property
+    def first(self) -> np.ndarray:
+        """(n_groups,) a row of each group."""
+        return self.order[self.starts]
+
+    @property
+    def ranks(self) -> np.ndarray:
+        """(n_rows,) the number of each row's group."""
+        new = np.zeros(len(self.order), dtype=np.int64)
+        new[self.starts[1:]] = 1
+        ranks = np.empty(len(self.order), dtype=np.int64)
+        ranks[self.order] = np.cumsum(new)
+        return ranks
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """(n_groups,) exact sums of the integers of the rows of each group."""
+        return np.add.reduceat(values[self.order], self.starts) if len(values) else values
+
+
+def places_in(haystack: Sequence[np.ndarray], needles: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_needles,) where each row stands among the rows of the haystack, which are different and in order; -1 where it is not.
+
+    Parameters
+    ----------
+    haystack, needles : the words of the rows of either, as for `EqualRows.of`.
+    """
+    length = len(haystack[0])
+    if len(haystack) > 1:
+        ranks = EqualRows.of([np.concatenate(both) for both in zip(haystack, needles, strict=True)]).ranks
+        haystack, needles = [ranks[:length]], [ranks[length:]]
+    if not length:
+        return np.full(len(needles[0]), -1)
+    found = np.minimum(np.searchsorted(haystack[0], needles[0]), length - 1)
+    return np.where(haystack[0][found] == needles[0], found, -1)
+
+
+def dense_sums(codes: np.ndarray, values: np.ndarray, n_cells: int) -> np.ndarray:
+    """(n_cells,) exact sums of the integers of the rows of every cell."""
+    return Addends(values).sums(codes, n_cells)
+
+
+class Addends:
+    """Integers of rows that are added up by cells, perhaps by many kinds of cells, one after the other."""
+
+    def __init__(self, values: np.ndarray):
+        self._values, self._only, self._doubles = values, 0, None
+        if len(values) and values[0] in (1, -1) and values.min() == values.max():  # most rows of a wide table occur once
+            self._only = int(values[0])
+            return
+        doubles = values.astype(float)
+        # bincount adds doubles, which is exact while the absolute sum stays below 2**53
+        self._doubles = doubles if np.abs(doubles).sum() < 2.0**53 else None
+
+    def sums(self, codes: np.ndarray, n_cells: int) -> np.ndarray:
+        """(n_cells,) their exact sums where these are the cells of the rows."""
+        if self._only:
+            return np.bincount(codes, minlength=n_cells) * self._only
+        if self._doubles is not None:
+            return np.bincount(codes, weights=self._doubles, minlength=n_cells).astype(np.int64)
+        dense = np.zeros(n_cells, dtype=np.int64)
+        np.add.at(dense, codes, self._values)
+        return dense
+
 
 DENSE_LIMIT = 2**22
 """Tables of at most so many cells are held as full arrays (32 MiB), larger ones as the cells that occur."""

@@ -1,0 +1,127 @@
+"""Characters that nobody sees: they turn the order of letters around, have no width, or steer a terminal.
+
+A name that holds one can look like another name. So where a text is shown, on a terminal, a page or a sheet, such a character
+is written as its code; a file of values holds the text itself. The joiners U+200C and U+200D are needed to write Persian,
+Hindi and others, and stay.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import shutil
+import sys
+import unicodedata
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+_HIDDEN = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
+    "\U000e0000-\U000e007f]"
+)
+
+
+def visible(text: str) -> str:
+    r"""The text with its hidden characters as codes; line ends and tabs stay.
+
+    Examples
+    --------
+    >>> visible("na\u202eme")
+    'na\\u202eme'
+    """
+    return _HIDDEN.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def with_codes(text: str) -> str:
+    r"""The text with codes, as TOML writes them, in place of hidden characters and of accents that are stored by themselves.
+
+    Examples
+    --------
+    >>> with_codes("Par\u200bis"), with_codes("Orle\u0301ans")
+    ('Par\\u200bis', 'Orle\\u0301ans')
+    """
+    apart = unicodedata.normalize("NFC", text) != text
+    hidden = (bool(_HIDDEN.match(letter)) or (apart and unicodedata.combining(letter) > 0) for letter in text)
+    codes = (f"\\u{ord(letter):04x}" if ord(letter) < 0x10000 else f"\\U{ord(letter):08x}" for letter in text)
+    return "".join(code if is_hidden else letter for letter, is_hidden, code in zip(text, hidden, codes, strict=True))
+
+
+def bare(text: str) -> str:
+    """The text without its hidden characters, with composed letters: the same for texts that look the same."""
+    return unicodedata.normalize("NFC", _HIDDEN.sub("", text)).strip()
+
+
+def alike(texts: Iterable[str]) -> list[tuple[str, ...]]:
+    """Those of these different texts that look the same: letters composed or not, hidden characters, spaces at the ends."""
+    found = defaultdict[str, list[str]](list)
+    for text in texts:
+        found[bare(text)].append(text)
+    return [tuple(group) for group in found.values() if len(group) > 1]
+
+
+# Texts that a spreadsheet would execute when it opens a CSV file.
+#
+# A cell that starts with one of = + - @ (or its full-width form) is taken for a formula, also after spaces and invisible
+# characters. Which text starts a cell depends on the delimiter that the reader's country uses, so a text is looked at after
+# every comma, semicolon, tab, bar, quote and line break (OWASP, "CSV Injection").
+#
+# A negative number such as -1 or -2.5 is a number and nothing else in every spreadsheet, so it is no formula here. A single
+# "-" or "+1" would do no harm either, but the one is the start of a formula that somebody types on, and the other loses its
+# sign when the file is saved again: both are refused, and the text in the private file may be anything all the same
+# (`categories = { none = ["-"] }`).
+
+_SEPARATORS = re.compile("[,;|\"'\t\r\n\v\f\x85\u2028\u2029]")
+_INVISIBLE = " \u00a0\u00ad\u180e\u200b\u200c\u200d\u200e\u200f\u2060\u3000\ufeff"
+_STARTS = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+_NEGATIVE = re.compile(r"-[0-9]+(\.[0-9]+)?")
+
+
+def is_executable(text: str) -> bool:
+    """Whether a spreadsheet might take the text, or a part of it that it takes for a cell, for a formula."""
+    cells = [cell.strip(_INVISIBLE) for cell in _SEPARATORS.split(text)]
+    if text[:1] in ("\t", "\r"):
+        return True  # some take these for the start of a formula
+    if _NEGATIVE.fullmatch(cells[-1]):
+        cells.pop()  # only a number that nothing follows: under another delimiter "-1, x" is one cell
+    return any(cell.startswith(_STARTS) for cell in cells)
+
+
+# A command as it is typed: the program as it was started, and whatever a shell would take apart between quotes.
+
+_PLAIN = re.compile(r"[A-Za-z0-9_./\\:=+-]+")
+_QUOTES = re.compile("(['\u2018\u2019\u201a\u201b])")
+"""PowerShell takes each of these for the end of a text, and two of them for one."""
+
+
+def quoted(word: str | Path, *, powershell: bool = os.name == "nt") -> str:
+    """A word that the shell hands on as it is: PowerShell on Windows, a POSIX shell elsewhere."""
+    text = str(word)
+    if powershell:
+        return text if _PLAIN.fullmatch(text) else "'" + _QUOTES.sub(r"\1\1", text) + "'"
+    return shlex.quote(text)
+
+
+def quoted_path(path: str | Path, *, powershell: bool = os.name == "nt") -> str:
+    """A path that the shell hands on as it is, and that no command takes for an option."""
+    text = str(path)
+    return quoted(f".{os.sep}{text}" if text.startswith("-") else text, powershell=powershell)
+
+
+def program(*, powershell: bool = os.name == "nt") -> str:
+    """What starts this program once more, from the same folder."""
+    started = Path(sys.argv[0])
+    if started.parts[-2:] == ("synthrelease", "__main__.py"):
+        words = [sys.executable, "-m", "synthrelease"]
+    elif started.stem != "synthrelease" or _on_path(started):
+        return "synthrelease"
+    else:
+        words = [str(started)]
+    typed = " ".join(quoted(word, powershell=powershell) for word in words)
+    return f"& {typed}" if powershell and typed.startswith("'") else typed
+
+
+def _on_path(started: Path) -> bool:
+    found = shutil.which("synthrelease")
+    return found is not None and Path(found).with_suffix("").absolute() == started.with_suffix("").absolute()
