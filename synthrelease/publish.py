@@ -47,12 +47,12 @@ from synthrelease.releasing.memory import check_memory
 from synthrelease.releasing.possible import check_possible
 from synthrelease.releasing.release import Release, release
 from synthrelease.releasing.row_limits import check_rows
+from synthrelease.settings.base import RELEASED
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec
 from synthrelease.specification.tried import INSTEAD, NEVER, tried
 from synthrelease.splitting import KnownSplit, piece_to_read
-from synthrelease.toml.released_prior import RELEASED
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

@@ -27,8 +27,8 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.privacy.subsets import SplitRule
+from synthrelease.settings.columns import InputTable
 from synthrelease.split_key import SplitKey
-from synthrelease.toml.columns import InputTable
 
 _MODULUS = 2**256
 _USUAL = InputTable()

@@ -37,10 +37,10 @@ from synthrelease.published.associations import HEADER
 from synthrelease.rehearsal.racing import STAGES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
+from synthrelease.settings.reading import MAX_SPEC_BYTES
+from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.specification.json_schema import acceptance_schema, configuration_schema
 from synthrelease.specification.space import MAX_CONFIGURATIONS
-from synthrelease.toml.reading import MAX_SPEC_BYTES
-from synthrelease.toml.tables import MAX_TABLES
 from synthrelease.verification.reading import MAX_BYTES
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle

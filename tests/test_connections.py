@@ -14,7 +14,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.errors import InputError, SynthreleaseError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.conftest import ROOT
 from tests.helpers.command_line import said_by
 

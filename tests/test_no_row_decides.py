@@ -27,9 +27,9 @@ from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.opening import check_opens, tables_to_read
+from synthrelease.settings.columns import OTHER_FORMATS
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.unreadable import OTHER_FORMATS
 from tests.helpers.tiny import write_config
 
 DUCKDB = b"DUCK@" + bytes(20)

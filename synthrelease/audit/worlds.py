@@ -22,8 +22,8 @@ from synthrelease.data.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column, group_binning
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:

@@ -19,7 +19,7 @@ from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 CONFIDENCE = 0.95
 Word = Literal["covered by a criterion", "bounded", "no statement"]

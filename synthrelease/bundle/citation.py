@@ -7,7 +7,7 @@ from typing import Any
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.card import LICENCES, is_email
+from synthrelease.settings.card import LICENCES, is_email
 
 
 def citation_bytes(document: ReleaseDocument) -> bytes:

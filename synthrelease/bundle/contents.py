@@ -27,8 +27,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
+from synthrelease.settings.tables import BundleTable
 from synthrelease.specification import canonical
-from synthrelease.toml.bundle import BundleTable
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release

@@ -15,8 +15,8 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import kind_of
 from synthrelease.published.table_file import TableFile
-from synthrelease.toml.bundle import SYNTHETIC
-from synthrelease.toml.card import LICENCES, is_email
+from synthrelease.settings.card import LICENCES, is_email
+from synthrelease.settings.tables import SYNTHETIC
 
 MEDIA_TYPES = {
     "csv": "text/csv",

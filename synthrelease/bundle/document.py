@@ -20,8 +20,8 @@ from synthrelease.published.document import FORMAT, ReleaseDocument
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.parts import Part, number
 from synthrelease.published.selection import BoundsPart
+from synthrelease.settings.tables import BundleTable
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.bundle import BundleTable
 from synthrelease.version import VERSION
 
 if TYPE_CHECKING:

@@ -18,7 +18,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, NotSample, RatioPart
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.parts import Number, number
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 LEVEL = 0.95
 

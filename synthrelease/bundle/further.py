@@ -10,7 +10,7 @@ from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import namings
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 
 def asked(bundle: BundleTable) -> Iterator[tuple[str, FurtherFiles, Collection[str]]]:

@@ -6,7 +6,7 @@ import base64
 import hashlib
 
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.card import LICENCES
+from synthrelease.settings.card import LICENCES
 
 KEYWORDS = ("synthetic data", "differential privacy")
 

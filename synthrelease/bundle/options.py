@@ -13,7 +13,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import namings
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 Found = TypeVar("Found")
 

@@ -18,7 +18,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.naming import FileKind
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 Value = TypeVar("Value")
 Said = TypeVar("Said", bound=Part)

@@ -14,7 +14,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.published.lines import MARK, written
 from synthrelease.published.linked import KeyedRows
 from synthrelease.published.table import METADATA, ReleasedTable
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 _TEXTS = 2**12
 """Labels of neighbouring columns are put together to at most so many texts."""

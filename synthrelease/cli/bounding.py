@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from synthrelease.bounds import Bound
     from synthrelease.estimates import Estimate
     from synthrelease.published import PublishedRelease
-    from synthrelease.toml.questions import QuestionTable
+    from synthrelease.settings.questions import QuestionTable
 
 
 def bound(
@@ -51,7 +51,7 @@ def bound(
     from synthrelease.bounds import bound as ask
     from synthrelease.bounds.stated import verdict
     from synthrelease.published import load
-    from synthrelease.toml.questions import QuestionTable
+    from synthrelease.settings.questions import QuestionTable
 
     if intended:
         _intended(folder, as_json)

@@ -198,8 +198,8 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
     from synthrelease.releasing.attempt_costs import attempt_costs, usual_rows
     from synthrelease.releasing.memory import peak_megabytes
     from synthrelease.releasing.possible import doubts
+    from synthrelease.settings.card import gaps
     from synthrelease.specification.shortlist import cheaper_plan, known_chances
-    from synthrelease.toml.card import gaps
 
     total, law = spec.plan.total, spec.selection_rule.law
     rehearsed = None if shortlist is None else known_chances(spec, shortlist)

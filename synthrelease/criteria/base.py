@@ -20,7 +20,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, PublishedColumn, Schema, Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge, mechanism
-from synthrelease.toml.fields import AgreedTable, Line, Mistake, Reason, SpecTable
+from synthrelease.settings.base import AgreedTable, Line, Mistake, Reason, SpecTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.drafts import CriterionDraft, FileFacts

@@ -11,7 +11,7 @@ from synthrelease.criteria.base import Setting
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import Binning, Schema
 from synthrelease.errors import closest, listing
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 
 def unknown_columns(schema: Schema, field: str, names: Iterable[str]) -> Iterable[Mistake]:

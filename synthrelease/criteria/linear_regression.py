@@ -34,7 +34,7 @@ from synthrelease.data.schema import Binning, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
 from synthrelease.privacy.charges import Charge, mechanism
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -15,9 +15,9 @@ from synthrelease.desk.locks import locked
 from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
 from synthrelease.drafting.taking_over import taken_over
 from synthrelease.errors import OutputError, SynthreleaseError
+from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_changed
-from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, toml_tables
 
 Changes = Mapping[str, Sequence[Edit]]
 """Of the "configuration" and of the "acceptance" file."""

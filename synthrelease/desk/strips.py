@@ -14,7 +14,7 @@ from synthrelease.desk.pictures import histogram, strip
 from synthrelease.drafting.public_bins import PublicBins, public_bins
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.enclave.number_texts import key_text
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 MOST_KEPT = 1_000
 

@@ -9,8 +9,8 @@ from synthrelease.drafting.column_draft import ColumnDraft
 from synthrelease.drafting.criteria import AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import comment, marked, toml
+from synthrelease.settings.tables import MOST_PAIRS
 from synthrelease.specification.json_schema import ACCEPTANCE_NAME
-from synthrelease.toml.not_promised import MOST_PAIRS
 
 _NOT_MEASURED = "No table of these pairs was measured, so that more was left for others"
 

@@ -22,12 +22,12 @@ from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposal_words import rounds_text
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.reading import read_configuration, read_toml
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.specification.spec import load_spec
 from synthrelease.specification.tried import leave, rows_tried
-from synthrelease.toml.reading import read_configuration, read_toml
-from synthrelease.toml.validation import validated
 
 OF_OTHER_LAWS = ("stop_probability", "shape")
 """Settings of [selection] that a hidden number of rounds takes the place of."""

@@ -10,8 +10,8 @@ import numpy as np
 from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.toml.columns import InputTable
-from synthrelease.toml.tables import MAX_TABLES
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import MAX_TABLES
 
 MOST_COLUMNS = MAX_TABLES
 """Columns of a draft: as many as a release can have."""

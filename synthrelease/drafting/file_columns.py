@@ -17,7 +17,7 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import every_row, public_rows
 from synthrelease.drafting.together import Order, orders
 from synthrelease.drafting.typing_errors import without_typing_errors
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 
 def drafted_columns(

@@ -22,9 +22,9 @@ from synthrelease.errors import InputError, SpecError, Unexpected, closest, list
 from synthrelease.measurements.terms import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
 from synthrelease.privacy.charges import Charge
+from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml
+from synthrelease.settings.tables import list_of_questions
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.reading import beside, dotted, read_configuration, read_toml
-from synthrelease.toml.tables import list_of_questions
 
 ABOUT = ("column", "target", "weight")
 """Settings of a criterion that say what it is about."""

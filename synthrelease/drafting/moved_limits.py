@@ -14,7 +14,7 @@ from synthrelease.drafting.bins import bin_texts
 from synthrelease.drafting.numbers import bin_numbers
 from synthrelease.drafting.public_bins import own_numbers
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 Limits = tuple[float, ...]
 

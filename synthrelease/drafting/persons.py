@@ -15,7 +15,7 @@ from synthrelease.drafting.keys import heavy_value
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import every_row
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.toml.budget import NOT_ANSWERED
+from synthrelease.settings.tables import NOT_ANSWERED
 
 ROW = "row"
 MOST, FEWEST_PERSONS = 1000, 20

@@ -15,7 +15,7 @@ from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import MISSING
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 MOST_PLACES = 120
 """Between which limits can be moved."""

@@ -22,7 +22,7 @@ from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.opening import column_names
-from synthrelease.toml.columns import Encoding, InputTable
+from synthrelease.settings.columns import Encoding, InputTable
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")

@@ -19,7 +19,7 @@ from synthrelease.data.member_counts import RowsOnBins
 from synthrelease.data.members import MemberRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
-from synthrelease.toml.columns import MOST_OF_RULE
+from synthrelease.settings.columns import MOST_OF_RULE
 
 LEAST_EXPECTED = 50
 """Rows that independent columns would have, at least, where none has."""

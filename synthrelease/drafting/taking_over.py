@@ -15,7 +15,7 @@ from typing import Any
 from synthrelease.drafting.edited import Edit, changed, headed_tables, text_of, written_as
 from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import OutputError
-from synthrelease.toml.reading import ConfigurationFile, toml_tables
+from synthrelease.settings.reading import ConfigurationFile, toml_tables
 
 
 def taken_over(file: ConfigurationFile, content: bytes, names: Collection[str]) -> bytes:

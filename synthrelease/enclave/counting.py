@@ -20,7 +20,7 @@ from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.enclave.values import Digits, Known, absent, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import MOST_ROWS
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 READ, KEYS = 0, -1
 """In the place of a kind of misfit rows, whatever they hold; in that of a column keys with members, which miss a root."""

@@ -21,8 +21,8 @@ from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError
-from synthrelease.toml import unreadable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import InputTable
 
 MAX_LINE = 10_000_000
 """Characters of a record, which may have line ends between quotes."""

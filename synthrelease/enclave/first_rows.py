@@ -31,8 +31,8 @@ from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.toml.budget import UnitTable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import UnitTable
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)

@@ -40,8 +40,8 @@ from synthrelease.enclave.many_files import UNFORESEEN, Run, count_files
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.register_pieces import RegisterPiece, count_piece
 from synthrelease.errors import InputError
-from synthrelease.toml.budget import UnitTable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import UnitTable
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""

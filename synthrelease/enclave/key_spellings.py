@@ -16,7 +16,7 @@ from synthrelease.enclave.marks import NO_MARKS, different, marker, repeated
 from synthrelease.enclave.number_texts import key_number
 from synthrelease.enclave.reading import batches
 from synthrelease.privacy.noise import secret_bytes
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:

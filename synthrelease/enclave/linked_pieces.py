@@ -29,7 +29,7 @@ from synthrelease.enclave.many_files import Run, each_once
 from synthrelease.enclave.marks import different, repeated
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import secret_bytes
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 
 def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:

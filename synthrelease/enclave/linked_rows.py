@@ -33,7 +33,7 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:

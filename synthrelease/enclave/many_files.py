@@ -15,7 +15,7 @@ from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
 """Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""

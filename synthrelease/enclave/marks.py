@@ -15,7 +15,7 @@ from synthrelease.data.counts import EqualRows
 from synthrelease.enclave.number_texts import key_text
 from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.noise import secret_bytes
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
 

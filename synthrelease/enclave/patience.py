@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from synthrelease.connections.opened import Stop
 from synthrelease.errors import InputError
-from synthrelease.toml import unreadable
+from synthrelease.settings import columns as unreadable
 
 Part = TypeVar("Part")
 PATIENCE = 3600.0

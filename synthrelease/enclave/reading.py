@@ -23,8 +23,8 @@ from synthrelease.enclave.parquet import parquet_batches
 from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.toml import unreadable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import InputTable
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21

@@ -17,7 +17,7 @@ from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.privacy.subsets import SplitRule
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 
 class Numbers(Protocol):

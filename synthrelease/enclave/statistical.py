@@ -23,7 +23,7 @@ from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
-from synthrelease.toml import unreadable
+from synthrelease.settings import columns as unreadable
 
 _OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-1255": "WINDOWS-1255"}

@@ -23,7 +23,7 @@ import numpy as np
 
 from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.errors import InputError, closest
-from synthrelease.toml import unreadable
+from synthrelease.settings import columns as unreadable
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

@@ -25,7 +25,7 @@ from synthrelease.data.dates import PARTS
 from synthrelease.data.misfits import MISSING, OUTSIDE, WRONG
 from synthrelease.data.schema import Column
 from synthrelease.enclave.texts import LazyTexts, Texts
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 _NUMBER = re.compile(r"[+-]?(\d+(\.\d*)?|\.\d+)([eE][+-]?\d+)?", re.ASCII)
 _PLAIN = re.compile(r"([+-]?)(\d*)(?:\.(\d*))?", re.ASCII)

@@ -18,7 +18,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask
 from synthrelease.errors import Unexpected
 from synthrelease.measurements.scored_sums import ScoredSum, ScoreFactor, terms_of
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 SHARE = Fraction(1, 2)
 """Of the budget of all tables and sums, which the count of each bin gets beside them."""

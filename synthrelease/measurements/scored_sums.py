@@ -23,7 +23,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.schema import STEPS, OwnValue, Transformation
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.measurements.cube_law import MOST_NUMBERS
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 _NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
 _FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")

@@ -13,7 +13,7 @@ from pydantic import AfterValidator, Field
 
 from synthrelease.data.layout import Layout
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 _NAME = r"(?:(?:first|other)\.)?\w+"
 _TERM = re.compile(

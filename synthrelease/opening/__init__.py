@@ -45,8 +45,8 @@ from synthrelease.errors import InputError
 from synthrelease.libraries import library
 from synthrelease.opening.header import has_row
 from synthrelease.privacy.protection import told_of
-from synthrelease.toml import unreadable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import InputTable
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
 """Endings of names."""

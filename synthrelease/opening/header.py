@@ -30,8 +30,8 @@ from synthrelease.enclave.csv_blocks import open_bytes, text_of
 from synthrelease.enclave.csv_files import MAX_HEADER, check_delimiter, csv_reader, longest_field
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
-from synthrelease.toml import unreadable
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import InputTable
 
 _BLOCK = 2**16
 _MOST_BYTES = 4 * MAX_HEADER

@@ -20,7 +20,7 @@ from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
 from synthrelease.published.selection import SelectionPart
 from synthrelease.published.years import PlanOfYearsPart
-from synthrelease.toml.reading import dotted
+from synthrelease.settings.reading import dotted
 
 FORMAT: Literal[1] = 1
 MAX_BYTES = 10_000_000

@@ -45,11 +45,10 @@ from synthrelease.published.lines import TableShape
 from synthrelease.published.parts import Part, WeightColumn
 from synthrelease.published.selection import SelectionPart
 from synthrelease.published.table_file import TableFile, files_of
-from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.questions import QuestionTable
-from synthrelease.toml.reading import dotted
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.questions import QuestionTable
+from synthrelease.settings.reading import dotted
+from synthrelease.settings.tables import BundleTable, NotPromisedTable
 from synthrelease.version import is_first_or_before
 
 FORMAT: Literal[1] = 1

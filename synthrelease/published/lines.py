@@ -22,7 +22,7 @@ from synthrelease.data.linked import Linked
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import OutputError, cut, listing
 from synthrelease.published.files import Content, opened
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -18,7 +18,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import listing
 from synthrelease.published.files import Content, opened
 from synthrelease.published.lines import MARK, LabelledBins, NoLabel, RowsBatch, TableError, TableShape
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa

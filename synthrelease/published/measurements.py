@@ -35,7 +35,7 @@ from synthrelease.data.axes import with_merged_bins
 from synthrelease.errors import Unexpected
 from synthrelease.published.formats import check_format
 from synthrelease.published.parts import ExactText, Number, Part
-from synthrelease.toml.reading import dotted
+from synthrelease.settings.reading import dotted
 
 NAME = "measurements.json"
 if TYPE_CHECKING:

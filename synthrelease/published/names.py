@@ -9,7 +9,7 @@ from synthrelease.published import associations, checksums, signatures
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.naming import FileKind, FurtherNames
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 STEM = "estimates"
 """What the files with estimates are called before their ending."""

@@ -15,7 +15,7 @@ from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Way, decimal_text
 
 if TYPE_CHECKING:
-    from synthrelease.toml.bundle import BundleTable
+    from synthrelease.settings.tables import BundleTable
 
 
 def _exact(text: str) -> str:

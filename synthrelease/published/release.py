@@ -21,7 +21,7 @@ from synthrelease.published.columns import RulePart
 from synthrelease.published.costs import DomainPart
 from synthrelease.published.estimates import EstimatesPart, NotSample
 from synthrelease.published.measurements import PublishedMeasurement, PublishedSum
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -28,7 +28,7 @@ from synthrelease.published.lines import (
     rows_of_table,
     written_rows,
 )
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 if TYPE_CHECKING:
     import pyarrow as pa

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from synthrelease.data.linked import Linked, of_member
 from synthrelease.published.columns import ColumnPart
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.questions import is_question
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.binned_columns import BinnedColumns
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -20,8 +20,8 @@ from synthrelease.measurements.noisy_tables import NoisyMarginals
 from synthrelease.releasing.pieces import PrivateTable
 from synthrelease.releasing.released_rows import released_rows
 from synthrelease.releasing.threads import one_thread
+from synthrelease.settings.base import RELEASED
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.released_prior import RELEASED
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -25,8 +25,8 @@ from synthrelease.releasing.pieces import PrivateTable, divided
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
 from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.settings.base import RELEASED
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.released_prior import RELEASED
 
 Progress = Callable[[str], None]
 

@@ -10,9 +10,9 @@ from pydantic import BeforeValidator, Field, field_validator, model_validator
 
 from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.reading import shown
 from synthrelease.simulation.bands import MAX_BANDS, Units
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.reading import shown
 
 MAX_COLUMNS = 40
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.reading import read_toml, shown
 from synthrelease.simulation.bands import Units
 from synthrelease.simulation.facts import MAX_COLUMNS, FactColumn, FactsFile, ShareTable
 from synthrelease.simulation.published import PublishedFigures, TableMistake, published_means, published_shares
-from synthrelease.toml.reading import read_toml, shown
-from synthrelease.toml.validation import validated
 
 
 @dataclass(frozen=True, kw_only=True)

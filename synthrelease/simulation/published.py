@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from synthrelease.errors import Problem, Unexpected, listing
+from synthrelease.settings.reading import shown
 from synthrelease.simulation.bands import MAX_BANDS, Band, Units, check_apart, check_number
 from synthrelease.simulation.facts import FactTable, MeanTable, ShareTable
 from synthrelease.simulation.moments import check_moments
-from synthrelease.toml.reading import shown
 
 ROUNDING = 0.02
 """How far the numbers of a row may be from adding up to `per`: rounded figures hardly ever add up."""

@@ -10,9 +10,9 @@ from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.errors import listing
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import SelectionTable
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.budget import SelectionTable
-from synthrelease.toml.problems import Problems
 
 MOST_LOOKED_AT = 20
 """Transformations whose noise is looked at before a release; of more, the first."""

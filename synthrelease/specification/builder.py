@@ -11,6 +11,9 @@ from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import Problem, Unexpected, closest, listing
 from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.settings.mistakes import Problems, validated
+from synthrelease.settings.reading import ConfigurationFile
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.answered import check_answered
 from synthrelease.specification.bundle import check_bundle, check_lists
 from synthrelease.specification.canonical import canonical_tables
@@ -24,10 +27,6 @@ from synthrelease.specification.rare_bins import check_lines
 from synthrelease.specification.record import plausibility_of, read_rules, read_schema
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.space import build_space
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.reading import ConfigurationFile
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
-from synthrelease.toml.validation import validated
 
 
 def _own_values_of(sums: object) -> set[str]:

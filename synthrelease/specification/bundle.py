@@ -6,10 +6,10 @@ from collections.abc import Mapping
 
 from synthrelease.data.schema import Schema
 from synthrelease.parts import each
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import SYNTHETIC, BundleTable
 from synthrelease.specification.part import Checking
-from synthrelease.toml.bundle import SYNTHETIC, BundleTable
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.problems import Problems
 
 
 def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:

@@ -17,9 +17,8 @@ from typing import Any
 
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.released_prior import RELEASED
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
+from synthrelease.settings.base import RELEASED, SpecTable
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 
 NAME = "specification.json"
 """Its file in a bundle."""

@@ -9,9 +9,8 @@ from typing import Literal
 
 from synthrelease.data.schema import MAX_BINS, Binning, Column
 from synthrelease.errors import Unexpected, closest, listing
-from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.toml.columns import ColumnTable, InputTable
-from synthrelease.toml.unlisted import outside_of, unlisted_label, unlisted_member, with_unlisted
+from synthrelease.settings.base import EXPECTED, is_label
+from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
 
 Bins = Sequence[str] | Mapping[str, list[str]]
 

@@ -19,8 +19,8 @@ from typing import Any
 
 from synthrelease.data.schema import MAX_BINS
 from synthrelease.errors import Problem, SpecError, Unexpected, cut
-from synthrelease.specification.labels import EXPECTED, is_label
-from synthrelease.toml.reading import ConfigurationFile, beside, regular_file
+from synthrelease.settings.base import EXPECTED, is_label
+from synthrelease.settings.reading import ConfigurationFile, beside, regular_file
 
 MAX_BYTES = 20_000_000
 EACH_CODE = "codes"

@@ -10,8 +10,8 @@ from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.rules import Rule, edges
 from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, ValueGrid, parse_bins, value_grid, value_limits
 from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.categories import Bins, ColumnError, category, code, grouping, readable
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 
 def build_column(

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 from synthrelease.data.schema import Transformation
 from synthrelease.data.weights import WEIGHT
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
 
 
 def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:

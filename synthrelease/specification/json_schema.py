@@ -16,9 +16,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from synthrelease.criteria import Criterion
+from synthrelease.settings.base import FRACTION_PATTERN
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.settings import EXPANDED, FAMILIES, TaggedTables, inner_models, summary, words
-from synthrelease.toml.fields import FRACTION_PATTERN
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 Schema = dict[str, Any]
 DIALECT = "https://json-schema.org/draft/2020-12/schema"

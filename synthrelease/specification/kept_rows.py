@@ -11,9 +11,9 @@ from synthrelease.criteria import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema
 from synthrelease.privacy.charges import RowsRule
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.options import division
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
 
 
 def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:

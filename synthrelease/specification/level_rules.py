@@ -15,8 +15,7 @@ from collections.abc import Iterable, Mapping
 
 from synthrelease.data.rules import RuleError
 from synthrelease.errors import closest, listing
-from synthrelease.toml.columns import ColumnTable
-from synthrelease.toml.unlisted import unlisted_member, with_unlisted
+from synthrelease.settings.columns import ColumnTable, unlisted_member, with_unlisted
 
 _QUOTED = r"""(?:'[^']*'|"[^"]*")"""
 _PLACE = re.compile(rf"(?P<text>{_QUOTED})|(?P<column>[A-Za-z_]\w*)\s*\.\s*(?P<level>[A-Za-z_]\w*)")

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from synthrelease.parts import each
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.part import Building
-from synthrelease.toml.tables import ReleaseFile
 
 if TYPE_CHECKING:
     from synthrelease.privacy.subsets import PartitionRule, SplitRule

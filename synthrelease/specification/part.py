@@ -12,10 +12,10 @@ from synthrelease.criteria import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Schema, Transformation
 from synthrelease.privacy.plan import Loss
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
 
 if TYPE_CHECKING:
     from synthrelease.privacy.plan import YearOfSeries

@@ -8,9 +8,8 @@ from synthrelease.data.schema import Schema
 from synthrelease.errors import Problem, SpecError, listing
 from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.plan import loss_of_group
-from synthrelease.toml.budget import NOT_ANSWERED, UnitTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import NOT_ANSWERED, ReleaseFile, UnitTable
 
 QUESTION = (
     "an answer to: how many rows can one person have? The guarantee protects a person's rows together as far as this says. "

@@ -7,9 +7,9 @@ from pathlib import Path
 from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.connections.source import Source
 from synthrelease.resources import file_digest
+from synthrelease.settings.base import RELEASED
+from synthrelease.settings.mistakes import Problems
 from synthrelease.specification.canonical import BY_DIGEST
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.released_prior import RELEASED
 
 DOCUMENT = "release.json"
 """The file of a release that says what it is."""

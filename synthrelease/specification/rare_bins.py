@@ -13,8 +13,8 @@ from synthrelease.candidates.generators import Generator
 from synthrelease.criteria import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
-from synthrelease.toml.fields import Mistake
-from synthrelease.toml.problems import Problems
+from synthrelease.settings.base import Mistake
+from synthrelease.settings.mistakes import Problems
 
 if TYPE_CHECKING:  # a specification of other generators does not load these
     from synthrelease.candidates.generators.marginals import MarginalsGenerator

@@ -13,13 +13,12 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.errors import closest, cut, listing
+from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning, with_counted
 from synthrelease.specification.level_rules import with_levels_written_out
-from synthrelease.toml.columns import ColumnTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile, RuleTable
-from synthrelease.toml.unlisted import unlisted_label
 
 Rules = list[tuple[Rule, tuple[str, ...]]]
 """Rules, each with the kinds of rows that it applies to."""

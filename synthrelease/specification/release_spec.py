@@ -19,18 +19,16 @@ from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.privacy.charges import GENERATION, Charge, RowsRule, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.privacy.plan import Loss, Plan, pure_epsilon
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.card import CardTable, gaps
+from synthrelease.settings.columns import InputTable, RuleTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.questions import QuestionTable
+from synthrelease.settings.reading import ConfigurationFile
+from synthrelease.settings.tables import BundleTable, NotPromisedTable, UnitTable
 from synthrelease.specification.canonical import canonical_text, with_digests
 from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
-from synthrelease.toml.budget import UnitTable
-from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.card import CardTable, gaps
-from synthrelease.toml.columns import InputTable, RuleTable
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.questions import QuestionTable
-from synthrelease.toml.reading import ConfigurationFile
 
 if TYPE_CHECKING:
     from synthrelease.criteria.one_noise import OneNoise

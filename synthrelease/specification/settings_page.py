@@ -10,10 +10,10 @@ from typing import Any
 from pydantic import BaseModel
 
 from synthrelease.criteria import Criterion
+from synthrelease.settings.card import CardTexts
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.json_schema import default, table_schema
 from synthrelease.specification.settings import FAMILIES, TaggedTables, inner_models, summary, words
-from synthrelease.toml.card import CardTexts
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 
 COMMAND = "synthrelease schema --markdown --out docs/settings.md"
 _INTRODUCTION = f"""\

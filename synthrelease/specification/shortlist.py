@@ -18,12 +18,12 @@ from synthrelease.candidates.generators import GENERATORS
 from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError, of_another_format
 from synthrelease.privacy.charges import decimal_text
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.reading import read_toml
+from synthrelease.settings.tables import NotPromisedTable
 from synthrelease.specification.canonical import canonical_text
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.not_promised import NotPromisedTable
-from synthrelease.toml.reading import read_toml
-from synthrelease.toml.validation import validated
 
 
 class ShortlistTable(SpecTable):

@@ -13,10 +13,9 @@ from synthrelease.candidates.projections import PROJECTIONS, Projection
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import closest, listing
+from synthrelease.settings.mistakes import Problems, validated
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.rare_bins import rare_bin_mistakes
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
-from synthrelease.toml.validation import validated
 
 MAX_CONFIGURATIONS = 100_000
 

@@ -8,15 +8,14 @@ from typing import Any
 
 from synthrelease.connections import checked_path
 from synthrelease.errors import Problem, SpecError, Unexpected
+from synthrelease.settings.mistakes import located, validated
+from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.builder import SpecBuilder
 from synthrelease.specification.canonical import NAME, PATHS, WORDS, is_fixed, read_tables
 from synthrelease.specification.codelists import with_codelists
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import narrowed_to
-from synthrelease.toml.problems import located
-from synthrelease.toml.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
-from synthrelease.toml.validation import validated
 
 
 def load_spec(path: str | Path) -> ReleaseSpec:

@@ -22,10 +22,10 @@ from typing import Any, Literal
 
 from synthrelease.errors import Problem, SpecError
 from synthrelease.resources import is_shipped, resource
+from synthrelease.settings.reading import beside as named_beside
+from synthrelease.settings.reading import read_configuration
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import judged_tables, known_chances
-from synthrelease.toml.reading import beside as named_beside
-from synthrelease.toml.reading import read_configuration
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]

@@ -20,9 +20,9 @@ from synthrelease.published.files import Content, Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.names import possible_names
 from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, read_parquet, table_of
+from synthrelease.settings.reading import UNPRINTABLE, shown
+from synthrelease.settings.tables import BundleTable
 from synthrelease.specification.canonical import NAME as SPECIFICATION
-from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.reading import UNPRINTABLE, shown
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.commitment import Commitment, committed

@@ -13,7 +13,7 @@ from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.validation import validated
+from synthrelease.settings.mistakes import validated
 from synthrelease.verification.checks import Check
 
 

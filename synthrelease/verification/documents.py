@@ -11,7 +11,7 @@ from synthrelease.published import associations
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 from synthrelease.verification.checks import Check
 
 _SHOWN = 60

@@ -14,7 +14,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.tables import ReleaseFile
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.verification.reading import Earlier
 
 Value = TypeVar("Value")

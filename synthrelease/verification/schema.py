@@ -13,9 +13,9 @@ from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
 from synthrelease.data.schema import Column, Schema, Transformation, parse_bins, value_limits
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 _RELEASED = "released"
 

@@ -15,7 +15,7 @@ from synthrelease.bounds.ranges import End, Range, RangeReason, over_members
 from synthrelease.bounds.stated import verdict
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 from tests.helpers.published import HOMES, category_column, integer_column, published, score
 
 AGE, WORK = integer_column("age", [0, 1, 2]), category_column("work", {"yes": ["yes"]})

@@ -22,10 +22,10 @@ from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
+from synthrelease.settings.card import LANGUAGES
+from synthrelease.settings.questions import QuestionTable
 from synthrelease.specification.associations import planned_associations
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.card import LANGUAGES
-from synthrelease.toml.questions import QuestionTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.documents import documents
 from synthrelease.verification.reading import read_files

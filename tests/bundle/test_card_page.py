@@ -25,9 +25,9 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.settings.card import LANGUAGES, CardTable
+from synthrelease.settings.tables import NotPromisedTable
 from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
-from synthrelease.toml.card import LANGUAGES, CardTable
-from synthrelease.toml.not_promised import NotPromisedTable
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
 
 PAGES = ("README.html", "README.he.html")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from synthrelease.toml.card import CardTable
+from synthrelease.settings.card import CardTable
 from tests.conftest import ROOT
 from tests.helpers.cards import Page, rich_bundle
 

@@ -20,8 +20,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.release import release
+from synthrelease.settings.card import LICENCES, CardTable
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.card import LICENCES, CardTable
 from tests.conftest import ROOT
 from tests.helpers.cards import TITLE, rich_bundle, rich_release, write_files
 from tests.helpers.published import read_parquet

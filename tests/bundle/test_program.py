@@ -10,7 +10,7 @@ import pytest
 from synthrelease.bundle.contents import written
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import read_strictly
-from synthrelease.toml.card import CardTable, ProgramTable
+from synthrelease.settings.card import CardTable, ProgramTable
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.reading import read_files

@@ -15,8 +15,8 @@ from synthrelease.data.donors import Gaps, completed, gaps_of_cells
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Schema
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 VALUES = ("x", "y")
 NAMES = ("a", "b", "c")

@@ -12,7 +12,7 @@ from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.tried_draft import FIRST
 from synthrelease.rehearsal.dependence import Pair
-from synthrelease.toml.not_promised import MOST_PAIRS, NotPromisedTable
+from synthrelease.settings.tables import MOST_PAIRS, NotPromisedTable
 
 
 @pytest.fixture

@@ -23,8 +23,8 @@ from synthrelease.drafting.suggestions import (
     suggested_rules,
 )
 from synthrelease.enclave.ingest import read_public
+from synthrelease.settings.columns import MOST_OF_RULE
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.columns import MOST_OF_RULE
 
 N, SHUFFLES = 6000, 40
 

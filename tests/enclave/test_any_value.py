@@ -19,7 +19,7 @@ from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import count_files
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.helpers.command_line import said_by
 from tests.helpers.people import STRICT, TABLES, anything, read, schema_of
 from tests.helpers.tiny import write_config

@@ -24,9 +24,9 @@ from synthrelease.enclave.first_rows import count_first_rows
 from synthrelease.enclave.ingest import check_fit, ingest
 from synthrelease.enclave.many_files import one_by_one
 from synthrelease.errors import InputError
+from synthrelease.settings.columns import ColumnTable, InputTable
+from synthrelease.settings.tables import UnitTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.budget import UnitTable
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 Row = tuple[str, str, str]
 """When, and what of two columns is released; "" is a missing value."""

@@ -22,7 +22,7 @@ from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.helpers.people import Person, anything, no_old_men, read, schema_of, slow_counts, write_csv, write_parquet
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")

@@ -26,8 +26,8 @@ from synthrelease.enclave import arrow, reading
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.errors import InputError
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.people import (
     HEADER,
     ROW,

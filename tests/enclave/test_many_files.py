@@ -19,7 +19,7 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import as_they_were, count_files
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read, schema_of, write_csv, write_parquet
 
 PEOPLE = [Person(age % 130, age % 3 == 0, None, 0.01 * age) for age in range(300)]

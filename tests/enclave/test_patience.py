@@ -19,7 +19,7 @@ from synthrelease.enclave.databases import sqlite_batches
 from synthrelease.enclave.patience import Stop, patiently
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.helpers.people import schema_of
 from tests.helpers.tiny import write_config
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from synthrelease.enclave.csv_files import csv_batches
 from synthrelease.enclave.plain_csv import PlainReader
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 
 FIELDS = st.sampled_from(
     ["", "1", " 1", "1 ", '"1"', '""', '" 1"', '"a,b"', '"a\nb"', '"a""b"', '1"', '"1"2', '"', "é", "\0", "\r", " "]

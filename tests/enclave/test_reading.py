@@ -17,7 +17,7 @@ from synthrelease.enclave import csv_files, reading
 from synthrelease.enclave.ingest import ADVICE, ingest
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
-from synthrelease.toml.columns import InputTable
+from synthrelease.settings.columns import InputTable
 from tests.helpers.people import HEADER, ROW, STRICT, Person, anything, read, schema_of, write_csv, write_parquet
 
 BAD = Path(__file__).parent / "bad_inputs"

@@ -24,8 +24,8 @@ from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
+from synthrelease.settings.columns import InputTable
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
-from synthrelease.toml.columns import InputTable
 from tests.conftest import ROOT
 from tests.helpers.small import World
 

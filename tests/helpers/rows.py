@@ -12,8 +12,8 @@ from synthrelease.data.schema import Schema
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 Rows = Counter[tuple[str | None, bool, tuple[int, ...]]]
 """How many rows have each text, whether it was typed, and the bins by all rules."""

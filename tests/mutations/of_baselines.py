@@ -74,7 +74,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: offered as a generator of some other name",
         breaks="a guarantee subject to invariants in a release",
-        place="toml.baselines:refused_method",
+        place="settings.mistakes:refused_method",
         old="any(word in spoken for word in method.words)",
         new="any(word == spoken for word in method.words)",
         tests=(REFUSED,),

@@ -68,7 +68,7 @@ OF_COLUMNS = (
     Mutation(
         name="missing: gaps may be filled from other private records",
         breaks="one person moves many rows",
-        place="toml.columns:_missing_rule",
+        place="settings.columns:_missing_rule",
         old="isinstance(value, str)",
         new="False",
         tests=(f"{COLUMNS}::test_filling_gaps_from_other_private_records_is_refused_with_the_three_ways",),

@@ -108,7 +108,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: offered to a release",
         breaks="columns that are published as they are pass for protected ones",
-        place="toml.baselines",
+        place="settings.mistakes",
         old='("da mi", "dami", "data augmented", "partially synthetic")',
         new='("da mi", "data augmented", "partially synthetic")',
         tests=(f"{COMPARED}::test_a_release_refuses_each_with_its_reason",),

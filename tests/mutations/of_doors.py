@@ -47,7 +47,7 @@ OF_DOORS = (
     Mutation(
         name="default: a missing value refuses the file",
         breaks="one record brings about a statement that nothing pays for",
-        place="toml.columns:InputTable",
+        place="settings.columns:InputTable",
         old='missing: Literal["drop", "bin", "error"] = "drop"',
         new='missing: Literal["drop", "bin", "error"] = "error"',
         tests=(VALUES,),
@@ -55,7 +55,7 @@ OF_DOORS = (
     Mutation(
         name="default: a text that no category lists refuses the file",
         breaks="one record brings about a statement that nothing pays for",
-        place="toml.unlisted:outside_of",
+        place="settings.columns:outside_of",
         old='"drop" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside',
         new='"error" if policy.outside == "clip" and table.outside is None else table.outside or policy.outside',
         tests=(VALUES,),

@@ -330,7 +330,7 @@ OF_LEAKS = (
     Mutation(
         name="files: a specification may name any file",
         breaks="parts of other files in messages",
-        place="toml.reading:regular_file",
+        place="settings.reading:regular_file",
         old="not Path(os.path.realpath(path)).name.endswith(suffix)",
         new="False",
         tests=("tests/toml/test_reading.py::test_only_regular_files_of_the_right_name_are_opened",),

@@ -21,10 +21,9 @@ from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.catalogues.files.dcat import turtle_bytes
+from synthrelease.settings.card import CardTable, CatalogueTable
+from synthrelease.settings.tables import BundleTable
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.bundle import BundleTable
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.catalogue import CatalogueTable
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import TITLE, Page, rich_release, write_files
 from tests.helpers.tiny import write_config

@@ -23,8 +23,8 @@ from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.parts import Part
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 

@@ -18,10 +18,10 @@ from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.canonical import WORDS, canonical_tables
 from synthrelease.specification.shortlist import narrowed, shortlist_text
 from synthrelease.specification.spec import load_spec, read_specification
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from synthrelease.verification.stated import _same
 from synthrelease.verification.verify import verify_bundle
 from tests.conftest import CONFIGURATIONS as CONFIGS

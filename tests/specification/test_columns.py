@@ -11,9 +11,9 @@ from pydantic import BaseModel, ValidationError
 from synthrelease.candidates.configuration import join
 from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Binning, Column
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning
-from synthrelease.toml.columns import ColumnTable, InputTable
 
 pytestmark = pytest.mark.slow
 

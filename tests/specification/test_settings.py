@@ -13,12 +13,12 @@ from jsonschema import Draft202012Validator, ValidationError
 from pydantic import BaseModel
 
 from synthrelease.criteria import Criterion
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.card import CardTexts
+from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.json_schema import table_schema
 from synthrelease.specification.settings import EXPANDED, FAMILIES, attributes, inner_models, words
 from synthrelease.specification.settings_page import COMMAND, settings_page
-from synthrelease.toml.card import CardTexts
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.tables import AcceptanceFile, ReleaseFile
 from tests.conftest import ROOT
 from tests.specification.test_json_schema import as_json
 

@@ -9,8 +9,8 @@ import pytest
 from pydantic import ValidationError
 
 from synthrelease.errors import SpecError, Unexpected
+from synthrelease.settings.card import CardTable, CardTexts, direction, gaps
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.card import CardTable, CardTexts, direction, gaps
 from tests.conftest import ROOT
 from tests.helpers.cards import write_rich_config
 from tests.helpers.tiny import write_config

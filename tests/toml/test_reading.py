@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import SpecError
+from synthrelease.settings.reading import read_configuration, read_toml
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.reading import read_configuration, read_toml
 from tests.conftest import CONFIGURATIONS, ROOT
 
 BASE = Path(__file__).parents[1] / "specification" / "bad_specs" / "base"

@@ -15,8 +15,8 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.settings.columns import InputTable
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.columns import InputTable
 from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 

@@ -14,9 +14,9 @@ from synthrelease.bundle import write_bundle
 from synthrelease.enclave.ingest import read_public
 from synthrelease.published import load
 from synthrelease.releasing.release import release
+from synthrelease.settings.reading import beside
 from synthrelease.specification.shortlist import narrowed
 from synthrelease.specification.spec import load_spec
-from synthrelease.toml.reading import beside
 from tests.conftest import ROOT
 from tests.helpers.late import tree_of
 from tests.helpers.tiny import write_config, write_data

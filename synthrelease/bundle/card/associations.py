@@ -12,7 +12,7 @@ from synthrelease.candidates.projections import published_projection
 from synthrelease.data.linked import NAME_OR_TEXT
 from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 FIRST_LINES = 6
 """Columns on the first screen; the others stand behind them, to be opened."""

@@ -29,7 +29,7 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.card import LICENCES
+from synthrelease.settings.card import LICENCES
 
 
 def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from jinja2 import Environment
 from markupsafe import Markup, escape
 
 from synthrelease.resources import templates
-from synthrelease.toml.card import is_email
+from synthrelease.settings.card import is_email
 
 FOLDER = Path(__file__).parent / "templates"
 _MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")

@@ -12,7 +12,7 @@ from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.card.schema_org import search_engines
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.card import direction
+from synthrelease.settings.card import direction
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:

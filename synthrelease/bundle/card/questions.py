@@ -9,7 +9,7 @@ from synthrelease.bundle.card.associations import pairs_not_carried
 from synthrelease.candidates.associations import Associations
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 
 def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:

@@ -10,7 +10,7 @@ from synthrelease.bundle.identity import description, identifier, keywords, lice
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.card import is_email
+from synthrelease.settings.card import is_email
 
 
 def search_engines(document: ReleaseDocument) -> str:

@@ -19,7 +19,7 @@ from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.titles import labelled
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.card import CardTexts
+from synthrelease.settings.card import CardTexts
 
 
 @lru_cache(maxsize=8)

@@ -14,7 +14,7 @@ from synthrelease.candidates.generators.smartnoise import LibraryGenerator, netw
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Charge
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 
 class AIM(LibraryGenerator):

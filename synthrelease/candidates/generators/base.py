@@ -17,7 +17,7 @@ from synthrelease.measurements.noise import CountNoise, DiscreteLaplace
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.privacy.plan import pure_epsilon
-from synthrelease.toml.fields import Mistake, SpecTable
+from synthrelease.settings.base import Mistake, SpecTable
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts

@@ -8,7 +8,7 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.data.counts import Counts
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
 
 
 class Projection(SpecTable):

@@ -28,7 +28,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import closest, listing
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 _ROWS: Mapping[Of, tuple[str, str]] = {
     "members": ("members", "A row is here a member of a root, each of them."),

@@ -13,8 +13,8 @@ from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_bins import GroupingError, PublicBins
 from synthrelease.drafting.public_file import PublicFile
+from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.reading import ConfigurationFile
 
 FREQUENT = 3
 

@@ -11,9 +11,9 @@ from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.one_criterion import kinds_asked_for
 from synthrelease.rehearsal.expected_noise import expected_answers
+from synthrelease.settings.reading import ConfigurationFile
+from synthrelease.settings.tables import list_of_questions
 from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.toml.reading import ConfigurationFile
-from synthrelease.toml.tables import list_of_questions
 
 KINDS = ("halves", "fit", "alone")
 """The marks, by the names that the style sheet has for them."""

@@ -17,9 +17,9 @@ from synthrelease.data.weights import WEIGHT, Calibration, Margin, disagreements
 from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.parts.calibration.table import CalibrationTable, MarginTable
 from synthrelease.parts.calibration.totals import stated_totals
+from synthrelease.settings.mistakes import Problems
 from synthrelease.specification.columns import group_binning
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
 
 MOST_CELLS = 100_000
 """Of a margin."""

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import BeforeValidator, Field
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.fields import Line, SpecTable
+from synthrelease.settings.base import Line, SpecTable
 
 Cells = dict[str, float | dict[str, float]]
 

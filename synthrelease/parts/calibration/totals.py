@@ -10,7 +10,7 @@ from pathlib import Path
 
 from synthrelease.errors import Unexpected, listing
 from synthrelease.parts.calibration.table import MarginTable, is_total
-from synthrelease.toml.reading import beside, regular_file
+from synthrelease.settings.reading import beside, regular_file
 
 MOST_BYTES = 10_000_000
 """Of a file of totals."""

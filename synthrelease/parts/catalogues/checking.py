@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from synthrelease.data.schema import Schema
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.problems import Problems
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
 
 
 def check(chosen: Collection[str], card: CardTable, schema: Schema, problems: Problems) -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from synthrelease.data.schema import Schema
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.problems import Problems
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
 
 SPSS_LABEL = 120
 """Bytes of UTF-8 that the label of a value has at most in SPSS."""

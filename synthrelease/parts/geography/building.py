@@ -11,11 +11,10 @@ from synthrelease.errors import listing
 from synthrelease.measurements.area_noise import AreaNoise, area_noise
 from synthrelease.parts.geography.table import Geography, GeographyTable
 from synthrelease.privacy.plan import Loss
+from synthrelease.settings.columns import ColumnTable, unlisted_label
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.columns import ColumnTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import ReleaseFile
-from synthrelease.toml.unlisted import unlisted_label
 
 
 class GeographyBuilding(Building[GeographyTable, Geography]):

@@ -9,9 +9,8 @@ from typing import TYPE_CHECKING
 from pydantic import Field, field_validator
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.columns import ColumnTable, RuleTable
-from synthrelease.toml.fields import SpecTable
-from synthrelease.toml.unlisted import unlisted_label
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label
 
 if TYPE_CHECKING:
     from synthrelease.measurements.area_noise import AreaNoise

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from synthrelease.errors import closest, listing
 from synthrelease.parts.imputation.table import ImputationTable
+from synthrelease.settings.mistakes import Problems
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
 
 DIGITS = 24
 """Bytes of the number of a copy, of a row, and of the signs between, at most."""

@@ -7,7 +7,7 @@ from typing import Annotated
 from pydantic import Field
 
 from synthrelease.published.parts import Part
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 Natural = Annotated[int, Field(ge=1)]
 IMPUTED = "imputed.csv"

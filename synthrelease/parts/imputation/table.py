@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
 
 
 class ImputationTable(SpecTable):

@@ -26,7 +26,7 @@ from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.lines import MARK, ROWS_PER_BATCH
 from synthrelease.published.table import ReleasedTable
-from synthrelease.toml.bundle import SYNTHETIC, BundleTable
+from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 
 class ImputationWriting(Writing[ImputationTable, ImputationPart]):

@@ -8,9 +8,9 @@ from synthrelease.data.questions import is_question, split_question
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, closest, cut, listing
-from synthrelease.toml.card import CardTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.questions import QuestionTable
 
 
 def check(tables: Sequence[QuestionTable], card: CardTable, schema: Schema, problems: Problems) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.toml.questions import QuestionTable
+from synthrelease.settings.questions import QuestionTable
 
 
 class IntendedQueryTable(QuestionTable):

@@ -6,10 +6,10 @@ from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import closest, listing
 from synthrelease.parts.marks.table import YES, Marks, MarksTable, labels_of
 from synthrelease.privacy.plan import Loss
+from synthrelease.settings.columns import unlisted_label
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import MAX_TABLES, ReleaseFile
-from synthrelease.toml.unlisted import unlisted_label
 
 
 class MarksBuilding(Building[MarksTable, Marks]):

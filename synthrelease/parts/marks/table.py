@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pydantic import Field, field_validator
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.columns import ColumnTable, RuleTable
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.columns import ColumnTable, RuleTable
 
 WHY = "The number of marks is that of the row."
 YES = ("1", "yes", "y", "true", "t")

@@ -10,12 +10,12 @@ from synthrelease.errors import listing
 from synthrelease.parts.members.table import MembersTable
 from synthrelease.parts.members.wide import CONNECTIVES, COUNT, around_counts, counts, words_in, words_of
 from synthrelease.privacy.plan import Loss
+from synthrelease.settings.columns import ColumnTable, RuleTable
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.columns import ColumnTable, RuleTable
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import MAX_TABLES, ReleaseFile
 
 
 class MembersBuilding(Building[MembersTable, Linked]):

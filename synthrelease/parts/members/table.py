@@ -10,8 +10,8 @@ from pydantic import Field, field_validator
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.errors import Unexpected
 from synthrelease.parts.members.wide import wide_record
-from synthrelease.toml.columns import ColumnTable, RuleTable
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.columns import ColumnTable, RuleTable
 
 MOST_MEMBERS = 50
 

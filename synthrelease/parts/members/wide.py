@@ -8,7 +8,7 @@ from itertools import permutations
 from typing import Literal, Protocol
 
 from synthrelease.data.linked import ABSENT, FIRST, NAME_OR_TEXT, OTHER, in_slot, is_count, of_member, slot_name
-from synthrelease.toml.columns import ColumnTable, RuleTable
+from synthrelease.settings.columns import ColumnTable, RuleTable
 
 COUNT = "count("
 CONNECTIVES = ("and", "or", "not", "in", "is", "missing", COUNT)

@@ -6,7 +6,7 @@ from synthrelease.bundle.part import CardSection, CardStatement, Writing
 from synthrelease.data.linked import Linked
 from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.bundle import BundleTable
+from synthrelease.settings.tables import BundleTable
 
 
 class MembersWriting(Writing[Linked, MembersPart]):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.privacy.subsets import PartitionRule
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import list_of_questions
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.tables import list_of_questions
 
 
 class PartitionBuilding(Building[PartitionTable, PartitionTable]):

@@ -6,7 +6,7 @@ from fractions import Fraction
 
 from pydantic import Field, model_validator
 
-from synthrelease.toml.fields import SpecTable
+from synthrelease.settings.base import SpecTable
 
 
 class PartitionTable(SpecTable):

@@ -6,8 +6,8 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
+from synthrelease.settings.mistakes import Problems
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
 
 
 class PopulationBuilding(Building[PopulationTable, PopulationTable]):

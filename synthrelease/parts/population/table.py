@@ -5,7 +5,7 @@ from __future__ import annotations
 from pydantic import Field, field_validator
 
 from synthrelease.errors import Unexpected
-from synthrelease.toml.fields import Line, SpecTable
+from synthrelease.settings.base import Line, SpecTable
 
 SIMPLE = "simple random, without replacement"
 """The one design for which the second sentence is proved."""

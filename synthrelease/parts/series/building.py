@@ -10,9 +10,9 @@ from synthrelease.errors import Unexpected
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.reading import beside, regular_file
 from synthrelease.specification.part import Building, Surroundings
-from synthrelease.toml.problems import Problems
-from synthrelease.toml.reading import beside, regular_file
 
 MAX_BYTES = 100_000_000
 

@@ -8,7 +8,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from synthrelease.privacy.plan import MOST_YEARS, Horizon
-from synthrelease.toml.fields import Line, Reason, SpecTable
+from synthrelease.settings.base import Line, Reason, SpecTable
 
 Positive = Annotated[Fraction, Field(gt=0)]
 

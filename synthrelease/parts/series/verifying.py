@@ -15,8 +15,8 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.canonical import BY_DIGEST, PRIOR
-from synthrelease.toml.tables import ReleaseFile
 from synthrelease.verification.part import KnownFiles, Verifying
 
 

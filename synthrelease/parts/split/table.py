@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field, model_validator
 
-from synthrelease.toml.fields import Line, SpecTable
+from synthrelease.settings.base import Line, SpecTable
 
 
 class SplitTable(SpecTable):

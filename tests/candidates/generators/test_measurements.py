@@ -21,8 +21,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.measurements.noisy_tables import NoisyMarginal
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.columns import build_column
-from synthrelease.toml.columns import ColumnTable, InputTable
 from tests.helpers.small import layout_of
 
 

@@ -27,8 +27,7 @@ from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, un
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
 from synthrelease.privacy.plan import pure_epsilon
-from synthrelease.toml.fields import Mistake
-from synthrelease.toml.released_prior import ReleasedPrior
+from synthrelease.settings.base import Mistake, ReleasedPrior
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace

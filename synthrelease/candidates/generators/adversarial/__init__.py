@@ -25,7 +25,7 @@ from synthrelease.candidates.generators.dense import DenseModel
 from synthrelease.candidates.generators.network import Adam, Network, Passed, Weights
 from synthrelease.data.layout import Layout
 from synthrelease.errors import RejectedRound
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 DRAWS = 4096
 """Draws of the generator's noise that its law is the mean of."""

@@ -16,7 +16,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables

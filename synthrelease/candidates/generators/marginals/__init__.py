@@ -35,8 +35,7 @@ from synthrelease.measurements.scored_sums import STEPS, ScoredSum, SumGroup, re
 from synthrelease.measurements.terms import Formula, FormulaTerm, read_terms, unknown_columns
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
 from synthrelease.privacy.charges import mechanism as pure_charge
-from synthrelease.toml.fields import Mistake
-from synthrelease.toml.released_prior import ReleasedPrior
+from synthrelease.settings.base import Mistake, ReleasedPrior
 
 _COUNTED = 2**16
 """Cells that counts of rules tie together, at most, where the tables themselves do not tie more."""

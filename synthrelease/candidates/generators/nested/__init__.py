@@ -35,7 +35,7 @@ from synthrelease.measurements.area_noise import divided
 from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.privacy.charges import mechanism as pure_charge
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 WITHIN = ">"
 

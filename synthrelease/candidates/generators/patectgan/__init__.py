@@ -24,7 +24,7 @@ from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.patectgan.mechanism import Ask, Pairs

@@ -33,7 +33,7 @@ from synthrelease.errors import InputError, RejectedRound, rejecting
 from synthrelease.libraries import install
 from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.privacy.plan import library_charge, replacing_one
-from synthrelease.toml.fields import Mistake
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
     from synthrelease.candidates.generators.smartnoise.library import LearnedField

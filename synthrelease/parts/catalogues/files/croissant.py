@@ -15,7 +15,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table_file import TableFile
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 _CONTEXT: dict[str, Any] = {
     "@language": "en",

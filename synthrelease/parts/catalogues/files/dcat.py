@@ -25,7 +25,7 @@ from synthrelease.bundle.titles import labelled, labelled_title
 from synthrelease.libraries import library
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
-from synthrelease.toml.card import is_email
+from synthrelease.settings.card import is_email
 
 Node = dict[str, Any]
 

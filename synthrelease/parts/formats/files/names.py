@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from synthrelease.bundle.code import STATA_WORDS
 from synthrelease.data.weights import WEIGHT
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 _SPSS_WORDS = frozenset(["all", "and", "by", "eq", "ge", "gt", "le", "lt", "ne", "not", "or", "to", "with"])
 

@@ -16,7 +16,7 @@ from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
 from synthrelease.published.table_file import TableFile
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 R_NAME, STATA_NAME = "read.R", "read.do"
 

@@ -29,7 +29,7 @@ from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE, ReleasedTable
 from synthrelease.published.table_file import TableFile
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 STATA_MISSING, SPSS_MISSING = "a", -1
 KEY_LABEL = "Number of the root, by which both tables are joined"

@@ -10,7 +10,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.toml.bundle import SYNTHETIC
+from synthrelease.settings.tables import SYNTHETIC
 
 VARIABLE_LABEL = {STATA.name: 80, SPSS.name: 256}
 """Characters of Stata, bytes of SPSS."""

@@ -12,7 +12,21 @@ from typing import Annotated, Any, ClassVar, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationInfo, field_validator
 
 from synthrelease.data.linked import Linked
+from synthrelease.data.texts import is_executable
 from synthrelease.errors import Unexpected
+
+# Which texts may be the label of a bin.
+
+EXPECTED = (
+    "labels of one line and 1 to 200 characters that no spreadsheet executes (= + - @ start a formula, also after "
+    ", ; | and quotes)"
+)
+
+
+def is_label(text: str) -> bool:
+    """Whether a text can be written into the released table and read again."""
+    return not is_executable(text) and bool(text.strip()) and len(text) <= 200 and len((text + " ").splitlines()) == 1
+
 
 FRACTION_PATTERN = r"[0-9]{1,100}(\.[0-9]{1,100}|/0{0,99}[1-9][0-9]{0,99})?"
 """An exact number that is written as a text: "0.05", "1/20"."""
@@ -105,3 +119,26 @@ class Mistake:
     expected: str
     found: str
     suggestion: str | None = None
+
+
+# An earlier release as the public table that a generator starts from.
+
+RELEASED = "release:"
+"""What the name of a public table begins with that is an earlier release."""
+
+
+class ReleasedPrior(SpecTable):
+    """A release by its folder, relative to the configuration.
+
+    Attributes
+    ----------
+    release : the folder. The release must be one that `[series] earlier` names, of the same neighbours, and pass `verify`; each
+        of its bins must lie in one bin of this release. Example: `release = "../births-2023"`.
+    """
+
+    release: str = Field(min_length=1)
+
+    @property
+    def name(self) -> str:
+        """What it is called among the public tables."""
+        return f"{RELEASED}{self.release}"

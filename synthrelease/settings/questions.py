@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from synthrelease.toml.fields import Line, Reason, SpecTable
+from synthrelease.settings.base import Line, Reason, SpecTable
 
 _Condition = Annotated[Line, Field(max_length=1000)]
 

@@ -1,0 +1,415 @@
+"""The two TOML files as pydantic models."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, create_model, field_validator, model_validator
+
+from synthrelease.data.linked import Linked
+from synthrelease.errors import Unexpected
+from synthrelease.parts import choices, each, words
+from synthrelease.settings.base import Line, Reason, SpecTable
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.columns import ColumnTable, Groups, InputTable, RuleTable
+from synthrelease.settings.questions import QuestionTable
+
+# The tables [budget], [unit] and [selection]: what may be spent, on whose records, and how rounds are repeated.
+
+
+class BudgetTable(SpecTable):
+    """[budget]: the budget of one fit, and the most that the whole release may cost.
+
+    Attributes
+    ----------
+    generation : epsilon of one fit; where a family has a zero-concentrated guarantee, rho of one fit, and pure ones beside it
+        get the epsilon of which epsilon^2 / 2 is rho. Example: `generation = 4`.
+    generation_delta : delta of one fit, for families with an approximate guarantee. Example: `generation_delta = 1e-10`.
+    limit : the largest epsilon of the whole release; a plan above it is refused before anything is read. Left out, nothing but
+        the ledger limits it. Example: `limit = 9.98`.
+    delta : the largest delta of the whole release, at which zero-concentrated guarantees are stated; 0 allows pure
+        differential privacy alone. Example: `delta = 1e-9`.
+    rows : epsilon of counting the rows that are kept, where [input] rows is "private" and rows can be left out.
+        Example: `rows = "1/20"`.
+    reason : why this budget, in the steward's words. Example: `reason = "Agreed with the data protection officer"`.
+    """
+
+    generation: Fraction = Field(gt=0)
+    generation_delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    limit: Fraction | None = Field(default=None, gt=0)
+    delta: Fraction = Field(default=Fraction(0), ge=0, lt=1)
+    rows: Fraction = Field(default=Fraction(1, 20), ge=Fraction(1, 10**6))
+    reason: Reason = ""
+
+
+NOT_ANSWERED = "not answered"
+"""Of [unit] records_per_person: nobody has said yet how rows belong to persons. What spends refuses it."""
+
+
+class UnitTable(SpecTable):
+    """[unit]: how the records that the guarantee protects belong to persons.
+
+    Attributes
+    ----------
+    name : what a record is, in one word or two. Example: `name = "hospital stay"`.
+    key : the column of the file that says whose row it is. Of each person the first records_per_person rows that the rules keep
+        are released, and all others left out; then all rows of a person are protected together, however many there are. The
+        key is used for this alone and never released. 12, 12.0, 1.2e+01 and 0.12E+02 are one key; 007 and 7 are two, and so
+        are 1E5 and 100000, because they may be codes. Without a key each row is a record, and nothing is left out.
+        Example: `key = "patient"`.
+    first_by : with a key, the columns of the file by which a person's rows are ordered: numbers by size, dates by time, other
+        texts by their first letters, rows without a value last. Rows that agree in them are ordered by what is released.
+        Example: `first_by = ["admitted"]`, `key = "patient"`.
+    records_per_person : with a key, how many rows of a person are released at most; without one, in how many rows of the file
+        one person can stand at most. "not answered", as in drafts, is refused by what spends.
+        Example: `records_per_person = 12`.
+    why : where that number comes from. Example: `why = "One stay a month is counted"`.
+    """
+
+    name: Line = Field(default="record", min_length=1, max_length=60)
+    key: str | None = Field(default=None, min_length=1)
+    first_by: list[str] = Field(default=[], max_length=20)
+    records_per_person: Annotated[int, Field(ge=1, le=1000)] | Literal["not answered"] = 1
+    why: Reason = ""
+
+    @property
+    def answered(self) -> bool:
+        """Whether somebody has said how rows belong to persons."""
+        return self.records_per_person != NOT_ANSWERED
+
+    @property
+    def records(self) -> int:
+        """The most records of a person; 1 as long as nobody has said anything else."""
+        return self.records_per_person if isinstance(self.records_per_person, int) else 1
+
+    @model_validator(mode="after")
+    def _order_belongs_to_a_key(self) -> UnitTable:
+        if self.first_by and self.key is None:
+            raise ValueError("first_by orders the rows of a person, so it needs a key")
+        return self
+
+
+SMALLEST_LAW = Fraction(1, 10**6)
+"""Of the stop probability and the shape (0 apart) of a hidden number of rounds; below, the law is slow and inexact to get."""
+
+
+Rounds = Annotated[str, Field(pattern="^[1-9][0-9]{0,4}$")]
+"""A number of rounds, as the key of a TOML table."""
+
+
+class SelectionTable(SpecTable):
+    """[selection]: how rounds are repeated, what is tested in a round, and what is measured.
+
+    Attributes
+    ----------
+    mode : "known_threshold" (Liu & Talwar 2019), at most a "hidden_number" of rounds with the law of `rounds`, which for pure
+        rounds costs least (theory 2b.4, best law), or at most a hidden, "truncated_negative_binomial" number of rounds
+        (Papernot & Steinke 2022), whose price for zero-concentrated rounds is a Renyi curve.
+        Example: `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    rounds : the law of the hidden number of rounds: numbers of rounds with their probabilities, which are exact and add up to
+        1. For mode "hidden_number" alone. The number is drawn before the rounds and never shown.
+        Example: `rounds = { 1 = 0.185, 6 = 0.544, 7 = 0.271 }`, `mode = "hidden_number"`.
+    stop_probability : the probability that the search ends after a rejected round (gamma of the theorem): a search that never
+        accepts ends after about one over it rounds; 0 never ends it, and makes pure rounds cost twice their epsilon. Not for
+        mode "hidden_number". Example: `stop_probability = 0.001`.
+    shape : eta of the truncated negative binomial law; 1 is geometric, 0 logarithmic. For that mode alone.
+        Example: `shape = 1`, `mode = "truncated_negative_binomial"`, `stop_probability = 0.02`.
+    test : "each" criterion by its own noisy figure in every round, or all by one noisy test ("joint"; theory 4, joint test),
+        with the figures released once after acceptance. Example: `test = "joint"`, `test_epsilon = 0.2`.
+    test_epsilon : budget of one joint test; required with test = "joint", and for it alone.
+        Example: `test_epsilon = 0.2`, `test = "joint"`.
+    false_acceptance : of the joint test: the largest probability that a round with a criterion above its threshold passes.
+        Example: `false_acceptance = 0.01`.
+    measurements : "fresh" in every round, or made once before the loop and "shared" by all rounds (theory 5, shared
+        measurements). Example: `measurements = "shared"`.
+    publish_measurements : put the noisy marginals that the released table was made from into the release.
+        Example: `publish_measurements = true`.
+    bound_risk : the probability, over the noise of shared measurements, that one of the bounds of the criteria that they answer
+        is wrong, whichever table is released (theory 13.6, criteria that measurements answer). Example: `bound_risk = 0.01`.
+    """
+
+    mode: Literal["known_threshold", "hidden_number", "truncated_negative_binomial"] = "known_threshold"
+    rounds: dict[Rounds, Annotated[Fraction, Field(gt=0, le=1)]] | None = Field(default=None, min_length=1, max_length=1000)
+    stop_probability: Fraction = Field(default=Fraction(1, 1000), ge=0, le=1)
+    shape: Fraction = Field(default=Fraction(1), gt=-1, le=1000)
+    test: Literal["each", "joint"] = "each"
+    test_epsilon: Fraction | None = Field(default=None, gt=0)
+    false_acceptance: Fraction = Field(default=Fraction(1, 100), gt=0, lt=Fraction(1, 2))
+    measurements: Literal["fresh", "shared"] = "fresh"
+    publish_measurements: bool = False
+    bound_risk: Fraction = Field(default=Fraction(1, 100), ge=Fraction(1, 1000000), le=Fraction(1, 2))
+
+    @model_validator(mode="after")
+    def _law_fits(self) -> SelectionTable:
+        if (self.mode == "hidden_number") != (self.rounds is not None):
+            raise ValueError('mode = "hidden_number" needs rounds, and other modes must not have it')
+        if self.rounds is not None and "stop_probability" in self.model_fields_set:
+            raise ValueError('stop_probability says nothing where mode = "hidden_number"')
+        return self
+
+    @model_validator(mode="after")
+    def _fits(self) -> SelectionTable:
+        if (self.test == "joint") != (self.test_epsilon is not None):
+            raise ValueError('test = "joint" needs test_epsilon, and test = "each" must not have it')
+        if self.mode == "truncated_negative_binomial":
+            if not SMALLEST_LAW <= self.stop_probability < 1:
+                expected = f"a stop_probability of at least 1e-6 and below 1, because of {self.mode!r}"
+                raise Unexpected(expected, f"{float(self.stop_probability):g}")
+            if self.shape and abs(self.shape) < SMALLEST_LAW:
+                raise Unexpected("a shape of 0, or of at least 1e-6 above or below", f"{float(self.shape):g}")
+        elif "shape" in self.model_fields_set:
+            raise ValueError('shape belongs to mode = "truncated_negative_binomial"')
+        return self
+
+
+# The table [bundle]: in which further formats a release is written, and how it is labelled as synthetic.
+
+SYNTHETIC = "synthetic"
+"""The constant column that says so in every row."""
+
+
+if TYPE_CHECKING:
+    _WithLists = SpecTable
+else:  # the lists of options, each with its own names
+    _WithLists = create_model(
+        "_WithLists",
+        __base__=SpecTable,
+        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in choices())]),
+        **{name: (tuple[Literal[each], ...], ()) for name, each in choices().items()},
+    )
+
+
+class BundleTable(_WithLists):
+    """[bundle]: further files of a release, made from the accepted table and its figures at no cost.
+
+    Attributes
+    ----------
+    synthetic_names : files with rows are called synthetic-data.csv and so on, in place of data.csv.
+        Example: `synthetic_names = true`.
+    synthetic_column : files with rows have one more column, the last one, "synthetic", which is 1 in every row.
+        Example: `synthetic_column = true`.
+    """
+
+    synthetic_names: bool = False
+    synthetic_column: bool = False
+
+    @field_validator("*")
+    @classmethod
+    def _each_once(cls, named: Any) -> Any:
+        if isinstance(named, tuple) and len(set(named)) != len(named):
+            raise Unexpected("each name once")
+        return named
+
+    @property
+    def chosen(self) -> dict[str, tuple[str, ...]]:
+        """What stands in the lists of options, by the name of the option; without those that are empty."""
+        return {name: found for name in choices() if (found := getattr(self, name))}
+
+    @property
+    def stem(self) -> str:
+        """What the files of the table are called before their ending."""
+        return self.named("data")
+
+    def named(self, name: str) -> str:
+        """What a file with rows is called."""
+        return f"synthetic-{name}" if self.synthetic_names else name
+
+
+# The table [not_promised] of the acceptance file: what the publisher knows that a release does not keep.
+
+
+def _pair(text: str) -> str:
+    first, _, second = text.partition(":")
+    if not first or not second or ":" in second or first == second:
+        raise Unexpected('two columns joined by ":", such as "age:region"', repr(text))
+    return text
+
+
+Pair = Annotated[Line, AfterValidator(_pair)]
+MOST_PAIRS = 1000
+
+
+class NotPromisedTable(SpecTable):
+    """[not_promised]: what the publisher knows that the release does not keep, and releases it all the same. The card says it.
+    A shortlist whose rehearsal found more than stands here is refused.
+
+    Attributes
+    ----------
+    pairs : pairs of columns that hang together in the public file, that no criterion judges and no table measures, and that the
+        candidates of the rehearsal lost. Example: `pairs = ["age:region"]`, `why = "Published elsewhere"`.
+    dependence : true where the release may be no better than a table with independent columns: then nothing is promised about
+        how any two columns hang together. Example: `dependence = true`, `why = "Only single columns are used"`.
+    why : the reason, for the card. Example: `why = "Only single columns are used"`, `dependence = true`.
+    """
+
+    pairs: tuple[Pair, ...] = Field(default=(), max_length=MOST_PAIRS)
+    dependence: bool = False
+    why: Reason = ""
+
+    @model_validator(mode="after")
+    def _says_why(self) -> NotPromisedTable:
+        if (self.pairs or self.dependence) and not self.why.strip():
+            raise ValueError("a reason as `why`, which the card gives, is needed")
+        return self
+
+    @property
+    def named(self) -> tuple[frozenset[str], ...]:
+        """The columns of each pair."""
+        return tuple(frozenset(text.split(":")) for text in self.pairs)
+
+
+MAX_TABLES = 200
+"""Columns, rules, generators, projections or criteria of one specification."""
+Table = TypeVar("Table", bound=SpecTable)
+
+
+def _not_too_many(columns: Any) -> Any:
+    if isinstance(columns, Mapping) and len(columns) > MAX_TABLES:
+        raise Unexpected(
+            f"at most {MAX_TABLES} columns, because noise and time grow with the pairs of columns. Delete some tables "
+            "[columns.NAME], or draft again with `init --only A,B,...` or `init --leave-out A,B,...`",
+            f"{len(columns)} columns",
+        )
+    return columns
+
+
+class _ReleaseCore(SpecTable):
+    """What stands before the options, in the order of the settings; `ReleaseFile` has the words."""
+
+    extends: str | None = None
+    override: dict[str, Any] = Field(default_factory=dict)
+    title: Line = Field(min_length=1, max_length=300)
+    description: str = ""
+    acceptance: str
+    input: InputTable = Field(default_factory=InputTable.model_construct)
+    columns: Annotated[dict[str, ColumnTable], BeforeValidator(_not_too_many)] = Field(min_length=1, max_length=MAX_TABLES)
+    rules: list[RuleTable] = Field(default=[], max_length=MAX_TABLES)
+    transformations: dict[str, list[str]] = Field(default_factory=dict)
+    generators: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    projections: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    budget: BudgetTable
+    selection: SelectionTable = Field(default_factory=SelectionTable.model_construct)
+    unit: UnitTable = Field(default_factory=UnitTable.model_construct)
+
+
+if TYPE_CHECKING:
+    _ReleaseWithOptions = _ReleaseCore
+else:
+    _OPTIONS = {name: (table | None, None) for name, table in each("table").items()}
+    _OPTIONS |= {name: (list[table], Field(default=[], max_length=MAX_TABLES)) for name, table in each("listed").items()}
+    _ReleaseWithOptions = create_model(
+        "_ReleaseWithOptions",
+        __base__=_ReleaseCore,
+        __doc__="\n".join(["Attributes", "----------", *(f"{name} : {words(name)}" for name in _OPTIONS)]),
+        **_OPTIONS,
+    )
+
+
+class ReleaseFile(_ReleaseWithOptions):
+    """configs/NAME.toml: the columns, the space of configurations and the budget of a release. Options that are a folder of
+    `synthrelease.parts` have a table each, too.
+
+    Attributes
+    ----------
+    extends : another configuration, relative to this file: each top-level key or table that is not in this file is taken from
+        that one, whole; of [card] each text that is not in this file, without `justification`, `tuning`, `version`,
+        `published`, `url` and `signed_by`, which are true of one release alone. Example: `extends = "births.toml"`.
+    override : single settings of a table that is taken from that file, by the names of table and setting. Lists are replaced as
+        a whole, and nothing is taken out. Example: `override.columns.age.bounds = [12, 60]`, `extends = "births.toml"`.
+    title : of the released data, one line. Example: `title = "Live births"`.
+    description : what one row is and where the data come from. Example: `description = "Singleton live births of one year."`.
+    acceptance : the acceptance file, relative to this file. Example: `acceptance = "../acceptance/births.toml"`.
+    input : how the private file is read; its settings follow below. Example: `input.missing = "drop"`.
+    columns : one table for each released column; its settings follow below.
+        Example: `columns.age = { kind = "integer", bounds = [0, 99], alternatives.coarse = ["<18", "18-64", ">64"] }`.
+    rules : plausibility rules; their settings follow below. Example: `rules = [{ never = "age < 15 and parity > 0" }]`.
+    transformations : for each column the alternatives that configurations are drawn from; all of a column that is not named.
+        Example: `transformations.age = ["coarse", "fine"]`.
+    generators : the families of models and their hyperparameters. A list of values stands for a generator with each of them,
+        and all combinations of lists are in the space that configurations are drawn from.
+        Example: `generators = [{ family = "privbayes", flavour = "theta", theta = [4, 8], epsilon_split = 0.1 }]`.
+    projections : what is done to a synthetic table before it is scored. Lists are as for generators.
+        Example: `projections = [{ kind = "minimum_count", minimum_count = [2, 3] }]`.
+    budget : what a fit may cost, and the whole release; its settings follow below. Example: `budget.generation = 4`.
+    selection : how rounds are repeated; its settings follow below. Example: `selection.stop_probability = 0.001`.
+    unit : how records belong to persons; its settings follow below. Example: `unit.name = "birth"`.
+    bundle : further formats of the release, at no cost; its settings follow below. Example: `bundle.formats = ["r"]`.
+    card : the steward's words on the data card; its settings follow below. Example: `card.licence = "CC-BY-4.0"`.
+    """
+
+    bundle: BundleTable = Field(default_factory=BundleTable.model_construct)
+    card: CardTable = Field(default_factory=CardTable)
+
+    @property
+    def parts(self) -> dict[str, SpecTable]:
+        """The tables of options that are a folder, by name, as far as they are there."""
+        return {name: getattr(self, name) for name in each("table") if getattr(self, name) is not None}
+
+    @property
+    def lists(self) -> dict[str, tuple[SpecTable, ...]]:
+        """The tables of options that may stand several times, by name, as far as they are there."""
+        return {name: tuple(tables) for name in each("listed") if (tables := getattr(self, name))}
+
+    @property
+    def questions(self) -> tuple[QuestionTable, ...]:
+        """What the release is meant to answer."""
+        return tuple(table for tables in self.lists.values() for table in tables if isinstance(table, QuestionTable))
+
+    @property
+    def numbered(self) -> str | None:
+        """The name of the option that says that every row has a record number of its own; None where there is none."""
+        return next((name for name, table in self.parts.items() if table.numbers_records), None)
+
+    @property
+    def linked(self) -> Linked | None:
+        """How the columns of a record are those of a root and its members; None where rows have no members."""
+        return next((found for table in self.parts.values() if (found := table.members_with(self.input.missing))), None)
+
+    def wide(self) -> ReleaseFile:
+        """The configuration with all columns and rules of a record, also those that an option adds."""
+        columns, rules = self.columns, self.rules
+        for table in self.parts.values():
+            columns, rules = table.widened(columns, rules, self.input.missing)
+        if columns == self.columns:
+            return self
+        return self.model_copy(update={"columns": columns, "rules": rules})
+
+    def part(self, kind: type[Table]) -> Table | None:
+        """One of these tables; None where it is not there."""
+        return next((table for table in self.parts.values() if isinstance(table, kind)), None)
+
+    @field_validator("columns")
+    @classmethod
+    def _plain_names(cls, columns: dict[str, ColumnTable]) -> dict[str, ColumnTable]:
+        for name in columns:
+            if not name.isidentifier() or name in {"and", "or", "not", "in"}:
+                raise Unexpected("column names made of letters, digits and underscores", repr(name))
+        return columns
+
+
+class AcceptanceFile(SpecTable):
+    """acceptance/NAME.toml: the criteria that a released table meets.
+
+    Attributes
+    ----------
+    description : what the release must be good for, in one sentence. Example: `description = "Means by age."`.
+    groups : bins that criteria group by, for a column: each must be made up of whole bins of every alternative. For categories
+        (and the labels of codes) a table of groups. The name of an alternative stands for its bins: `"state"`, for a level of a
+        codelist. Example: `groups.age = ["<=24", "25-34", ">=35"]`.
+    criteria : the criteria; their settings follow below. All are scored in every round.
+        Example: `criteria = [{ name = "rare rows", kind = "face_privacy", minimum_count = 2 }]`.
+    not_promised : what the publisher knows that the release does not keep; its settings follow below.
+        Example: `not_promised = { pairs = ["age:region"], why = "Published elsewhere" }`.
+    """
+
+    description: str = ""
+    groups: dict[str, Groups] = Field(default_factory=dict)
+    criteria: list[dict[str, Any]] = Field(min_length=1, max_length=MAX_TABLES)
+    not_promised: NotPromisedTable = Field(default_factory=NotPromisedTable.model_construct)
+
+
+def list_of_questions() -> str | None:
+    """The name of the option whose tables are questions; None where there is no such option."""
+    return next((name for name, table in each("listed").items() if issubclass(table, QuestionTable)), None)
