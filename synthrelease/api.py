@@ -12,8 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.connections import checked_path
 from synthrelease.privacy.plan import Plan
+from synthrelease.sources.paths import checked_path
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
@@ -91,11 +91,11 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
-    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
+    from synthrelease.sources.source import Source
     from synthrelease.specification.spec import load_spec
 
     spec, out = load_spec(config), checked_path(out)
@@ -187,9 +187,9 @@ def release(
     400
     """
     from synthrelease import publish as room
-    from synthrelease.connections.source import Source
     from synthrelease.privacy.charges import decimal_text
     from synthrelease.published import load
+    from synthrelease.sources.source import Source
 
     class Told(room.Listener):
         def cheaper(self, spec: room.ReleaseSpec, proposal: room.PlanTable) -> None:

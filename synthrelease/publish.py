@@ -19,8 +19,6 @@ from synthrelease.bundle import check_archive, check_free, keep_space, write_arc
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes
 from synthrelease.bundle.taking import taking
-from synthrelease.connections.pairs import check_members, check_pieces
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.cluster import counting_cluster
@@ -48,6 +46,7 @@ from synthrelease.releasing.possible import check_possible
 from synthrelease.releasing.release import Release, release
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.settings.base import RELEASED
+from synthrelease.sources.source import Source, check_members, check_pieces
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.specification.spec import load_spec

@@ -18,7 +18,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, keys_of, repeated
 from synthrelease.enclave.reading import batches
@@ -28,6 +27,7 @@ from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
 from synthrelease.split_key import SplitKey
 
 _MODULUS = 2**256

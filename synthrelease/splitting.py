@@ -8,13 +8,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.connections.source import Source
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
 from synthrelease.privacy.ledger import check_unsplit, load_ledger
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import Split, SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key

@@ -25,12 +25,12 @@ import synthrelease
 from synthrelease import publish as room
 from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes, rows_at_most
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.opening import check_opens
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.releasing.possible import check_possible
+from synthrelease.sources.source import Source
 from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
 from synthrelease.specification.spec import load_spec
 from synthrelease.specification.tried import leave

@@ -8,13 +8,13 @@ from pathlib import Path
 import pytest
 
 import synthrelease
-from synthrelease.connections import may_hold_secret, without_secrets
-from synthrelease.connections.source import Source
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.errors import InputError, SynthreleaseError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.paths import may_hold_secret, without_secrets
+from synthrelease.sources.source import Source
 from tests.conftest import ROOT
 from tests.helpers.command_line import said_by
 

@@ -21,13 +21,13 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from synthrelease.connections.formats import Kind, format_of
-from synthrelease.connections.packages import Package
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.opening import check_opens, tables_to_read
 from synthrelease.settings.columns import OTHER_FORMATS
+from synthrelease.sources.flat_tables import Package
+from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config

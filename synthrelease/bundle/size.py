@@ -5,11 +5,11 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
-from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
 from synthrelease.estimates.listed import MOST_CELLS
 from synthrelease.published.names import kinds_of_rows
 from synthrelease.releasing.attempt_costs import usual_rows
+from synthrelease.sources.source import Source
 from synthrelease.specification.options import buildings
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -19,8 +19,8 @@ from synthrelease import __version__
 from synthrelease.cli.late import LateCommands
 from synthrelease.cli.quiet import be_quiet
 from synthrelease.cli.terminal import STOPPED, err, out
-from synthrelease.connections import without_secrets
 from synthrelease.errors import SynthreleaseError, failure_of
+from synthrelease.sources.paths import without_secrets
 
 
 def _print_version(asked: bool) -> None:

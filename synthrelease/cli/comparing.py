@@ -63,11 +63,11 @@ def compare(
     For public data alone: figures are shown without noise. No release uses any of these methods
     (docs/appendix/baselines.md). Reads nothing private, spends nothing.
     """
-    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.compared import METHODS, OF_MEMBERS, WantedMethods
     from synthrelease.rehearsal.comparing import compare_methods
     from synthrelease.rehearsal.comparison_report import check_comparison_file, write_comparison
     from synthrelease.rehearsal.parallel import Workers
+    from synthrelease.sources.source import Source
     from synthrelease.specification.shortlist import narrowed
     from synthrelease.specification.spec import load_spec
 

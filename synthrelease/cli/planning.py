@@ -293,9 +293,9 @@ def check(
     _print_unmeasured(spec)
     print_associations(spec)
     if data is not None:
-        from synthrelease.connections.source import Source
         from synthrelease.enclave.cluster import counting_cluster
         from synthrelease.enclave.ingest import check_fit
+        from synthrelease.sources.source import Source
 
         source = Source.of(data, table, members)
         with progress_line() as phase:

@@ -16,8 +16,8 @@ from typing import Any
 
 from typer.core import TyperCommand, TyperGroup
 
-from synthrelease.connections import checked_path, without_secrets
 from synthrelease.privacy.protection import protect
+from synthrelease.sources.paths import checked_path, without_secrets
 
 
 class QuietCommand(TyperCommand):

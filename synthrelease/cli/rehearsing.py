@@ -54,11 +54,11 @@ def rehearse(
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing. Ends
     with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
-    from synthrelease.connections.source import Source
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.rehearsal.racing import RaceGoal
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
+    from synthrelease.sources.source import Source
     from synthrelease.specification.spec import load_spec
 
     spec = load_spec(config)
@@ -117,7 +117,6 @@ def allocate(
 
     Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
     """
-    from synthrelease.connections.source import Source
     from synthrelease.errors import InputError
     from synthrelease.rehearsal.allocation.allocating import (
         allocation_lines,
@@ -127,6 +126,7 @@ def allocate(
         write_allocation,
     )
     from synthrelease.rehearsal.parallel import Workers
+    from synthrelease.sources.source import Source
     from synthrelease.specification.spec import load_spec
 
     wanted = None if total is None else _above_zero(total)

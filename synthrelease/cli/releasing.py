@@ -91,8 +91,8 @@ def release(
 
     Exits with code 3 if the search finds no acceptable table.
     """
-    from synthrelease.connections.source import Source
     from synthrelease.publish import ReleaseRequest
+    from synthrelease.sources.source import Source
 
     request = ReleaseRequest(
         config=config,

@@ -12,7 +12,6 @@ from decimal import Decimal
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, changed, loaded_changed, replace_files
 from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import OutputError
@@ -24,6 +23,7 @@ from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_configuration, read_toml
+from synthrelease.sources.paths import checked_path
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.specification.spec import load_spec

@@ -11,8 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.packages import Package
 from synthrelease.enclave.statistical import object_text, read_package, writer
+from synthrelease.sources.flat_tables import Package
 
 
 @dataclass(frozen=True, kw_only=True)

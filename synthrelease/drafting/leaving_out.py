@@ -14,7 +14,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections import checked_path
 from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, replace_files
 from synthrelease.drafting.taking_over import taken_over
 from synthrelease.drafting.toml_text import toml, wrapped
@@ -24,6 +23,7 @@ from synthrelease.parts import PARTS
 from synthrelease.privacy.charges import Charge
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml
 from synthrelease.settings.tables import list_of_questions
+from synthrelease.sources.paths import checked_path
 from synthrelease.specification.spec import load_spec
 
 ABOUT = ("column", "target", "weight")

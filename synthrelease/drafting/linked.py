@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.connections.source import Source
 from synthrelease.data.linked import ABSENT, slot_name
 from synthrelease.data.schema import parse_bins
 from synthrelease.drafting.bins import NumberBins
@@ -20,6 +19,7 @@ from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.drafting.rows import every_row
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
 
 COVERED = 0.99
 """Share of the roots of the public file of which all members are released, at least."""

@@ -9,13 +9,13 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.connections import without_secrets
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.keys import heavy_value
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import every_row
 from synthrelease.errors import InputError, closest, listing
 from synthrelease.settings.tables import NOT_ANSWERED
+from synthrelease.sources.paths import without_secrets
 
 ROW = "row"
 MOST, FEWEST_PERSONS = 1000, 20

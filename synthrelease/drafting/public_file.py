@@ -9,10 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from synthrelease.connections.files import File
-from synthrelease.connections.formats import Kind, format_of
-from synthrelease.connections.packages import Package
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.column_draft import LeftOut
@@ -23,6 +19,9 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.opening import column_names
 from synthrelease.settings.columns import Encoding, InputTable
+from synthrelease.sources.flat_tables import Package
+from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.source import File, Source
 
 _DELIMITERS = (",", ";", "\t", "|")
 _ASCII = re.compile(r"[\x00-\x7f]+")

@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.connections.column_types import LONGEST_TEXT, is_text, is_uuid
 from synthrelease.enclave.number_texts import decimal_text, float_texts
 from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, too_long
+from synthrelease.sources.tables import LONGEST_TEXT, is_text, is_uuid
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14

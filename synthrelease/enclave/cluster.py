@@ -14,11 +14,10 @@ from functools import partial
 from itertools import count
 from typing import Any
 
-from synthrelease.connections.files import state_of
-from synthrelease.connections.source import Source
 from synthrelease.dask_clients import check_workers, check_workers_see, dask_client
 from synthrelease.enclave.many_files import Run
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source, state_of
 
 _RUNS = count()
 DIED = "expected a cluster that counts every file, found one that gave up. The cause is not shown: it may hold values."

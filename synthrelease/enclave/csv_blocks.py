@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from synthrelease.connections.files import File
+from synthrelease.sources.source import File
 
 _MOST_BYTES = 4
 """Of a letter in UTF-8."""

@@ -14,8 +14,6 @@ from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
 from itertools import chain
 
-from synthrelease.connections.column_types import LONGEST_TEXT
-from synthrelease.connections.files import File
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.csv_blocks import Blocks, text_of, utf_8_of
 from synthrelease.enclave.plain_csv import PlainReader
@@ -23,6 +21,8 @@ from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError
 from synthrelease.settings import columns as unreadable
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import File
+from synthrelease.sources.tables import LONGEST_TEXT
 
 MAX_LINE = 10_000_000
 """Characters of a record, which may have line ends between quotes."""

@@ -13,9 +13,11 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.column_types import check_database_type, check_types
-from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.opened import (
+from synthrelease.enclave.arrow import batches_of_batches
+from synthrelease.enclave.patience import patiently
+from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_rows, texts_of_database
+from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
+from synthrelease.sources.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
     NO_SQLITE,
@@ -25,10 +27,8 @@ from synthrelease.connections.opened import (
     opened_duckdb,
     opened_sqlite,
 )
-from synthrelease.enclave.arrow import batches_of_batches
-from synthrelease.enclave.patience import patiently
-from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_rows, texts_of_database
-from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
+from synthrelease.sources.source import ADBC
+from synthrelease.sources.tables import check_database_type, check_types
 
 NO_TEXT = "synthrelease.no_text"
 """How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""

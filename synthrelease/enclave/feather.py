@@ -6,11 +6,11 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.column_types import check_type
-from synthrelease.connections.flat_tables import FILE, is_feather_file, opened_feather
 from synthrelease.enclave.arrow import batches_of_batches
 from synthrelease.enclave.texts import Batch, check_header
 from synthrelease.enclave.unpacked import check_feather
+from synthrelease.sources.flat_tables import FILE, is_feather_file, opened_feather
+from synthrelease.sources.tables import check_type
 
 
 def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:

@@ -18,8 +18,6 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from synthrelease.connections.files import unwritten
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts, EqualRows, words_of
 from synthrelease.data.dates import ISO, DateFormat
 from synthrelease.data.layout import Layout
@@ -33,6 +31,7 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
+from synthrelease.sources.source import Source, unwritten
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from synthrelease.connections.pairs import check_members
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import (
     ADVICE,
@@ -42,6 +40,7 @@ from synthrelease.enclave.register_pieces import RegisterPiece, count_piece
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
+from synthrelease.sources.source import Source, check_members
 
 ROWS_ALONE = UnitTable()
 """Each row is a record."""

@@ -10,13 +10,13 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.marks import NO_MARKS, different, marker, repeated
 from synthrelease.enclave.number_texts import key_number
 from synthrelease.enclave.reading import batches
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
 
 
 def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:

@@ -19,9 +19,6 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.connections.files import File, StoredFile, unwritten
-from synthrelease.connections.pairs import check_pieces
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, check_number_of_rows
 from synthrelease.enclave.linked_rows import Piece, count_linked_rows, marks_of_keys
@@ -30,6 +27,7 @@ from synthrelease.enclave.marks import different, repeated
 from synthrelease.errors import InputError
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import File, Source, StoredFile, check_pieces, unwritten
 
 
 def count_linked_pieces(source: Source, schema: Schema, policy: InputTable, run: Run) -> CountedRows:

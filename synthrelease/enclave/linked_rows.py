@@ -18,9 +18,6 @@ from functools import partial
 
 import numpy as np
 
-from synthrelease.connections.files import unwritten
-from synthrelease.connections.pairs import check_members
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts, EqualRows
 from synthrelease.data.linked import Linked
 from synthrelease.data.misfits import MISSING, ReadColumns, dates_in
@@ -34,6 +31,7 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source, check_members, unwritten
 
 
 def count_linked_rows(source: Source, schema: Schema, policy: InputTable, piece: Piece | None = None) -> CountedRows:

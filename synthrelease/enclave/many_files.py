@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
-from synthrelease.connections.files import CHANGED, File, State, state_of, unwritten, which_file
 from synthrelease.data.misfits import needed_columns
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import CHANGED, File, State, state_of, unwritten, which_file
 
 Run = Callable[[Callable[..., Any], Sequence[tuple[Any, ...]]], Iterable[tuple[int, Any]]]
 """Calls an action with each of many arguments, in any order, and gives each result once, with the place of its arguments."""

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from synthrelease.connections.column_types import check_type, is_text
-from synthrelease.connections.files import File
-from synthrelease.connections.flat_tables import check_parquet, rows_within
 from synthrelease.enclave.ahead import Ahead
 from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.texts import Batch, Texts, check_header
+from synthrelease.sources.flat_tables import check_parquet, rows_within
+from synthrelease.sources.source import File
+from synthrelease.sources.tables import check_type, is_text
 
 
 def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:

@@ -13,9 +13,9 @@ from contextlib import suppress
 from queue import Empty, Full, Queue
 from typing import Any, TypeVar
 
-from synthrelease.connections.opened import Stop
 from synthrelease.errors import InputError
 from synthrelease.settings import columns as unreadable
+from synthrelease.sources.opened import Stop
 
 Part = TypeVar("Part")
 PATIENCE = 3600.0

@@ -10,10 +10,6 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from synthrelease.connections.files import File, StoredFile, which_file
-from synthrelease.connections.formats import Kind, first_line, format_of, holds_controls
-from synthrelease.connections.packages import Package
-from synthrelease.connections.source import Source
 from synthrelease.data.misfits import needed_columns
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.csv_files import csv_batches
@@ -25,6 +21,9 @@ from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
 from synthrelease.settings import columns as unreadable
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.flat_tables import Package
+from synthrelease.sources.formats import Kind, first_line, format_of, holds_controls
+from synthrelease.sources.source import File, Source, StoredFile, which_file
 
 ROWS_PER_BATCH = 100_000
 VALUES_PER_BATCH = 2**21

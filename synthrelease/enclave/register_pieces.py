@@ -10,14 +10,13 @@ from typing import Protocol
 
 import numpy as np
 
-from synthrelease.connections.files import unwritten
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch, Texts
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source, unwritten
 
 
 class Numbers(Protocol):

@@ -20,9 +20,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from synthrelease.connections.files import File
-from synthrelease.connections.source import Source
 from synthrelease.errors import InputError
+from synthrelease.sources.source import File, Source
 
 
 @dataclass(frozen=True, kw_only=True)

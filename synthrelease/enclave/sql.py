@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.enclave.arrow import column_texts
 from synthrelease.enclave.number_texts import decimal_text, float_text, whole_text
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, too_long
+from synthrelease.sources.tables import LONGEST_TEXT
 
 ROWS_AT_ONCE = 10_000
 """Rows that a database hands over together where they are objects of Python."""

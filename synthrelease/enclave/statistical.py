@@ -16,14 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.connections.column_types import LONGEST_TEXT
-from synthrelease.connections.flat_tables import MOST_BYTES
-from synthrelease.connections.packages import Package
 from synthrelease.enclave.number_texts import float_text, float_texts
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
 from synthrelease.settings import columns as unreadable
+from synthrelease.sources.flat_tables import MOST_BYTES, Package
+from synthrelease.sources.tables import LONGEST_TEXT
 
 _OTHER_ENCODING = 'Set encoding = "latin-1", "windows-1252" or "windows-1255" (Hebrew) under [input] in the configuration.'
 _ENCODINGS = {"latin-1": "ISO-8859-1", "windows-1252": "WINDOWS-1252", "windows-1255": "WINDOWS-1255"}

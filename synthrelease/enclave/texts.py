@@ -21,9 +21,9 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.errors import InputError, closest
 from synthrelease.settings import columns as unreadable
+from synthrelease.sources.tables import LONGEST_TEXT
 
 
 @dataclass(frozen=True, kw_only=True, repr=False)

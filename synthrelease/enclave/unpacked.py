@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.flat_tables import FlatTable, buffers_of, check_unpacked
+from synthrelease.sources.flat_tables import FlatTable, buffers_of, check_unpacked
 
 _RECORD_BATCH, _DICTIONARY_BATCH = 3, 2
 _MESSAGE_TYPE, _MESSAGE = 1, 2

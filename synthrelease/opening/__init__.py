@@ -17,24 +17,6 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.column_types import check_is_number, check_type
-from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.files import File, which_file
-from synthrelease.connections.flat_tables import opened_feather
-from synthrelease.connections.formats import Kind, format_of
-from synthrelease.connections.opened import (
-    NO_CONNECTION,
-    NO_DUCKDB,
-    NO_SQLITE,
-    OpenTable,
-    Stop,
-    opened_by_adbc,
-    opened_by_sqlalchemy,
-    opened_duckdb,
-    opened_sqlite,
-)
-from synthrelease.connections.packages import Package
-from synthrelease.connections.source import Source
 from synthrelease.data.misfits import ReadColumns, needed_columns
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.patience import patiently
@@ -47,6 +29,21 @@ from synthrelease.opening.header import has_row
 from synthrelease.privacy.protection import told_of
 from synthrelease.settings import columns as unreadable
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.flat_tables import Package, opened_feather
+from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.opened import (
+    NO_CONNECTION,
+    NO_DUCKDB,
+    NO_SQLITE,
+    OpenTable,
+    Stop,
+    opened_by_adbc,
+    opened_by_sqlalchemy,
+    opened_duckdb,
+    opened_sqlite,
+)
+from synthrelease.sources.source import ADBC, File, Source, which_file
+from synthrelease.sources.tables import check_is_number, check_type
 
 _PACKAGES = {".dta": "Stata", ".sav": "SPSS", ".zsav": "SPSS", ".por": "SPSS", ".sas7bdat": "SAS", ".xpt": "SAS"}
 """Endings of names."""

@@ -23,15 +23,15 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from synthrelease.connections.column_types import LONGEST_TEXT
-from synthrelease.connections.files import File
-from synthrelease.connections.formats import holds_controls
 from synthrelease.enclave.csv_blocks import open_bytes, text_of
 from synthrelease.enclave.csv_files import MAX_HEADER, check_delimiter, csv_reader, longest_field
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.settings import columns as unreadable
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.formats import holds_controls
+from synthrelease.sources.source import File
+from synthrelease.sources.tables import LONGEST_TEXT
 
 _BLOCK = 2**16
 _MOST_BYTES = 4 * MAX_HEADER

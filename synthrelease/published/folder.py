@@ -8,7 +8,6 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.connections import checked_path
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import BudgetError, InputError, Unexpected, cut, listing
 from synthrelease.published.document import ReleaseDocument, read_leniently
@@ -16,6 +15,7 @@ from synthrelease.published.files import HELD, OnDisk
 from synthrelease.published.lines import OtherLines, RowsBatch, TableError, TableShape, csv_lines, rows_of_table, written_rows
 from synthrelease.published.measurements import NAME, on_released_bins, read_measurements, sum_on_released_bins
 from synthrelease.published.release import Evaluation, Measurements, PublishedRelease
+from synthrelease.sources.paths import checked_path
 
 
 def load(folder: str | Path) -> PublishedRelease:

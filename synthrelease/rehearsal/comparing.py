@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from time import process_time
 
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
@@ -36,6 +35,7 @@ from synthrelease.rehearsal.copies import CopyComparison, made_copy
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.threads import one_thread
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 
 RELEASE = "release"

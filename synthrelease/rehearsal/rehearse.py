@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
@@ -36,6 +35,7 @@ from synthrelease.rehearsal.proposing import CHOOSING, Wish, first_offer, more_b
 from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.shortlist import RehearsedTable
 

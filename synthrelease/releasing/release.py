@@ -8,7 +8,6 @@ from functools import partial
 from pathlib import Path
 
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.connections.source import Source
 from synthrelease.criteria import Score
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -26,6 +25,7 @@ from synthrelease.releasing.row_limits import check_rows
 from synthrelease.releasing.selection import select_by
 from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.settings.base import RELEASED
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 
 Progress = Callable[[str], None]

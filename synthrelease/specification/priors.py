@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.connections.source import Source
 from synthrelease.resources import file_digest
 from synthrelease.settings.base import RELEASED
 from synthrelease.settings.mistakes import Problems
+from synthrelease.sources.source import Source
 from synthrelease.specification.canonical import BY_DIGEST
 
 DOCUMENT = "release.json"

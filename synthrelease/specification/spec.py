@@ -6,11 +6,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections import checked_path
 from synthrelease.errors import Problem, SpecError, Unexpected
 from synthrelease.settings.mistakes import located, validated
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
+from synthrelease.sources.paths import checked_path
 from synthrelease.specification.builder import SpecBuilder
 from synthrelease.specification.canonical import NAME, PATHS, WORDS, is_fixed, read_tables
 from synthrelease.specification.codelists import with_codelists

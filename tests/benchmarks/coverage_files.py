@@ -31,7 +31,6 @@ import numpy as np
 
 from synthrelease.bounds.questions import Question, parse_question
 from synthrelease.candidates.generators import MeasuringGenerator
-from synthrelease.connections.source import Source
 from synthrelease.data.axes import added_up
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.schema import Column, Transformation
@@ -50,6 +49,7 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 from synthrelease.rehearsal.intervals import clopper_pearson
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.coverage_questions import OF_FILES

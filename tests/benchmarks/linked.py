@@ -24,7 +24,6 @@ import numpy as np
 
 from synthrelease.candidates.candidate import make_candidate
 from synthrelease.candidates.generators import GENERATORS, Background
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
@@ -34,6 +33,7 @@ from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.members import shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.generators import charge_of

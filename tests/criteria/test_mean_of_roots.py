@@ -10,12 +10,12 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.errors import SpecError
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle

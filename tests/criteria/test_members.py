@@ -16,7 +16,6 @@ from synthrelease.audit.exact_members import rows_of_root
 from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
 from synthrelease.candidates.candidate import Candidate
-from synthrelease.connections.source import Source
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.data.counts import Counts
@@ -25,6 +24,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle

@@ -11,11 +11,11 @@ import numpy as np
 import pytest
 
 from synthrelease.cli.drafting import _what_became
-from synthrelease.connections.source import Source
 from synthrelease.drafting.drafted import Draft
 from synthrelease.drafting.linked import MembersDraft, read_members
 from synthrelease.drafting.suggestions import suggested_of_members
 from synthrelease.enclave.ingest import read_public
+from synthrelease.sources.source import Source
 from synthrelease.specification.spec import load_spec
 from tests.helpers.households import some_households, write_households, write_tables
 

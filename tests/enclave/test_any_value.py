@@ -12,7 +12,6 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.connections.source import Source
 from synthrelease.data.misfits import WRONG
 from synthrelease.enclave.counting import READ
 from synthrelease.enclave.door import PrivateRows
@@ -20,6 +19,7 @@ from synthrelease.enclave.ingest import check_fit, ingest, read_public
 from synthrelease.enclave.many_files import count_files
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
 from tests.helpers.command_line import said_by
 from tests.helpers.people import STRICT, TABLES, anything, read, schema_of
 from tests.helpers.tiny import write_config

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.connections import tables
-from synthrelease.connections.source import PASSWORD, USER, Source
-from synthrelease.connections.tables import chosen_table, quoted
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.sql import value_text
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
+from synthrelease.sources import tables
+from synthrelease.sources.source import PASSWORD, USER, Source
+from synthrelease.sources.tables import chosen_table, quoted
 
 pytestmark = pytest.mark.slow
 

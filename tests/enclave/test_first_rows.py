@@ -16,7 +16,6 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.connections.source import Source
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave import first_rows, reading
@@ -26,6 +25,7 @@ from synthrelease.enclave.many_files import one_by_one
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.settings.tables import UnitTable
+from synthrelease.sources.source import Source
 from synthrelease.specification.columns import build_column
 
 Row = tuple[str, str, str]

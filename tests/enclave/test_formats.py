@@ -16,13 +16,13 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather, ipc
 
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
 from tests.helpers.people import Person, anything, no_old_men, read, schema_of, slow_counts, write_csv, write_parquet
 
 pyreadstat = pytest.importorskip("pyreadstat", reason="needs the extra formats")

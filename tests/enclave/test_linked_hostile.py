@@ -14,10 +14,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.households import write_households, write_rows, write_tables

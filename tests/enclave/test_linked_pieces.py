@@ -14,7 +14,6 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.connections.source import Source
 from synthrelease.data.misfits import MISSING
 from synthrelease.enclave import linked_pieces
 from synthrelease.enclave.cluster import counting_cluster
@@ -24,6 +23,7 @@ from synthrelease.enclave.linked_pieces import count_linked_pieces
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.enclave.many_files import one_by_one
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.dask_processes import DaskProcess

@@ -13,13 +13,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave import linked_rows, reading
 from synthrelease.enclave.ingest import NO_ROOTS, check_fit, ingest
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.errors import InputError
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.helpers.households import Member, Root, some_households, write_households, write_rows, write_tables

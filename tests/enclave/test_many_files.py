@@ -12,14 +12,13 @@ from pathlib import Path
 import pyarrow as pa
 import pytest
 
-from synthrelease.connections.files import StoredFile, state_of
-from synthrelease.connections.source import Source
 from synthrelease.enclave import many_files
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import as_they_were, count_files
 from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source, StoredFile, state_of
 from tests.helpers.people import HEADER, ROW, Person, anything, no_old_men, read, schema_of, write_csv, write_parquet
 
 PEOPLE = [Person(age % 130, age % 3 == 0, None, 0.01 * age) for age in range(300)]
@@ -297,7 +296,7 @@ def test_a_cluster_with_certificates_counts_and_refuses_whoever_has_none(cluster
 
 def test_a_store_that_does_not_tell_when_a_file_was_written_is_refused(monkeypatch):
     pytest.importorskip("fsspec", reason="needs the extra stores")
-    monkeypatch.setattr("synthrelease.connections.files._STATES", ("size",))
+    monkeypatch.setattr("synthrelease.sources.source._STATES", ("size",))
     import fsspec
 
     fsspec.filesystem("memory").pipe("/one.csv", b"age\n1\n")

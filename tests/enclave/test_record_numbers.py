@@ -15,7 +15,6 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.connections.source import Source
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.register_pieces import count_piece
@@ -25,6 +24,7 @@ from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import Source
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from tests.conftest import ROOT
 from tests.helpers.small import World

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from synthrelease.connections.source import USER
+from synthrelease.sources.source import USER
 from tests.enclave.test_rows_alone import Rows, Values, check_rows_alone
 from tests.helpers.rows import rows_of
 from tests.helpers.servers import mariadb, postgresql

@@ -11,10 +11,10 @@ import pyarrow.parquet as pq
 import pytest
 from pyarrow import feather, ipc
 
-from synthrelease.connections import flat_tables
-from synthrelease.connections.column_types import LONGEST_TEXT
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
+from synthrelease.sources import flat_tables
+from synthrelease.sources.tables import LONGEST_TEXT
 from tests.enclave.test_rows_alone import PACKAGES, csv_table, of_python, sqlite_table
 from tests.helpers.rows import POLICIES, rows_of, schema_of_one_column
 

@@ -7,12 +7,12 @@ from collections.abc import Iterable
 from functools import cache
 from pathlib import Path
 
-from synthrelease.connections.source import Source
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins
 from synthrelease.settings.columns import ColumnTable, InputTable
+from synthrelease.sources.source import Source
 from synthrelease.specification.columns import build_column
 
 Rows = Counter[tuple[str | None, bool, tuple[int, ...]]]

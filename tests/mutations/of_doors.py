@@ -15,7 +15,7 @@ OF_DOORS = (
     Mutation(
         name="connection string: another dialect is taken for a path",
         breaks="a password in a message",
-        place="connections.source:Source.of",
+        place="sources.source:Source.of",
         old="may_hold_secret(text) and not found.is_there()",
         new="False",
         tests=(f"{CONNECTIONS}::test_a_connection_string_is_not_quoted",),
@@ -23,7 +23,7 @@ OF_DOORS = (
     Mutation(
         name="connection string: keys with values are shown",
         breaks="a password in a message",
-        place="connections:may_hold_secret",
+        place="sources.paths:may_hold_secret",
         old="(_PAIRS, _SECRET)",
         new="()",
         tests=(f"{CONNECTIONS}::test_a_connection_string_is_not_quoted",),
@@ -119,7 +119,7 @@ OF_DOORS = (
     Mutation(
         name="release: the mark of a format is looked for behind the first line",
         breaks="a row decides, unpaid, whether a run begins",
-        place="connections.formats:first_line",
+        place="sources.formats:first_line",
         old="re.split(rb'[\\r\\n]', start, maxsplit=1)[0]",
         new="start",
         tests=("tests/test_no_row_decides.py::test_the_format_is_the_same_whatever_stands_behind_the_first_line",),
@@ -193,7 +193,7 @@ OF_DOORS = (
     Mutation(
         name="patience: a database computes on",
         breaks="a view that never gives a row takes a processor for ever",
-        place="connections.opened:opened_sqlite",
+        place="sources.opened:opened_sqlite",
         old="stop(connection.interrupt)",
         new="pass",
         tests=("tests/enclave/test_patience.py::test_a_view_that_gives_no_row_in_time_is_refused_and_its_thread_ends",),

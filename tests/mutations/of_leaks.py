@@ -92,7 +92,7 @@ OF_LEAKS = (
     Mutation(
         name="message: the whole type of a Parquet column is quoted",
         breaks="names of fields in it",
-        place="connections.column_types:check_type",
+        place="sources.tables:check_type",
         old="f\"the {format_name} type {shown[0] if shown else 'of an extension'}\"",
         new='f"the {format_name} type {kind}"',
         tests=("tests/enclave/test_reading.py::test_a_parquet_column_of_a_type_that_is_no_single_value_is_refused",),

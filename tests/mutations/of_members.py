@@ -387,7 +387,7 @@ OF_MEMBERS = (
     Mutation(
         name="members in pieces: files with other names are pairs",
         breaks="members are sought in another file than that of their roots",
-        place="connections.pairs:check_pieces",
+        place="sources.source:check_pieces",
         old="names[0] != names[-1]",
         new="False",
         tests=(f"{PIECES}::test_other_layouts_are_refused_by_their_names_before_anything_is_charged",),

@@ -61,7 +61,7 @@ OF_READERS = (
     Mutation(
         name="reader: a driver that guesses types is asked",
         breaks="one 0.5 makes 1.000000e+00 of every 1 of the column",
-        place="connections.source:Source.of",
+        place="sources.source:Source.of",
         old="check_driver(text)",
         new="pass",
         tests=(GUESSING,),
@@ -69,7 +69,7 @@ OF_READERS = (
     Mutation(
         name="reader: the ADBC driver of SQLite is trusted",
         breaks="the first thousand rows decide the type of a column",
-        place="connections.drivers:check_driver",
+        place="sources.source:check_driver",
         old="(driver := found['driver'].lower()) not in TYPED_ADBC",
         new="(driver := found['driver'].lower()) not in (*TYPED_ADBC, 'sqlite')",
         tests=(GUESSING,),

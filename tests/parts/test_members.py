@@ -23,7 +23,6 @@ from synthrelease.bundle import linked_files, write_bundle
 from synthrelease.bundle.card.estimates import measured_alone
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.cli import app
-from synthrelease.connections.source import Source
 from synthrelease.data.linked import Linked
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.linked import read_members
@@ -38,6 +37,7 @@ from synthrelease.published.lines import TableError
 from synthrelease.published.table import parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
+from synthrelease.sources.source import Source
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.further import further_files

@@ -12,12 +12,12 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.connections.source import Source
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.enclave.linked_rows import count_linked_rows
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from synthrelease.verification import verify_bundle

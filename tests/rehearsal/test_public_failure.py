@@ -10,7 +10,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.connections.source import Source
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.draft import draft
 from synthrelease.enclave import door
@@ -21,6 +20,7 @@ from synthrelease.rehearsal.comparing import compare_methods
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
+from synthrelease.sources.source import Source
 from synthrelease.specification.spec import load_spec
 
 pytestmark = pytest.mark.slow

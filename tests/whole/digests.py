@@ -205,7 +205,7 @@ def _tiny(changes: dict[str, str], work: Path) -> list[Path]:
 
 
 def _database(work: Path) -> list[Path]:
-    from synthrelease.connections.source import Source
+    from synthrelease.sources.source import Source
     from tests.helpers.tiny import write_config, write_data
 
     rows = [line.split(",") for line in write_data(work).read_text(encoding="utf-8").splitlines()[1:]]
@@ -268,7 +268,7 @@ def _labour(work: Path) -> list[Path]:
 
 
 def _visits(work: Path) -> list[Path]:
-    from synthrelease.connections.source import Source
+    from synthrelease.sources.source import Source
 
     script = _simulated("visits")
     facts = script["read_facts"]()

@@ -16,7 +16,6 @@ from typer.testing import CliRunner
 
 from synthrelease.bounds import bound
 from synthrelease.cli import app
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.register_pieces import count_piece
 from synthrelease.errors import BudgetError, InputError, SpecError
@@ -29,6 +28,7 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.record_numbers import read_numbers
 from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import read_private
+from synthrelease.sources.source import Source
 from synthrelease.specification.spec import load_spec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register

@@ -14,8 +14,8 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.cli import app, demonstrating
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import ingest, read_public
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT

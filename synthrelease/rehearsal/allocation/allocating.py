@@ -10,7 +10,6 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.source import Source
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, on_public_data, percent, so_many
 from synthrelease.privacy.charges import decimal_text
@@ -21,6 +20,7 @@ from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Found, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

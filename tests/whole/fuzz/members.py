@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from random import Random
 
-from synthrelease.connections.source import Source
+from synthrelease.sources.source import Source
 from tests.whole.fuzz.columns import MISSING, Column, column, toml
 
 Group = tuple[list[tuple[object, ...]], list[tuple[object, ...]]]

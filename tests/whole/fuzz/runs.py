@@ -13,11 +13,11 @@ from pathlib import Path
 from random import Random
 from tempfile import mkdtemp
 
-from synthrelease.connections.source import Source
 from synthrelease.data.counts import Counts
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.privacy.charges import GENERATION
 from synthrelease.releasing.release import read_priors, release
+from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.whole.fuzz.files import FORMATS, neighbours, write, write_public, write_rows

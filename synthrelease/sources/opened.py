@@ -15,11 +15,10 @@ from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
-from synthrelease.connections.drivers import ADBC
-from synthrelease.connections.source import PASSWORD, USER
-from synthrelease.connections.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
+from synthrelease.sources.source import ADBC, PASSWORD, USER
+from synthrelease.sources.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
 
 SQLITE = b"SQLite format 3\0"
 NO_CONNECTION = (

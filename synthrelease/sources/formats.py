@@ -13,10 +13,9 @@ import re
 from enum import Enum, auto
 from pathlib import Path
 
-from synthrelease.connections.files import PARQUET, File
-from synthrelease.connections.flat_tables import FILE, STREAM
-from synthrelease.connections.opened import SQLITE
-from synthrelease.connections.packages import PORTABLE, SAS, SPSS, STATA, TRANSPORT, Package
+from synthrelease.sources.flat_tables import FILE, PORTABLE, SAS, SPSS, STATA, STREAM, TRANSPORT, Package
+from synthrelease.sources.opened import SQLITE
+from synthrelease.sources.source import PARQUET, File
 
 _CONTROLS = frozenset(range(32)) - frozenset(b"\t\r\n")
 _DUCKDB_NAMES = (".duckdb", ".ddb", ".db")
