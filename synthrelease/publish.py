@@ -21,9 +21,8 @@ from synthrelease.bundle.size import released_bytes
 from synthrelease.bundle.taking import taking
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
-from synthrelease.enclave.cluster import counting_cluster
-from synthrelease.enclave.many_files import Run
-from synthrelease.enclave.same_file import CalledPublic, check_not_public
+from synthrelease.enclave.ingest import CalledPublic, check_not_public
+from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import (
     BudgetError,
     InputError,

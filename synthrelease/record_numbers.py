@@ -19,9 +19,9 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.data.schema import Schema
-from synthrelease.enclave.marks import NO_MARKS, keys_of, repeated
+from synthrelease.enclave.persons import NO_MARKS, keys_of, repeated
+from synthrelease.enclave.pieces import Numbers
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.register_pieces import Numbers
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of

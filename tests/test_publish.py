@@ -115,7 +115,7 @@ def test_the_private_file_is_opened_before_the_charge_only_where_its_size_is_tha
     write_config(tmp_path, PRIOR)
     text = write_data(tmp_path).read_text()
     opened: list[Path] = []
-    read_by = "synthrelease.enclave.same_file._digest_of_file"
+    read_by = "synthrelease.enclave.ingest._digest_of_file"
     monkeypatch.setattr(read_by, lambda path: opened.append(Path(path)) or file_digest(path))
     for content, read in ((text.replace("head,1\n", "head,3\n", 1), True), (text + "head,1\n", False)):
         (tmp_path / "public.csv").write_text(content)

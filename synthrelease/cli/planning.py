@@ -293,8 +293,8 @@ def check(
     _print_unmeasured(spec)
     print_associations(spec)
     if data is not None:
-        from synthrelease.enclave.cluster import counting_cluster
         from synthrelease.enclave.ingest import check_fit
+        from synthrelease.enclave.many_files import counting_cluster
         from synthrelease.sources.source import Source
 
         source = Source.of(data, table, members)

@@ -95,7 +95,7 @@ def given_names(given: str | None) -> list[str] | None:
 def cluster_address(backend: str, address: str | None) -> str | None:
     """The address of the cluster that counts; None for this machine. Raises InputError for options that do not fit."""
     if backend not in ("loky", "dask"):
-        from synthrelease.dask_clients import other_cluster
+        from synthrelease.enclave.many_files import other_cluster
 
         raise InputError(f"--backend: expected loky or dask to count private rows, found {backend!r}.{other_cluster(backend)}")
     if (backend == "dask") != (address is not None):

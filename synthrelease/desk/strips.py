@@ -13,7 +13,7 @@ from synthrelease.data.schema import Column
 from synthrelease.desk.pictures import histogram, strip
 from synthrelease.drafting.public_bins import PublicBins, public_bins
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.enclave.number_texts import key_text
+from synthrelease.enclave.texts import key_text
 from synthrelease.settings.columns import InputTable
 
 MOST_KEPT = 1_000

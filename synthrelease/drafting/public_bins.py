@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from synthrelease.data.misfits import MISSING
 from synthrelease.data.schema import Column, Schema
 from synthrelease.drafting.bins import round_step, skewed
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.enclave.counting import BinRule
 from synthrelease.enclave.texts import Texts
-from synthrelease.enclave.values import MISSING
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 

@@ -13,7 +13,7 @@ from synthrelease.data.schema import Binning, Column, Schema
 from synthrelease.drafting.choosing import ALL, AskedFor
 from synthrelease.drafting.column_draft import LeftOut
 from synthrelease.drafting.labels import ColumnNotes, notes_of
-from synthrelease.enclave.csv_blocks import open_text
+from synthrelease.enclave.csv import open_text
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError

@@ -10,7 +10,7 @@ import numpy as np
 
 from synthrelease.drafting.column_draft import Answers
 from synthrelease.drafting.public_file import PublicFile
-from synthrelease.enclave.marks import keys_of
+from synthrelease.enclave.persons import keys_of
 
 MOST_ROWS = 200_000
 """Rows that are looked at together; of a longer file every second, third, ... one."""

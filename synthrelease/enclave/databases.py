@@ -7,16 +7,30 @@ password, or a value.
 from __future__ import annotations
 
 import codecs
-from collections.abc import Iterator, Sequence
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import closing
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import Decimal
 from operator import methodcaller
 from pathlib import Path
 from typing import Any
 
-from synthrelease.enclave.arrow import batches_of_batches
+import numpy as np
+
+from synthrelease.enclave.columnar import batches_of_batches, column_texts
 from synthrelease.enclave.patience import patiently
-from synthrelease.enclave.sql import ROWS_AT_ONCE, batches_of_rows, texts_of_database
-from synthrelease.enclave.texts import NO_VALUE, Batch, check_header
+from synthrelease.enclave.texts import (
+    NO_VALUE,
+    Batch,
+    Numbered,
+    Texts,
+    check_header,
+    decimal_text,
+    float_text,
+    too_long,
+    whole_text,
+)
 from synthrelease.sources.opened import (
     NO_CONNECTION,
     NO_DUCKDB,
@@ -28,7 +42,119 @@ from synthrelease.sources.opened import (
     opened_sqlite,
 )
 from synthrelease.sources.source import ADBC
-from synthrelease.sources.tables import check_database_type, check_types
+from synthrelease.sources.tables import LONGEST_TEXT, check_database_type, check_types
+
+# What all databases have in common: rows, as batches of Arrow or as values of Python, become texts.
+
+ROWS_AT_ONCE = 10_000
+"""Rows that a database hands over together where they are objects of Python."""
+
+
+def texts_of_database(name: str, column: Any) -> Texts:
+    """A column of Arrow. A moment with a time zone is that of UTC, whatever zone this machine is in."""
+    import pyarrow as pa
+    from pyarrow import types
+
+    number = getattr(column.type, "type_name", "") == "numeric"  # PostgreSQL's, which comes as a text such as 1.50
+    column = column.storage if number else column
+    if types.is_timestamp(column.type) and column.type.tz is not None:
+        column = column.cast(pa.timestamp(column.type.unit, tz="UTC"))
+    found = column_texts(name, column)
+    if not number:
+        return found
+    return Texts(texts=[None if text is None else decimal_text(text) for text in found.texts], codes=found.codes, typed=True)
+
+
+def batches_of_rows(batches: Iterable[Sequence[Sequence[Any]]], needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of rows of Python's values, which come in batches."""
+    row, n_rows, columns = 1, 0, [_Column(name) for name in needed]
+    for batch in batches:
+        for column, values in zip(columns, zip(*batch, strict=True), strict=True):
+            column.add(values)
+        n_rows += len(batch)
+        if n_rows + len(batch) > most_rows:
+            yield row, {column.name: column.texts() for column in columns}
+            row, n_rows, columns = row + n_rows, 0, [_Column(name) for name in needed]
+    if n_rows:
+        yield row, {column.name: column.texts() for column in columns}
+
+
+class _Column:
+    """A column of values of Python, which become texts one by one. Two values are joined when their texts are equal, and when
+    both were typed or both were not.
+
+    What became of a value is remembered for `_SAME_TEXT`, the types of which equal values have equal texts, and for each of
+    them apart: True, 1 and 1.0 are equal to Python. An integer, a date or a text equals nothing of its type but itself; equal
+    floats are one number, which is all that `float_text` looks at; no NaN equals another one. Of other values the text is made
+    each time: a decimal may be one that cannot be compared, a moment equals the same one with another offset.
+    """
+
+    _SAME_TEXT = (str, int, float, bool, date)
+
+    def __init__(self, name: str):
+        self.name = name
+        self._texts = Numbered[tuple[str | None, bool]]()
+        self._known: dict[type, _Remembered] = {kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}
+        self._codes = array("q")
+
+    def add(self, values: Sequence[Any]) -> None:
+        kinds = set(map(type, values)) - {type(None)}
+        if len(kinds) == 1 and (known := self._known.get(next(iter(kinds)))) is not None:  # and None, which equals nothing else
+            self._codes.extend(map(known.__getitem__, values))
+        else:
+            self._codes.extend(map(self._place, values))
+
+    def _place(self, value: Any) -> int:
+        known = self._known.get(type(value))
+        return self._number_of(value) if known is None else known[value]
+
+    def _number_of(self, value: Any) -> int:
+        text = value_text(value)
+        if text is not None and len(text) > LONGEST_TEXT:
+            raise too_long(self.name)
+        return self._texts[text, not isinstance(value, str)]
+
+    def texts(self) -> Texts:
+        texts, typed = zip(*self._texts, strict=True) if self._texts else ((), ())
+        return Texts(texts=texts, codes=np.array(self._codes, dtype=np.int64), typed=np.array(typed, dtype=bool))
+
+
+class _Remembered(dict[Any, int]):
+    """The numbers of values of one type."""
+
+    def __init__(self, number_of: Callable[[Any], int]):
+        self._number_of = number_of
+
+    def __missing__(self, value: Any) -> int:
+        number = self[value] = self._number_of(value)
+        return number
+
+
+def value_text(value: Any) -> str | None:
+    """One value of a database as a text. A moment with an offset is that of UTC, a span of less than a day a time of day."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value)
+    if isinstance(value, float):
+        return float_text(value)
+    if isinstance(value, int):
+        return whole_text(value)
+    if isinstance(value, Decimal):
+        return decimal_text(str(value))
+    if isinstance(value, datetime) and value.utcoffset() is not None:
+        return _utc(value)
+    if isinstance(value, timedelta):  # how MariaDB gives a time of day
+        return str((datetime.min + value).time()) if timedelta(0) <= value < timedelta(days=1) else NO_VALUE
+    return str(value) if isinstance(value, (date, time)) or type(value).__name__ == "UUID" else NO_VALUE
+
+
+def _utc(moment: datetime) -> str:
+    try:
+        return str(moment.astimezone(UTC))
+    except OverflowError:  # before the year 1 there
+        return NO_VALUE
+
 
 NO_TEXT = "synthrelease.no_text"
 """How Python's decoders are told to read a text with bytes that are no UTF-8 as one that no specification has."""

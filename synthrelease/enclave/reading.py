@@ -12,10 +12,9 @@ from pathlib import Path
 
 from synthrelease.data.misfits import needed_columns
 from synthrelease.data.schema import Schema
-from synthrelease.enclave.csv_files import csv_batches
+from synthrelease.enclave.columnar import feather_batches, parquet_batches
+from synthrelease.enclave.csv import csv_batches
 from synthrelease.enclave.databases import database_batches, duckdb_batches, sqlite_batches
-from synthrelease.enclave.feather import feather_batches
-from synthrelease.enclave.parquet import parquet_batches
 from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError

@@ -16,8 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.number_texts import float_text, float_texts
-from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, too_long
+from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, float_text, float_texts, too_long
 from synthrelease.errors import InputError
 from synthrelease.libraries import library
 from synthrelease.settings import columns as unreadable

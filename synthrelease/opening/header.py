@@ -23,8 +23,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import IO
 
-from synthrelease.enclave.csv_blocks import open_bytes, text_of
-from synthrelease.enclave.csv_files import MAX_HEADER, check_delimiter, csv_reader, longest_field
+from synthrelease.enclave.csv import MAX_HEADER, check_delimiter, csv_reader, longest_field, open_bytes, text_of
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.settings import columns as unreadable

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
 
-from synthrelease.dask_clients import dask_client, other_cluster
+from synthrelease.enclave.many_files import dask_client, other_cluster
 from synthrelease.errors import InputError
 
 BACKENDS = ("loky", "dask")

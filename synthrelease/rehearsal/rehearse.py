@@ -12,8 +12,7 @@ from pathlib import Path
 
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.same_file import digest_of
+from synthrelease.enclave.ingest import digest_of, read_public
 from synthrelease.errors import InputError, OutputError, on_public_data
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.advice import (

@@ -25,8 +25,7 @@ from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.schema import Transformation
-from synthrelease.enclave.door import PrivateCounts
-from synthrelease.enclave.subsets import random_pieces
+from synthrelease.enclave.door import PrivateCounts, random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -38,6 +38,6 @@ def prior_digest(name: str, path: Path) -> str:
     """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
     if name.startswith(RELEASED):
         return file_digest(path / DOCUMENT)
-    from synthrelease.enclave.same_file import digest_of
+    from synthrelease.enclave.ingest import digest_of
 
     return digest_of(Source.of(path))

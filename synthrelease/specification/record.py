@@ -141,7 +141,7 @@ def plausibility_of(
         masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
         masks = masks if kind == "synthetic" else replace(masks, linked=linked, counted=schema.counted)
         if kind == "raw" and (masks.records or masks.counted):
-            from synthrelease.enclave.resizing import FillerRows
+            from synthrelease.data.plausibility import FillerRows
 
             FillerRows(masks)  # public, and found before a file is read
         present = [np.arange(column.atoms.present) for column in schema.columns]

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.door import PrivateCounts
-from synthrelease.enclave.subsets import random_pieces
+from synthrelease.enclave.door import PrivateCounts, random_pieces
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import (

@@ -144,8 +144,8 @@ def main() -> None:
     use()
     from distributed import Client
 
-    from synthrelease.enclave.cluster import counting_cluster
     from synthrelease.enclave.ingest import ingest
+    from synthrelease.enclave.many_files import counting_cluster
     from synthrelease.releasing import release as releasing
     from synthrelease.specification.spec import load_spec
 

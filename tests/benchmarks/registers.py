@@ -41,7 +41,7 @@ import numpy as np
 
 import synthrelease
 from synthrelease.drafting.public_file import read_public_file
-from synthrelease.enclave.csv_blocks import open_text
+from synthrelease.enclave.csv import open_text
 from synthrelease.specification.spec import load_spec
 from tests.benchmarks.register_figures import SEED, Compared, compared, means
 

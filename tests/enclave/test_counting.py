@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.data.layout import Layout
 from synthrelease.enclave import counting
-from synthrelease.enclave.ahead import Ahead
+from synthrelease.enclave.batches import Ahead
 from synthrelease.enclave.counting import CellCount
 from synthrelease.enclave.values import Digits
 
@@ -55,7 +55,7 @@ class Parts:
 
 
 def test_results_and_errors_come_in_the_order_of_the_parts(monkeypatch):
-    monkeypatch.setattr("synthrelease.enclave.ahead.processors", lambda: 3)
+    monkeypatch.setattr("synthrelease.enclave.batches.processors", lambda: 3)
     second = threading.Event()
 
     def work(part: int) -> int:

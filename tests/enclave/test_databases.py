@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.drafting.public_file import read_public_file
-from synthrelease.enclave.sql import value_text
+from synthrelease.enclave.databases import value_text
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
 from synthrelease.sources import tables

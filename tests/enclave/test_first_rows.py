@@ -18,10 +18,11 @@ import pytest
 
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.schema import Schema
-from synthrelease.enclave import first_rows, reading
-from synthrelease.enclave.first_rows import count_first_rows
+from synthrelease.enclave import persons as first_rows
+from synthrelease.enclave import reading
 from synthrelease.enclave.ingest import check_fit, ingest
 from synthrelease.enclave.many_files import one_by_one
+from synthrelease.enclave.persons import count_first_rows
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.settings.tables import UnitTable

@@ -22,7 +22,8 @@ import synthrelease.enclave.counting
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Schema
-from synthrelease.enclave import arrow, reading
+from synthrelease.enclave import columnar as arrow
+from synthrelease.enclave import reading
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.errors import InputError

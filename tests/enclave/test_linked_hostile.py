@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.linked_rows import count_linked_rows
+from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -14,14 +14,12 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.data.misfits import MISSING
-from synthrelease.enclave import linked_pieces
-from synthrelease.enclave.cluster import counting_cluster
+from synthrelease.data.misfits import IN_PIECES, MISSING
+from synthrelease.enclave import members as linked_pieces
 from synthrelease.enclave.counting import KEYS, READ
-from synthrelease.enclave.ingest import IN_PIECES, check_fit, ingest
-from synthrelease.enclave.linked_pieces import count_linked_pieces
-from synthrelease.enclave.linked_rows import count_linked_rows
-from synthrelease.enclave.many_files import one_by_one
+from synthrelease.enclave.ingest import check_fit, ingest
+from synthrelease.enclave.many_files import counting_cluster, one_by_one
+from synthrelease.enclave.members import count_linked_pieces, count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -14,10 +14,12 @@ import pandas as pd
 import pytest
 
 from synthrelease.data.counts import Counts
+from synthrelease.data.misfits import NO_ROOTS
 from synthrelease.data.plausibility import FillerRows, Plausibility
-from synthrelease.enclave import linked_rows, reading
-from synthrelease.enclave.ingest import NO_ROOTS, check_fit, ingest
-from synthrelease.enclave.linked_rows import count_linked_rows
+from synthrelease.enclave import members as linked_rows
+from synthrelease.enclave import reading
+from synthrelease.enclave.ingest import check_fit, ingest
+from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
 from synthrelease.specification.release_spec import ReleaseSpec

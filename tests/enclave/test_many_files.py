@@ -13,9 +13,8 @@ import pyarrow as pa
 import pytest
 
 from synthrelease.enclave import many_files
-from synthrelease.enclave.ingest import ingest
+from synthrelease.enclave.ingest import digest_of, ingest
 from synthrelease.enclave.many_files import as_they_were, count_files
-from synthrelease.enclave.same_file import digest_of
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source, StoredFile, state_of
@@ -178,7 +177,7 @@ def test_a_failure_that_nobody_foresaw_is_a_text_without_a_value(register, monke
 
 @pytest.mark.slow
 def test_a_cluster_has_the_counts_of_one_process(cluster, register):
-    from synthrelease.enclave.cluster import counting_cluster
+    from synthrelease.enclave.many_files import counting_cluster
 
     with counting_cluster(cluster[0]) as run:
         assert counts(register, run) == counts(register.parent / "all.csv")
@@ -190,7 +189,7 @@ def test_a_cluster_has_the_counts_of_one_process(cluster, register):
 @pytest.mark.slow
 def test_a_row_is_the_same_on_a_cluster_whatever_rows_are_beside_it(cluster, tmp_path):
     """The counts of a table are the sum of those of its rows, each a file by itself (theory 1.8, reading row by row)."""
-    from synthrelease.enclave.cluster import counting_cluster
+    from synthrelease.enclave.many_files import counting_cluster
 
     some = [*PEOPLE[::60], Person(34, None, None, None), Person(35, True, None, 1.5), Person(35, True, None, 1.5)]
     alone = Counter[tuple]()
@@ -210,7 +209,7 @@ def test_a_row_is_the_same_on_a_cluster_whatever_rows_are_beside_it(cluster, tmp
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [{"workers": 2}], indirect=True)
 def test_a_worker_that_dies_is_replaced_and_every_file_counted_once(cluster, tmp_path):
-    from synthrelease.enclave.cluster import counting_cluster
+    from synthrelease.enclave.many_files import counting_cluster
 
     address, workers = cluster
     folder, done = tmp_path / "many", []
@@ -238,7 +237,7 @@ def test_a_worker_that_dies_is_replaced_and_every_file_counted_once(cluster, tmp
 @pytest.mark.slow
 @pytest.mark.parametrize("cluster", [{"environment": {}}], indirect=True)
 def test_workers_that_may_write_to_a_disk_are_refused(cluster):
-    from synthrelease.enclave.cluster import counting_cluster
+    from synthrelease.enclave.many_files import counting_cluster
 
     with pytest.raises(InputError, match="expected workers that write no results to a disk"), counting_cluster(cluster[0]):
         pass
@@ -247,7 +246,7 @@ def test_workers_that_may_write_to_a_disk_are_refused(cluster):
 @pytest.mark.parametrize("address", ["tcp://10.0.0.5:8786", "tcp://registry.example:8786", "10.0.0.5:8786", "tcp://[::2]:1"])
 def test_counts_do_not_go_over_a_network_that_everybody_can_read(address):
     pytest.importorskip("distributed", reason="needs the extra dask")
-    from synthrelease.enclave.cluster import counting_cluster
+    from synthrelease.enclave.many_files import counting_cluster
 
     with pytest.raises(InputError, match="expected tls://, because counts of private rows"), counting_cluster(address):
         pass
@@ -281,7 +280,7 @@ def certificates(folder: Path) -> tuple[str, ...]:
 def test_a_cluster_with_certificates_counts_and_refuses_whoever_has_none(cluster, register, monkeypatch):
     import dask
 
-    from synthrelease.enclave import cluster as room
+    from synthrelease.enclave import many_files as room
 
     address, folder = cluster[0], register.parent
     assert address.startswith("tls://")
@@ -289,7 +288,7 @@ def test_a_cluster_with_certificates_counts_and_refuses_whoever_has_none(cluster
     tls = {f"distributed.comm.tls.{name}": str(folder / f"{file}.pem") for name, file in names.items()}
     with dask.config.set(tls), room.counting_cluster(address) as run:
         assert counts(register, run) == counts(folder / "all.csv")
-    monkeypatch.setattr("synthrelease.dask_clients.CONNECT_SECONDS", 2)
+    monkeypatch.setattr("synthrelease.enclave.many_files.CONNECT_SECONDS", 2)
     with pytest.raises(InputError, match="reached none within 2 s"), room.counting_cluster(address):
         pass
 

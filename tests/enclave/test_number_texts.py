@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.enclave.number_texts import decimal_text, float_text, float_texts, key_text, whole_text
+from synthrelease.enclave.texts import decimal_text, float_text, float_texts, key_text, whole_text
 
 
 def slowly(number: Decimal) -> str:

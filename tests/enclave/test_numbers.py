@@ -14,7 +14,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from synthrelease.enclave import values
-from synthrelease.enclave.arrow import StringTexts, as_texts
+from synthrelease.enclave.columnar import StringTexts, as_texts
 from synthrelease.enclave.texts import LazyTexts, Texts
 from synthrelease.settings.columns import InputTable
 from tests.conftest import ROOT
@@ -127,7 +127,7 @@ def test_reading_numbers_of_a_text_file_loads_no_pandas(tmp_path):
     """pyarrow loads it to make an array or a scalar of a Python object: half a second, and 40 MB."""
     (tmp_path / "data.csv").write_text("a,b\n" + "".join(f"{number / 8},x\n" for number in range(2 * values.MANY)))
     code = (
-        "import sys; from synthrelease.enclave.csv_files import csv_batches; from synthrelease.settings.columns import InputTable; "
+        "import sys; from synthrelease.enclave.csv import csv_batches; from synthrelease.settings.columns import InputTable; "
         "from pathlib import Path; "
         f"(_, found), = csv_batches(Path({str(tmp_path / 'data.csv')!r}), ['a'], InputTable(), False, 10**5, 2**25); "
         "numbers, known = found['a'].texts.numbers('.'); assert known.all() and numbers[3] == 3 / 8; "

@@ -15,10 +15,11 @@ import pytest
 
 from synthrelease.enclave import patience
 from synthrelease.enclave.databases import sqlite_batches
-from synthrelease.enclave.patience import Stop, patiently
+from synthrelease.enclave.patience import patiently
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
+from synthrelease.sources.opened import Stop
 from synthrelease.sources.source import Source
 from tests.helpers.people import schema_of
 from tests.helpers.tiny import write_config

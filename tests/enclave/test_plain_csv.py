@@ -10,8 +10,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.enclave.csv_files import csv_batches
-from synthrelease.enclave.plain_csv import PlainReader
+from synthrelease.enclave.csv import PlainReader, csv_batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable
 

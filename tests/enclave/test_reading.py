@@ -13,8 +13,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.enclave import csv_files, reading
-from synthrelease.enclave.ingest import ADVICE, ingest
+from synthrelease.data.misfits import ADVICE
+from synthrelease.enclave import csv as csv_files
+from synthrelease.enclave import reading
+from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.reading import batches
 from synthrelease.errors import InputError
 from synthrelease.settings.columns import InputTable

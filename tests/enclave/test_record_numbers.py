@@ -17,7 +17,7 @@ import pytest
 
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.ingest import ingest
-from synthrelease.enclave.register_pieces import count_piece
+from synthrelease.enclave.pieces import count_piece
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.noise import secret_bytes

@@ -11,8 +11,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.enclave.cluster import counting_cluster
-from synthrelease.enclave.many_files import Run
+from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import InputError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
@@ -101,7 +100,7 @@ def test_a_worker_that_does_not_see_the_folder_costs_nothing_and_is_named(cluste
     data, config, ledger = many_files(tmp_path), write_config(tmp_path), tmp_path / "coins.ledger"
     open_ledger(ledger, dataset="coins", limit=30)
     before = ledger.with_name("coins.ledger.head").read_bytes()
-    monkeypatch.setattr("synthrelease.enclave.cluster.state_of", SeenFromHere(data))
+    monkeypatch.setattr("synthrelease.enclave.many_files.state_of", SeenFromHere(data))
     request = ReleaseRequest(config=config, data=data, out=tmp_path / "out", ledger=ledger, address=cluster[0])
     with pytest.raises(InputError) as caught:
         publish(request)

@@ -15,10 +15,9 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import FillerRows, Mask, Plausibility
-from synthrelease.enclave import subsets
-from synthrelease.enclave.door import PrivateRows
+from synthrelease.enclave import door as subsets
+from synthrelease.enclave.door import PrivateRows, uniform_subset
 from synthrelease.enclave.resizing import resize
-from synthrelease.enclave.subsets import uniform_subset
 from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.privacy.noise import SystemEntropy

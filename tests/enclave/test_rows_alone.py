@@ -29,8 +29,9 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from pyarrow import feather, ipc
 
-from synthrelease.enclave import csv_files, reading, values
-from synthrelease.enclave.sql import batches_of_rows
+from synthrelease.enclave import csv as csv_files
+from synthrelease.enclave import reading, values
+from synthrelease.enclave.databases import batches_of_rows
 from tests.helpers.rows import POLICIES, Rows, rows_of, rows_of_pieces
 
 pytestmark = pytest.mark.slow

@@ -53,7 +53,7 @@ def test_a_part_that_would_fill_the_memory_is_refused_before_it_is_unpacked(tmp_
         raise AssertionError("unpacked")
 
     assert rows_of(tmp_path / "short").total() == 3  # what is not needed may be long
-    monkeypatch.setattr("synthrelease.enclave.feather._batches", refuse)
+    monkeypatch.setattr("synthrelease.enclave.columnar._batches", refuse)
     monkeypatch.setattr(pq.ParquetFile, "iter_batches", refuse)
     assert message(tmp_path / "long").startswith("column 'v': expected texts of at most 131072 characters, most of them short")
 

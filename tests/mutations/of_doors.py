@@ -143,7 +143,7 @@ OF_DOORS = (
     Mutation(
         name="release: workers are not asked whether they see the files",
         breaks="a budget lost to a folder that is not mounted",
-        place="enclave.cluster:counting_cluster",
+        place="enclave.many_files:counting_cluster",
         old="check_workers_see(client, address, partial(state_of, table.files()[0]), where)",
         new="pass",
         tests=(

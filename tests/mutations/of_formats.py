@@ -15,7 +15,7 @@ OF_FORMATS = (
     Mutation(
         name="plain lines: a zero byte passes",
         breaks="a file that csv refuses is read, and texts are cut where it stands",
-        place="enclave.plain_csv:PlainReader.columns",
+        place="enclave.csv:PlainReader.columns",
         old='b"\\0" in data',
         new="False",
         tests=(PLAIN,),
@@ -23,7 +23,7 @@ OF_FORMATS = (
     Mutation(
         name="plain lines: an open quote passes",
         breaks="rows disappear in a field without a word",
-        place="enclave.plain_csv:_quotes_are_plain",
+        place="enclave.csv:_quotes_are_plain",
         old="len(quotes) % 2",
         new="False",
         tests=(PLAIN,),
@@ -31,7 +31,7 @@ OF_FORMATS = (
     Mutation(
         name="plain lines: text after a closing quote passes",
         breaks="a damaged row is read as a whole one",
-        place="enclave.plain_csv:_quotes_are_plain",
+        place="enclave.csv:_quotes_are_plain",
         old="np.isin(around[last + 2], (delimiter, _NEWLINE, _RETURN)).all()",
         new="True",
         tests=(PLAIN,),
@@ -39,12 +39,12 @@ OF_FORMATS = (
     Mutation(
         name="plain lines: a line end inside quotes passes",
         breaks="a row becomes two",
-        place="enclave.plain_csv:_quotes_are_plain",
+        place="enclave.csv:_quotes_are_plain",
         old="(np.searchsorted(ends, first) == np.searchsorted(ends, last)).all()",
         new="True",
         also=(
             (
-                "enclave.plain_csv:PlainReader.columns",
+                "enclave.csv:PlainReader.columns",
                 "table.num_rows != data.count(b'\\n') + (not data.endswith(b'\\n'))",
                 "False",
             ),
@@ -62,7 +62,7 @@ OF_FORMATS = (
     Mutation(
         name="numbers at once: a point is read where a comma is declared",
         breaks="1.5 is a number in a block with many texts, and none in one with few",
-        place="enclave.arrow:StringTexts.numbers",
+        place="enclave.columnar:StringTexts.numbers",
         old="_PLAIN.format(mark=re.escape(decimal))",
         new="_PLAIN.format(mark='[.,]')",
         tests=(f"{NUMBERS}::test_a_number_of_many_is_what_python_reads",),
@@ -70,7 +70,7 @@ OF_FORMATS = (
     Mutation(
         name="threads: results come as they are done",
         breaks="the number of the row in a message, and which mistake is told, depend on who was faster",
-        place="enclave.ahead:Ahead.next",
+        place="enclave.batches:Ahead.next",
         old="self._waiting.popleft()",
         new="self._waiting.pop()",
         tests=(f"{COUNTING}::test_results_and_errors_come_in_the_order_of_the_parts",),
@@ -111,7 +111,7 @@ OF_FORMATS = (
     Mutation(
         name="cluster: counts go over an open network",
         breaks="everybody on it reads private counts",
-        place="dask_clients:_is_here",
+        place="enclave.many_files:_is_here",
         old='host == "localhost" or ipaddress.ip_address(host).is_loopback',
         new="True",
         tests=(f"{MANY}::test_counts_do_not_go_over_a_network_that_everybody_can_read",),

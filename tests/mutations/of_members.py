@@ -244,7 +244,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a key with two roots is kept",
         breaks="one replaced root takes several kept records along",
-        place="enclave.linked_rows:_roots",
+        place="enclave.members:_roots",
         old="kept, found = (times > 0) if one_file else (times == 1), list[np.ndarray]()",
         new="kept, found = times > 0, list[np.ndarray]()",
         tests=(CONTENTS,),
@@ -253,7 +253,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: in one file the last of several roots counts",
         breaks="which root a key has depends on the order of the file",
-        place="enclave.linked_rows:_roots",
+        place="enclave.members:_roots",
         old="kept[of_rows[bins != column[of_rows]]] = False",
         new="pass",
         tests=(f"{ROWS}::test_in_one_file_a_key_with_two_roots_is_left_out_whole",),
@@ -262,7 +262,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a member without a root is not counted",
         breaks="replacing a root with nothing but its members changes a public number",
-        place="enclave.linked_rows:count_linked_rows",
+        place="enclave.members:count_linked_rows",
         old="n_rows=keys",
         new="n_rows=len(roots.marks)",
         tests=(f"{ROWS}::test_the_number_of_keys_is_told_and_that_of_members_is_not",),
@@ -282,7 +282,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: those beyond the cap in the order of the file",
         breaks="which members are released depends on how the file was sorted",
-        place="enclave.linked_rows:_members",
+        place="enclave.members:_members",
         old="ordered = np.lexsort([*rows.of_member[::-1], *rows.order[::-1], of_rows])",
         new="ordered = np.lexsort([of_rows])",
         tests=(f"{ROWS}::test_the_order_of_both_files_and_their_batches_have_no_effect", CONTENTS),
@@ -291,7 +291,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: one without a value stays",
         breaks="a slot that is filled looks like one that is not",
-        place="enclave.linked_rows:_members",
+        place="enclave.members:_members",
         old="kept[at[column[at] == absent]] = False",
         new="pass",
         tests=(CONTENTS,),
@@ -299,7 +299,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a root with too many is not dropped",
         breaks='more = "drop" says what is not done',
-        place="enclave.linked_rows:_members",
+        place="enclave.members:_members",
         old="kept &= number <= linked.most",
         new="pass",
         tests=(CONTENTS,),
@@ -307,7 +307,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: a root with too few stays",
         breaks="least says what is not done",
-        place="enclave.linked_rows:_members",
+        place="enclave.members:_members",
         old="kept: np.ndarray = number >= low",
         new="kept: np.ndarray = number >= 0",
         tests=(CONTENTS,),
@@ -315,7 +315,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: the reference person does not come first",
         breaks="the first member is another one than the card says",
-        place="enclave.linked_rows:_Reading._order",
+        place="enclave.members:_Reading._order",
         old="if self.linked.reference is not None:",
         new="if False:",
         tests=(CONTENTS,),
@@ -323,7 +323,7 @@ OF_MEMBERS = (
     Mutation(
         name="keys: 206.0 and 206 are two keys",
         breaks="members of a file that knows numbers lose their root, and a person is protected as two",
-        place="enclave.number_texts:key_text",
+        place="enclave.texts:key_text",
         old='return _plain(Decimal(number.upper().replace("D", "E"))).replace(".", decimal)',
         new="return plain",
         tests=(f"{ROWS}::test_keys_are_compared_without_blanks_and_whole_numbers_without_their_zeros",),
@@ -363,7 +363,7 @@ OF_MEMBERS = (
     Mutation(
         name="members in pieces: keys of several pieces are kept",
         breaks="one replaced root is a kept record in each of them",
-        place="enclave.linked_pieces:count_linked_pieces",
+        place="enclave.members:count_linked_pieces",
         old="repeated(marks)",
         new="marks[:0]",
         tests=SEVERAL,
@@ -371,7 +371,7 @@ OF_MEMBERS = (
     Mutation(
         name="members in pieces: a key is counted in each piece",
         breaks="replacing a root changes a public number",
-        place="enclave.linked_pieces:count_linked_pieces",
+        place="enclave.members:count_linked_pieces",
         old="keys = different(marks)",
         new="keys = marks",
         tests=SEVERAL,
@@ -379,7 +379,7 @@ OF_MEMBERS = (
     Mutation(
         name="members in pieces: each piece marks keys in its own way",
         breaks="nobody sees that a key is in several pieces",
-        place="enclave.linked_pieces:count_linked_pieces",
+        place="enclave.members:count_linked_pieces",
         old="(pair, states, schema, policy, secret)",
         new="(pair, states, schema, policy, secret_bytes(32))",
         tests=SEVERAL,

@@ -11,7 +11,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: a row more than is said",
         breaks="a person changes more records than the guarantee is for",
-        place="enclave.first_rows:Persons._let_go",
+        place="enclave.persons:Persons._let_go",
         old="place < self._most",
         new="place <= self._most",
         tests=(f"{ROWS}::test_replacing_all_rows_of_a_person_changes_at_most_k_records",),
@@ -20,7 +20,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: the first rows in the order of the file",
         breaks="which record of a person is kept depends on how the file was sorted",
-        place="enclave.first_rows:Persons._let_go",
+        place="enclave.persons:Persons._let_go",
         old="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]",
         new="keys = [number[among]]",
         tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
@@ -28,7 +28,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows that agree in the stated columns stay in the order of the file",
         breaks="of a person's rows of one day the file decides which is kept",
-        place="enclave.first_rows:Persons._let_go",
+        place="enclave.persons:Persons._let_go",
         old="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins]), *words]",
         new="keys = [number[among], *(word[among] for word in rows[2 : self._n_before_bins])]",
         tests=(f"{ROWS}::test_the_order_of_the_file_and_its_batches_have_no_effect",),
@@ -36,7 +36,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows against a rule come first, too",
         breaks="a person whose first row is implausible is left out",
-        place="enclave.first_rows:count_first_rows",
+        place="enclave.persons:count_first_rows",
         old="if raw.masks:",
         new="if False:",
         tests=(f"{ROWS}::test_of_every_content_the_first_rows_that_the_rules_keep_are_kept",),
@@ -44,7 +44,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: the number of rows is told",
         breaks="an exact number that neighbours differ in",
-        place="enclave.first_rows:count_first_rows",
+        place="enclave.persons:count_first_rows",
         old="rule.counted(persons.cells(), n_persons * unit.records)",
         new="rule.counted(persons.cells(), rule.n_rows)",
         tests=(f"{ROWS}::test_only_the_number_of_persons_is_told",),
@@ -53,7 +53,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: rows without a key are one person",
         breaks="all of them together are protected as one, and N counts them",
-        place="enclave.marks:keys_of",
+        place="enclave.persons:keys_of",
         old="not key or written in missing or key in missing",
         new="False",
         tests=(f"{ROWS}::test_keys_are_texts_without_spaces_around_and_rows_without_one_are_left_out",),

@@ -78,7 +78,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: rows of the first are in the second, too",
         breaks="a record in two pieces that are charged as one",
-        place="enclave.subsets:random_pieces",
+        place="enclave.door:random_pieces",
         old="left.with_counts(left.counts - drawn)",
         new="left",
         tests=(LAW,),
@@ -87,7 +87,7 @@ OF_PIECES = (
     Mutation(
         name="pieces: the rows are not drawn but cut in the order of their cells",
         breaks="pieces by value",
-        place="enclave.subsets:_marked",
+        place="enclave.door:_marked",
         old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
         new="np.arange(size)",
         tests=(LAW,),

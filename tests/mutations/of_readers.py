@@ -15,7 +15,7 @@ OF_READERS = (
     Mutation(
         name="reader: values of all types are joined when Python calls them equal",
         breaks="one row decides whether 10^16 or 1e16, 1 or True, stands for all others",
-        place="enclave.sql:_Column.__init__",
+        place="enclave.databases:_Column.__init__",
         old="{kind: _Remembered(self._number_of) for kind in self._SAME_TEXT}",
         new="dict.fromkeys(self._SAME_TEXT, _Remembered(self._number_of))",
         tests=(OF_PYTHON,),
@@ -24,25 +24,25 @@ OF_READERS = (
     Mutation(
         name="reader: moments are joined when they are the same instant, each with its own offset",
         breaks="the first of two offsets stands for both, and with it the date",
-        place="enclave.sql:_Column",
+        place="enclave.databases:_Column",
         old="_SAME_TEXT = (str, int, float, bool, date)",
         new="_SAME_TEXT = (str, int, float, bool, date, datetime)",
-        also=(("enclave.sql:_utc", "str(moment.astimezone(UTC))", "str(moment)"),),
+        also=(("enclave.databases:_utc", "str(moment.astimezone(UTC))", "str(moment)"),),
         tests=(OF_PYTHON,),
     ),
     Mutation(
         name="reader: a decimal keeps the zeros at its end, and equal ones are joined",
         breaks="one 1.50 in PostgreSQL's numeric moves every 1.5 to another category",
-        place="enclave.sql:_Column",
+        place="enclave.databases:_Column",
         old="_SAME_TEXT = (str, int, float, bool, date)",
         new="_SAME_TEXT = (str, int, float, bool, date, Decimal)",
-        also=(("enclave.sql:value_text", "decimal_text(str(value))", "str(value)"),),
+        also=(("enclave.databases:value_text", "decimal_text(str(value))", "str(value)"),),
         tests=(OF_PYTHON,),
     ),
     Mutation(
         name="reader: whether a text was a number is asked of the first equal one",
         breaks='under decimal = "," one text 1.5 makes every number 1.5 none',
-        place="enclave.sql:_Column._number_of",
+        place="enclave.databases:_Column._number_of",
         old="self._texts[text, not isinstance(value, str)]",
         new=(
             "next((number for (known, _), number in self._texts.items() if known == text), None) "
@@ -53,7 +53,7 @@ OF_READERS = (
     Mutation(
         name="reader: a column is of numbers when no row is a text",
         breaks='under decimal = "," one text makes all numbers of its column wrong',
-        place="enclave.sql:_Column.texts",
+        place="enclave.databases:_Column.texts",
         old="np.array(typed, dtype=bool)",
         new="all(typed)",
         tests=(OF_PYTHON,),
@@ -85,7 +85,7 @@ OF_READERS = (
     Mutation(
         name="numbers: a whole float has an exponent",
         breaks="10^16 is another category from a float than from an integer",
-        place="enclave.number_texts:float_text",
+        place="enclave.texts:float_text",
         old="str(int(number)) if number.is_integer() else _plain(Decimal(float.__repr__(number)))",
         new="str(int(number)) if number.is_integer() and abs(number) < 2**53 else float.__repr__(number)",
         tests=(NUMBERS,),
@@ -93,7 +93,7 @@ OF_READERS = (
     Mutation(
         name="numbers: a decimal keeps the zeros at its end",
         breaks="1.50 and 1.5 are two categories",
-        place="enclave.number_texts:_plain",
+        place="enclave.texts:_plain",
         old="text.rstrip('0').rstrip('.')",
         new="text",
         tests=(NUMBERS,),
@@ -117,7 +117,7 @@ OF_READERS = (
     Mutation(
         name="UTF-16: a line ends at a lone CR",
         breaks="a field loses a letter where a block of the file ends behind a CR",
-        place="enclave.csv_blocks:_AsUtf8.readinto",
+        place="enclave.csv:_AsUtf8.readinto",
         old="self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()",
         new="self._text.readline(max(len(buffer) // _MOST_BYTES, 1)).replace('\\r', '', 1).encode()",
         tests=(RETURNS,),
@@ -125,7 +125,7 @@ OF_READERS = (
     Mutation(
         name="Parquet: a part is unpacked whatever it takes",
         breaks="46 KB take gigabytes of memory",
-        place="enclave.parquet:parquet_batches",
+        place="enclave.columnar:parquet_batches",
         old="check_parquet(opened.metadata, needed)",
         new="pass",
         tests=(UNPACKED,),
@@ -133,7 +133,7 @@ OF_READERS = (
     Mutation(
         name="Feather: the packed bytes are counted",
         breaks="46 KB take gigabytes of memory",
-        place="enclave.unpacked:_sizes",
+        place="enclave.batches:_sizes",
         old="length if whole < 0 else whole",
         new="length",
         tests=(UNPACKED,),
@@ -141,7 +141,7 @@ OF_READERS = (
     Mutation(
         name="Arrow: a text may be as long as it likes",
         breaks="one format takes what another one refuses",
-        place="enclave.arrow:column_texts",
+        place="enclave.columnar:column_texts",
         old="raise too_long(name)",
         new="pass",
         tests=(UNPACKED,),

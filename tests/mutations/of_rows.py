@@ -65,7 +65,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: the first rows",
         breaks="the release is about the first cells alone",
-        place="enclave.subsets:_numbers",
+        place="enclave.door:_numbers",
         old="_marked(rows, few, entropy)",
         new="np.arange(rows) < few",
         tests=(LAWS,),
@@ -73,7 +73,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: a few rows are put one cell too low",
         breaks="rows are counted in cells that do not hold them",
-        place="enclave.subsets:_drawn",
+        place="enclave.door:_drawn",
         old='np.searchsorted(ends, numbers, side="right")',
         new='np.searchsorted(ends, numbers, side="left")',
         tests=(LAWS,),
@@ -81,7 +81,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: a few rows are the first ones",
         breaks="the release is about the first cells alone",
-        place="enclave.subsets:_distinct",
+        place="enclave.door:_distinct",
         old="entropy.picks(np.full(min(missing, _AT_ONCE), bound))",
         new="np.arange(size)",
         tests=(LAWS,),
@@ -89,7 +89,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: the complement is not taken",
         breaks="another number of rows than is public",
-        place="enclave.subsets:_drawn",
+        place="enclave.door:_drawn",
         old="drawn if 2 * size <= rows else table.counts - drawn",
         new="drawn",
         tests=(f"{ENUMERATED}::test_the_tables_of_neighbouring_files_follow_the_theorem",),
@@ -98,7 +98,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: rows that came twice make way for the smallest",
         breaks="rows of the first cells are likelier",
-        place="enclave.subsets:_marked",
+        place="enclave.door:_marked",
         old="missing = size - int(np.count_nonzero(taken))",
         new="taken[np.flatnonzero(~taken)[: size - np.count_nonzero(taken)]] = True\nmissing = 0",
         tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count", LAWS),
@@ -106,7 +106,7 @@ OF_THE_ROWS = (
     Mutation(
         name="subset: rows that came twice are not drawn again",
         breaks="fewer rows than are public, by a number that tells of the draws",
-        place="enclave.subsets:_marked",
+        place="enclave.door:_marked",
         old="missing = size - int(np.count_nonzero(taken))",
         new="missing = 0",
         tests=(f"{ROWS}::test_an_index_that_comes_twice_is_drawn_again_and_the_first_different_ones_count",),
@@ -216,7 +216,7 @@ OF_THE_ROWS = (
     Mutation(
         name="reading: an empty line of a file of one column is no row",
         breaks="one person's missing value changes the number of rows of the file, which is published",
-        place="enclave.csv_files:csv_batches",
+        place="enclave.csv:csv_batches",
         old="(record or [''] for record in reader) if len(header) == 1 else filter(None, reader)",
         new="filter(None, reader)",
         tests=(READ,),

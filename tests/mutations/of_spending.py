@@ -133,7 +133,7 @@ OF_SPENDING = (
     Mutation(
         name="same file: the content is not compared",
         breaks="a copy of the private file is taken as a prior",
-        place="enclave.same_file:check_not_public",
+        place="enclave.ingest:check_not_public",
         old="digest == known.digest",
         new="False",
         tests=(OF_PUBLISH,),
@@ -141,7 +141,7 @@ OF_SPENDING = (
     Mutation(
         name="same file: opened whatever its size",
         breaks="the private file is read before the charge",
-        place="enclave.same_file:check_not_public",
+        place="enclave.ingest:check_not_public",
         old="not same and size == known.size",
         new="not same",
         tests=(OF_PUBLISH,),

@@ -92,7 +92,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: all rows are read",
         breaks="records of other pieces are not paid for",
-        place="enclave.register_pieces:count_piece",
+        place="enclave.pieces:count_piece",
         old="numbers.add(columns[piece.rule.by]) == piece.rule.piece",
         new="numbers.add(columns[piece.rule.by]) >= 1",
         tests=(READ,),
@@ -133,7 +133,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: numbers may change after the charge",
         breaks="records in another piece than the one that paid for them",
-        place="enclave.register_pieces:count_piece",
+        place="enclave.pieces:count_piece",
         old="piece.check(numbers)",
         new="pass",
         tests=(f"{NUMBERS}::test_a_register_that_was_numbered_anew_is_refused_also_while_it_is_read",),
@@ -141,7 +141,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the number of rows of the piece passes for that of the file",
         breaks="an exact number of rows that nothing pays for",
-        place="enclave.register_pieces:count_piece",
+        place="enclave.pieces:count_piece",
         old="replace(found, n_rows=numbers.n_rows)",
         new="found",
         tests=(READ,),

@@ -14,7 +14,7 @@ import pytest
 from synthrelease.bundle import write_bundle
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
-from synthrelease.enclave.linked_rows import count_linked_rows
+from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source

@@ -99,7 +99,7 @@ def test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report(
 
 @pytest.mark.slow
 def test_a_cluster_that_is_not_there_is_a_clear_error(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("synthrelease.dask_clients.CONNECT_SECONDS", 1)
+    monkeypatch.setattr("synthrelease.enclave.many_files.CONNECT_SECONDS", 1)
     with (
         pytest.raises(InputError, match="expected a Dask scheduler with workers, reached none within 1 s"),
         running(Workers(backend="dask", address="tcp://127.0.0.1:9")),

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from synthrelease.bounds import bound
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
-from synthrelease.enclave.register_pieces import count_piece
+from synthrelease.enclave.pieces import count_piece
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.privacy.ledger import load_ledger, open_ledger

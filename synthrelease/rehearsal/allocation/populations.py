@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from synthrelease.data.counts import Counts
-from synthrelease.enclave.subsets import random_pieces, uniform_subset
+from synthrelease.enclave.door import random_pieces, uniform_subset
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 _COLUMNS, _KEPT = 3, 0.85

@@ -14,7 +14,9 @@ from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
-from synthrelease.enclave import ingest, linked_rows, marks
+from synthrelease.enclave import ingest
+from synthrelease.enclave import members as linked_rows
+from synthrelease.enclave import persons as marks
 from synthrelease.errors import InputError
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.grids import NoisyFigure

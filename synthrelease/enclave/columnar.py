@@ -9,13 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from decimal import Decimal
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from synthrelease.enclave.number_texts import decimal_text, float_texts
-from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, too_long
-from synthrelease.sources.tables import LONGEST_TEXT, is_text, is_uuid
+from synthrelease.enclave.batches import Ahead, check_feather
+from synthrelease.enclave.texts import NO_VALUE, Batch, LazyTexts, Texts, check_header, decimal_text, float_texts, too_long
+from synthrelease.sources.flat_tables import FILE, check_parquet, is_feather_file, opened_feather, rows_within
+from synthrelease.sources.source import File
+from synthrelease.sources.tables import LONGEST_TEXT, check_type, is_text, is_uuid
 
 _PLAIN = r"^-?(?:\d{{1,30}}(?:{mark}\d{{0,30}})?|{mark}\d{{1,30}})$"
 _NARROW = 2**14
@@ -178,3 +181,66 @@ def _as_text(scalar: Any) -> str | None:
     if isinstance(value, Decimal):
         return decimal_text(str(value))
     return None if value is None else str(value)
+
+
+# Reading Feather files (version 2, which is the Arrow IPC file) and Arrow streams in batches, their values as texts.
+
+
+def feather_batches(path: Path, needed: Sequence[str], most_rows: int) -> Iterator[Batch]:
+    """The batches of the file, each of at most so many rows and of one of its batches.
+
+    A batch stands in memory as a whole, with the needed columns alone. Each is validated before a value is looked at, because
+    the format itself says where in the file a value stands.
+
+    Raises
+    ------
+    InputError : when the file lacks a column or has one of a type that holds no single values. Whatever the library raises for
+        a damaged file (`reading.whole`).
+    """
+    schema = opened_feather(path).schema
+    check_header(schema.names, needed)
+    for name in needed:
+        check_type(name, schema.field(name).type, "Arrow")
+    check_feather(path, len(FILE) if is_feather_file(path) else 0, needed)
+    yield from batches_of_batches(_batches(opened_feather(path, sorted(map(schema.names.index, needed)))), needed, most_rows)
+
+
+def _batches(reader: Any) -> Iterator[Any]:
+    numbered = hasattr(reader, "get_batch")
+    for batch in (reader.get_batch(number) for number in range(reader.num_record_batches)) if numbered else reader:
+        batch.validate(full=True)
+        yield batch
+
+
+# Reading a Parquet file in batches, their values as texts.
+
+
+def parquet_batches(file: File, needed: Sequence[str], most_rows: int, most_bytes: int) -> Iterator[Batch]:
+    """The batches of a file, each of at most so many rows, and bytes as far as the file tells how many it holds.
+
+    Raises
+    ------
+    InputError : when the file lacks a column or has one of a type that holds no single values. Whatever the library raises for
+        a damaged file (`reading.whole`).
+    """
+    import pyarrow.parquet as pq
+
+    def texts_of(batch: Any) -> dict[str, Texts]:
+        return {name: column_texts(name, batch.column(name)) for name in needed}
+
+    with file.open("rb") as source, pq.ParquetFile(source) as opened:
+        schema = opened.schema_arrow
+        check_header(schema.names, needed)
+        for name in needed:
+            check_type(name, schema.field(name).type, "Parquet")
+    # as dictionaries, in which a long text that many rows share stands once
+    texts = [name for name in needed if is_text(schema.field(name).type)]
+    with file.open("rb") as source, pq.ParquetFile(source, read_dictionary=texts) as opened:
+        check_parquet(opened.metadata, needed)
+        size = rows_within(opened.metadata, most_rows, most_bytes)
+        batches = opened.iter_batches(batch_size=size, columns=list(needed), use_threads=False)
+        with Ahead(texts_of, lambda: next(batches, None)) as ahead:
+            row = 1
+            for batch, columns in ahead:
+                yield row, columns
+                row += batch.num_rows

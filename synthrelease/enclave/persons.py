@@ -13,8 +13,9 @@ rows is not.
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 import numpy as np
 
@@ -25,13 +26,70 @@ from synthrelease.data.misfits import dates_in
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import BinRule, CountedRows, rows_with_bins
-from synthrelease.enclave.marks import NO_MARKS, different, marker
 from synthrelease.enclave.reading import batches
-from synthrelease.enclave.texts import Texts
+from synthrelease.enclave.texts import Texts, key_number, key_text
 from synthrelease.errors import InputError
+from synthrelease.privacy.noise import secret_bytes
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source, unwritten
+
+# Marks of keys: which rows belong together, without the keys themselves.
+#
+# A mark is 128 bits of a key, made with a secret that is new in every reading and forgotten with it: equal for equal keys,
+# and of
+# other keys different with a probability of 1 - 2^-128 for each two. Keys are equal when their normal forms are (`key_text`).
+
+NO_MARKS = np.zeros((0, 2), dtype=np.uint64)
+
+
+def keys_of(texts: Texts, policy: InputTable) -> Iterator[tuple[str, str] | None]:
+    """Of each text the normal form of the key and the key as it is written; None for no key: a blank, a null, a missing value.
+
+    Each follows from the text of the row alone, and from whether the file knows it as a number.
+    """
+    typed = np.broadcast_to(texts.typed, len(texts.texts)).tolist()
+    missing = {*policy.missing_values, *(key_text(text, policy.decimal) for text in policy.missing_values)}
+    for text, known in zip(texts.texts, typed, strict=True):
+        written = "" if text is None else text.strip()
+        key = key_text(written, policy.decimal, typed=known)
+        yield None if not key or written in missing or key in missing else (key, written)
+
+
+def marker(
+    policy: InputTable, secret: bytes | None = None, form: Callable[[str, str], str] = lambda key, written: key
+) -> Callable[[Texts], tuple[np.ndarray, np.ndarray]]:
+    """Gives (n_rows, 2) marks of keys, and (n_rows,) whether each row has one; spaces around it do not count.
+
+    Parameters
+    ----------
+    secret : of 32 bytes, where the marks of several readers are compared; a new one otherwise.
+    form : what is marked, from the normal form of a key and the key as it is written.
+    """
+    secret = secret or secret_bytes(32)
+
+    def marks(texts: Texts) -> tuple[np.ndarray, np.ndarray]:
+        made, has = bytearray(), np.zeros(len(texts.texts), dtype=bool)
+        for place, found in enumerate(keys_of(texts, policy)):
+            has[place] = found is not None
+            key = b"" if found is None else form(*found).encode("utf-8", "surrogatepass")
+            made += hashlib.blake2b(key, digest_size=16, key=secret).digest()
+        rows = np.frombuffer(bytes(made), dtype=np.uint64).reshape(-1, 2)
+        return rows[texts.codes], has[texts.codes]
+
+    return marks
+
+
+def different(marks: np.ndarray) -> np.ndarray:
+    """(n, 2) each mark once, in order; of wider rows, each row once."""
+    return marks[EqualRows.of([*marks.T]).first]
+
+
+def repeated(marks: np.ndarray) -> np.ndarray:
+    """(n, 2) each mark once that occurs more than once."""
+    groups = EqualRows.of([*marks.T])
+    return marks[groups.first[np.diff(groups.starts, append=len(marks)) > 1]]
+
 
 _NUMBER = re.compile(r"[+-]?\d+(\.\d*)?([eE][+-]?\d{1,3})?", re.ASCII)
 _SIGN = np.uint64(2**63)
@@ -178,3 +236,26 @@ def _of_number(number: float) -> bytes:
     bits = np.array([number + 0.0], dtype=np.float64).view(np.uint64)[0]  # -0 and 0 are one
     ordered = ~bits if bits & _SIGN else bits | _SIGN
     return int(ordered).to_bytes(8, "big") + bytes(8)
+
+
+# How many keys a file writes in more than one way, such as 12 and 12.0, or may do so, such as 007 and 7, for `check --data`.
+#
+# Private in: the column of keys. Out: three exact numbers, for the steward; no release says them, and the guarantee is not
+# about
+# them.
+
+
+def keys_in_two_ways(sources: Iterable[Source], schema: Schema, policy: InputTable, name: str) -> tuple[int, int, int]:
+    """The numbers of keys that these files write in more than one way, of keys that are one number with others, and of all."""
+    secret = secret_bytes(32)
+    key, spelling = marker(policy, secret), marker(policy, secret, lambda key, written: written)
+    number = marker(policy, secret, lambda key, written: key_number(key, policy.decimal))
+    found = np.column_stack([NO_MARKS] * 3)
+    for source in sources:
+        for _, columns in batches(source, schema, policy, [name], only=True):
+            marks, has_key = key(columns[name])
+            rows = np.column_stack([marks, number(columns[name])[0], spelling(columns[name])[0]])[has_key]
+            found = different(np.concatenate([found, different(rows)]))
+    keys = different(found[:, :4])
+    alike = len(keys) - len(different(keys[:, 2:])) + len(repeated(keys[:, 2:]))
+    return len(repeated(found[:, :2])), alike, len(keys)

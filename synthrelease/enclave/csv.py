@@ -1,0 +1,416 @@
+"""Reading CSV files, also gzip, in batches.
+
+Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
+and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`plain_csv`).
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import gzip
+import io
+import zlib
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from itertools import chain
+from pathlib import Path
+from typing import IO, Any
+
+import numpy as np
+
+from synthrelease.enclave.batches import Ahead
+from synthrelease.enclave.columnar import StringTexts, whole_array
+from synthrelease.enclave.texts import Batch, Texts, check_header
+from synthrelease.errors import InputError
+from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import InputTable
+from synthrelease.sources.source import File
+from synthrelease.sources.tables import LONGEST_TEXT
+
+# The bytes of a CSV file in blocks of whole lines, and their text.
+#
+# A line end is never part of a letter in the encodings that are read as bytes, so that each block can be decoded alone, in
+# any
+# thread. UTF-16, where it may be, is decoded as one text and handed on as UTF-8.
+
+_MOST_BYTES = 4
+"""Of a letter in UTF-8."""
+_BUFFER = 2**18
+STRAY_LETTERS = "synthrelease.stray_letters"
+"""How Python's decoders are told to read bytes that are no UTF-8 as Windows-1252."""
+
+
+def _stray_letters(error: UnicodeError) -> tuple[str, int]:
+    """The letters of bytes that are no UTF-8, and where to go on. A line end is never among them: each row is read alone."""
+    if not isinstance(error, UnicodeDecodeError):
+        raise error
+    stray = error.object[error.start : error.end]
+    return "".join(_WINDOWS.get(byte, chr(byte)) for byte in stray), error.end
+
+
+_WINDOWS = {byte: bytes([byte]).decode("windows-1252") for byte in range(256) if byte not in (0x81, 0x8D, 0x8F, 0x90, 0x9D)}
+codecs.register_error(STRAY_LETTERS, _stray_letters)
+
+
+def open_text(file: File, encoding: str, compressed: bool) -> io.TextIOWrapper:
+    """The text of a file, with its line ends as they are. A mark of UTF-8 at its beginning is no part of it."""
+    codec = "utf-8-sig" if encoding in ("utf-8", "mixed") else encoding
+    return io.TextIOWrapper(open_bytes(file, compressed), encoding=codec, errors=_errors(encoding), newline="")
+
+
+def open_bytes(file: File, compressed: bool) -> IO[bytes]:
+    """The bytes of a file, unpacked where it is compressed."""
+    if not compressed:
+        return file.open("rb")
+    return gzip.open(file if isinstance(file, Path) else file.open("rb"), "rb")  # type: ignore[return-value]
+
+
+def _errors(encoding: str) -> str:
+    return STRAY_LETTERS if encoding == "mixed" else "strict"
+
+
+def text_of(block: bytes, encoding: str) -> str:
+    """The letters of whole lines. Raises UnicodeError."""
+    return block.decode("utf-8" if encoding in ("mixed", "utf-16") else encoding, _errors(encoding))
+
+
+def utf_8_of(block: bytes, encoding: str) -> bytes:
+    """The letters of whole lines in UTF-8. Raises UnicodeError."""
+    if block.isascii():
+        return block
+    text = text_of(block, encoding)
+    return block if encoding == "utf-8" else text.encode()
+
+
+class Blocks:
+    """The bytes of a file, some whole lines at a time. What could not be read once is not tried again.
+
+    Parameters
+    ----------
+    file, compressed, encoding : of the file. UTF-16 is handed on as UTF-8.
+    longest : characters of a line that nobody reads any more: a longer one is cut off somewhere behind them.
+    """
+
+    def __init__(self, file: File, compressed: bool, encoding: str, longest: int):
+        self._file: IO[bytes] = (
+            io.BufferedReader(_AsUtf8(open_text(file, encoding, compressed)), _BUFFER)
+            if encoding == "utf-16"
+            else open_bytes(file, compressed)
+        )
+        self._most = _MOST_BYTES * longest + _MOST_BYTES
+        self._first = io.BytesIO()
+        self._failure: Exception | None = None
+        if encoding in ("utf-8", "mixed") and (start := self._read(len(codecs.BOM_UTF8))) != codecs.BOM_UTF8:
+            self.put_back(start)
+
+    def close(self) -> None:
+        self._file.close()
+
+    def next(self, size: int) -> bytes:
+        """Lines of about so many bytes together; empty at the end of the file. Raises whatever the file does."""
+        block = self._read(size)
+        if block.endswith(b"\n") or not block:
+            return block
+        if b"\n" in block or b"\r" not in block[:-1]:
+            block += self._readline()
+            if block.endswith(b"\n") or not (after := self._read(1)):
+                return block
+            self.put_back(after)
+        if cut := block.rfind(b"\r", 0, len(block) - 1) + 1:  # lines of old Macs
+            self.put_back(block[cut:])
+            return block[:cut]
+        return _without_half_a_letter(block)
+
+    def put_back(self, data: bytes) -> None:
+        """Have these bytes come next."""
+        self._first = io.BytesIO(data + self._first.read())
+
+    def _read(self, size: int) -> bytes:
+        data = self._first.read(size)
+        return data + self._attempt(self._file.read, size - len(data)) if len(data) < size else data
+
+    def _readline(self) -> bytes:
+        line = self._first.readline()
+        return line if line.endswith(b"\n") else line + self._attempt(self._file.readline, self._most)
+
+    def _attempt(self, read: Callable[[int], bytes], size: int) -> bytes:
+        if self._failure is None:
+            try:
+                return read(size)
+            except Exception as error:
+                self._failure = error
+        raise self._failure
+
+
+def _without_half_a_letter(block: bytes) -> bytes:
+    """The bytes up to the last letter of UTF-8 that may have been cut."""
+    end = len(block)
+    while end and block[end - 1] & 0xC0 == 0x80:
+        end -= 1
+    return block[: max(end - 1, 0)]
+
+
+class _AsUtf8(io.RawIOBase):
+    """A text that is read as bytes of UTF-8, so that its lines are found like those of any other file."""
+
+    def __init__(self, text: io.TextIOWrapper):
+        self._text = text
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._text.read(max(len(buffer) // _MOST_BYTES, 1)).encode()
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        self._text.close()
+        super().close()
+
+
+# Lines of CSV in which nothing can be read in two ways, read several times faster than by Python's `csv`.
+#
+# pyarrow's reader is fast, but lets pass what `csv` in strict mode refuses: zero bytes, text after a closing quote, a quote
+# that
+# is never closed. So it gets only lines for which both must give the same fields, which is found out beforehand from the
+# places
+# of quotes and line ends. All other lines, and all lines that pyarrow refuses, are left to `csv`, which also finds the words
+# for
+# what is wrong with them.
+
+_DELIMITERS = ",;\t|"
+_NEWLINE, _RETURN, _QUOTE, _SPACE = b'\n\r" '
+_MARK = "\ufeff".encode()
+
+
+class PlainReader:
+    """Reads whole lines of one file, those that are plain.
+
+    Lines are plain when `csv` in strict mode, with spaces after a delimiter left out, must read each as one row of `width`
+    fields: no zero byte, no blank line, no line end but LF and CR LF, every quote right at the beginning or the end of a field
+    of one line that does not begin with a space, and at least two columns. No value is made of a text.
+
+    Parameters
+    ----------
+    width, places : the number of columns, and which of them are wanted.
+    longest : bytes of a line that `csv` might refuse.
+    """
+
+    def __init__(self, delimiter: str, width: int, places: Sequence[int], longest: int):
+        self._delimiter, self._longest = delimiter, longest
+        self._names = [str(place) for place in range(width)]
+        self._places = [self._names[place] for place in places]
+
+    def columns(self, data: bytes) -> list[Texts] | None:
+        """The columns of whole lines in UTF-8, of which the last may lack its end; None when they are not plain."""
+        if len(self._names) < 2 or self._delimiter not in _DELIMITERS or b"\0" in data or data.startswith(_MARK):
+            return None
+        if not _lines_are_short(data, self._longest) or (b"\r" in data and not _returns_are_plain(data)):
+            return None
+        if b'"' in data and not _quotes_are_plain(np.frombuffer(data, dtype=np.uint8), ord(self._delimiter)):
+            return None
+        table = self._table(data)
+        if table is None or table.num_rows != data.count(b"\n") + (not data.endswith(b"\n")):  # blank lines are left out
+            return None
+        return [_texts(table.column(name).chunk(0)) for name in self._places]  # one block, one chunk
+
+    def _table(self, data: bytes) -> Any:
+        import pyarrow as pa
+        from pyarrow import csv
+
+        try:
+            return csv.read_csv(
+                pa.py_buffer(data),
+                read_options=csv.ReadOptions(column_names=self._names, block_size=len(data) + 1, use_threads=False),
+                parse_options=csv.ParseOptions(delimiter=self._delimiter, quote_char='"' if b'"' in data else False),
+                convert_options=csv.ConvertOptions(
+                    include_columns=self._places, column_types=dict.fromkeys(self._places, pa.string()), check_utf8=False
+                ),
+            )
+        except pa.ArrowException:  # a row of another length, for example: `csv` says which
+            return None
+
+
+def _texts(array: Any) -> Texts:
+    encoded = array.dictionary_encode()
+    return Texts(texts=StringTexts(encoded.dictionary, strip=" "), codes=whole_array(encoded.indices))
+
+
+def _lines_are_short(data: bytes, longest: int) -> bool:
+    """Whether lines are surely shorter than `longest` bytes: there is a line end in every stretch of half as many."""
+    half = max(longest // 2, 1)
+    return all(data.find(b"\n", start, start + half) >= 0 for start in range(0, len(data) - half + 1, half))
+
+
+def _returns_are_plain(data: bytes) -> bool:
+    """Whether every CR stands before an LF, and no line consists of these alone."""
+    return data[:1] != b"\r" and b"\n\r\n" not in data and data.count(b"\r") == data.count(b"\r\n")
+
+
+def _quotes_are_plain(values: np.ndarray, delimiter: int) -> bool:
+    """Whether quotes stand in pairs around fields of one line, with nothing but a border of the field beyond them."""
+    quotes = np.flatnonzero(values == _QUOTE)
+    if len(quotes) % 2:
+        return False
+    first, last = quotes[::2], quotes[1::2]
+    ends = np.flatnonzero(values == _NEWLINE)
+    around = np.concatenate([[_NEWLINE], values, [_NEWLINE]])  # what stands before place i is at i, what stands after at i + 2
+    return bool(
+        np.isin(around[first], (delimiter, _NEWLINE)).all()
+        and np.isin(around[last + 2], (delimiter, _NEWLINE, _RETURN)).all()
+        and (around[first + 2] != _SPACE).all()
+        and (np.searchsorted(ends, first) == np.searchsorted(ends, last)).all()
+    )
+
+
+MAX_LINE = 10_000_000
+"""Characters of a record, which may have line ends between quotes."""
+MAX_HEADER = 1_000_000
+MAX_BLANK_LINES = 1_000_000
+"""Blank lines on end: they are no rows, but a few compressed kilobytes hold more than can be read in a day."""
+BLOCK = 2**22
+"""Bytes that are looked at together, so that plain lines are read fast and other lines one by one."""
+_FIRST = 2**16
+"""Bytes that are looked at together where lines are surely needed one by one: for the header."""
+
+
+def csv_batches(
+    file: File, needed: list[str], policy: InputTable, compressed: bool, most_rows: int, most_characters: int
+) -> Iterator[Batch]:
+    """The batches of the file, each of at most so many rows and about so many characters. Raises InputError as `batches`."""
+    row, problem = 0, None
+    size = min(most_characters, BLOCK)
+    try:
+        with closing(Blocks(file, compressed, policy.encoding, MAX_LINE)) as blocks:
+            lines = _Lines(blocks, policy.encoding, size)
+            first = next(filter(str.strip, lines), "")
+            lines.check_header()
+            check_delimiter(first, needed, policy.delimiter)
+            reader = csv_reader(chain([first], lines), policy.delimiter, strict=True)
+            with longest_field():
+                names = next(filter(None, reader), [])
+            header = [name if name in needed else name.strip() for name in names]
+            # in a file of one column an empty line is a row with an empty cell: how many rows there are must not depend on it
+            records = (record or [""] for record in reader) if len(header) == 1 else filter(None, reader)
+            lines.check_header()
+            check_header(header, needed)
+            places = [header.index(name) for name in needed]
+            row, lines.length = 1, 0
+            lines.give_back()
+            plain_lines = PlainReader(policy.delimiter, len(header), places, min(MAX_LINE, LONGEST_TEXT))
+
+            def plainly(block: bytes) -> list[Texts] | None:
+                return plain_lines.columns(utf_8_of(block, policy.encoding))
+
+            with Ahead(plainly, lambda: blocks.next(size) or None) as ahead:
+                plain = True
+                while found := ahead.next(plain):
+                    first_row, (block, columns) = row, found
+                    plain = columns is not None
+                    if columns is not None:
+                        lines.blank = 0
+                        row += len(columns[0].codes)
+                    else:
+                        blocks.put_back(b"".join(ahead.forget()))
+                        lines.put_back(block)
+                        collected = list[list[str]]()
+                        with longest_field():
+                            for record in records:
+                                if len(record) != len(header):
+                                    raise unreadable.ragged(len(header), len(record))
+                                collected.append(record)
+                                row, lines.length = row + 1, 0
+                                if not lines.waiting:
+                                    break
+                        columns = [Texts.of([record[place] for record in collected]) for place in places]
+                    for start in range(0, row - first_row, most_rows):
+                        part = slice(start, start + most_rows)
+                        cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
+                        yield first_row + start, dict(zip(needed, cut, strict=True))
+    except UnicodeError:
+        problem = unreadable.other_bytes(policy.encoding)
+    except (OSError, EOFError, zlib.error):
+        problem = unreadable.CUT
+    except csv.Error as error:
+        problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, row)
+    except unreadable.Unreadable as reason:
+        problem = reason.in_row(row)
+    if problem:  # raised here, so that the original error, which may quote a row, is not attached
+        raise InputError(problem)
+
+
+def csv_reader(lines: Iterable[str], delimiter: str, strict: bool) -> Iterator[list[str]]:
+    return csv.reader(lines, delimiter=delimiter, strict=strict, skipinitialspace=delimiter != " ")
+
+
+@contextmanager
+def longest_field() -> Iterator[None]:
+    """`csv` refuses a longer field by a number of the whole process, which other libraries set as well."""
+    before = csv.field_size_limit(LONGEST_TEXT)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
+
+
+class _Lines:
+    """The lines of a text with their ends. Refuses what no table holds, before it fills the memory or takes for ever.
+
+    `waiting` are the lines of the blocks that were begun, as far as they have not come. `length` counts the characters of the
+    record that is being read, and `blank` the blank lines on end: the reader sets them to 0 after each record, and after lines
+    that it did not take from here.
+    """
+
+    def __init__(self, blocks: Blocks, encoding: str, size: int):
+        self._blocks = blocks
+        self._encoding = encoding
+        self._size = min(size, _FIRST)
+        self._block = b""
+        self.waiting = deque[str]()
+        self.blank = 0
+        self.length = 0
+
+    def __iter__(self) -> Iterator[str]:
+        while True:
+            if not self.waiting:
+                self.put_back(self._blocks.next(self._size))
+            if not self.waiting:
+                return
+            line = self.waiting.popleft()
+            self.length += len(line)
+            self.blank = self.blank + 1 if line.isspace() else 0
+            if "\0" in line:
+                raise unreadable.zero_byte(self._encoding)
+            if self.length >= MAX_LINE:
+                raise unreadable.endless(f"rows of less than {MAX_LINE} characters")
+            if self.blank > MAX_BLANK_LINES:
+                raise unreadable.endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
+            yield line
+
+    def put_back(self, block: bytes) -> None:
+        """Have the lines of a block come one by one."""
+        self._block, self.waiting = block, deque(io.StringIO(text_of(block, self._encoding), newline=""))
+
+    def give_back(self) -> None:
+        """Hand the lines that have not come to whoever reads blocks."""
+        lines = self._block.splitlines(keepends=True)
+        self._blocks.put_back(b"".join(lines[len(lines) - len(self.waiting) :]))
+        self.waiting.clear()
+
+    def check_header(self) -> None:
+        if self.length > MAX_HEADER:
+            raise unreadable.endless_header(MAX_HEADER)
+
+
+def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
+    """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
+    if not first:
+        raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
+    for other in (delimiter, *unreadable.DELIMITERS):
+        if set(needed) <= {field.strip() for field in next(csv_reader([first], other, strict=False), [])}:
+            if other == delimiter:
+                return
+            raise InputError(unreadable.other_delimiter(delimiter, other))
