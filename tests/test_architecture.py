@@ -15,9 +15,9 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle.folder import write_bundle
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.parts import PARTS
 from synthrelease.rehearsal.baselines import BASELINES
 from tests.conftest import ROOT
@@ -542,8 +542,8 @@ MAY_NAME_KINDS = {
     "audit/sweeps.py": AUDITED,
     "audit/criterion_cases.py": AUDITED,
     "audit/pipelines.py": AUDITED,
-    "candidates/generators/nested/__init__.py": "its own two kinds, in a folder without a private half of its own",
-    "candidates/projections/minimum_count.py": "its own parameter has a value with the name of a kind of generator",
+    "generators/nested.py": "its own two kinds, in a folder without a private half of its own",
+    "generators/projections.py": "its own parameter has a value with the name of a kind of generator",
     "published/document.py": "what a file that is nested too deep is called",
     "rehearsal/plan_race.py": "the generators that a draft is raced with",
     "drafting/tried_draft.py": "what a draft is read with before it has criteria of its own",
@@ -717,7 +717,7 @@ def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command:
     rooms = {name.split(".")[1] for name in loaded - {"synthrelease"}}
     assert rooms.isdisjoint({"enclave", "randomness", "inversion", "publish"})
     rounds = {f"synthrelease.releasing.{name}" for name in ("release", "attempt", "selection")}
-    assert rounds | {"synthrelease.candidates.candidate"} <= {name for name in MODULES if name not in loaded}
+    assert rounds | {"synthrelease.generators.candidate"} <= {name for name in MODULES if name not in loaded}
     assert len(loaded - {f"synthrelease.parts.{name}" for name in PARTS}) <= most
 
 

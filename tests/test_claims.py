@@ -18,10 +18,6 @@ import typer
 from jsonschema import Draft202012Validator, ValidationError
 
 from synthrelease import errors
-from synthrelease.candidates.associations import Carried, How
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
-from synthrelease.candidates.generators.privbayes import MOST_PAIRS
 from synthrelease.cli import app
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
 from synthrelease.criteria.drafts import MOST_EPSILON
@@ -30,6 +26,10 @@ from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import MAX_BINS
 from synthrelease.drafting.columns import MAX_CODES
 from synthrelease.estimates.listed import MOST_CELLS, NAMES
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.associations import Carried, How
+from synthrelease.generators.counting_queries import CELL_LIMIT
+from synthrelease.generators.privbayes import MOST_PAIRS
 from synthrelease.privacy.charges import SHORTFALL, RowsRule
 from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.privacy.selection import FiniteLaw, StopCoin

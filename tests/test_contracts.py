@@ -21,10 +21,6 @@ from hypothesis import strategies as st
 
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples
-from synthrelease.candidates import candidate
-from synthrelease.candidates.candidate import sample_plausible
-from synthrelease.candidates.generators import GENERATORS, Background, Generator, Model
-from synthrelease.candidates.projections import PROJECTIONS, Projection
 from synthrelease.criteria import (
     CRITERIA,
     Criterion,
@@ -42,6 +38,10 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
+from synthrelease.generators import GENERATORS, candidate
+from synthrelease.generators.base import Background, Generator, Model
+from synthrelease.generators.candidate import sample_plausible
+from synthrelease.generators.projections import PROJECTIONS, Projection
 from synthrelease.privacy.charges import Charge, Meter, exact, mechanism
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.measurements.cube_law import cube_limit, cube_sd, cube_tail
+from synthrelease.generators.measured_noise import cube_limit, cube_sd, cube_tail
 from synthrelease.privacy import noise as cube_noise
 from synthrelease.privacy.noise import SYSTEM, one_noise
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -13,9 +13,9 @@ import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.releasing.release import release
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT

@@ -329,7 +329,7 @@ def test_counts_for_the_libraries_are_exact_and_so_are_their_errors() -> None:
     pytest.importorskip("mbi", reason="needs the extra smartnoise")
     from mbi import Domain
 
-    from synthrelease.candidates.generators.smartnoise.mechanism import dataset
+    from synthrelease.generators.smartnoise_mechanism import dataset
 
     made = dataset(Counts(World({"a": 1, "b": 2}).layout, np.array([0, 4])))
     weights = np.array([2.0**24 + 1, 5])

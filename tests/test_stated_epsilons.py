@@ -10,7 +10,7 @@ from functools import cache
 
 import pytest
 
-from synthrelease.candidates.generators import GENERATORS
+from synthrelease.generators import GENERATORS
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.conftest import ROOT

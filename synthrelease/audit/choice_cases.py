@@ -10,7 +10,7 @@ import numpy as np
 
 from synthrelease.audit.cases import Case
 from synthrelease.audit.noise_cases import even_draws
-from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
+from synthrelease.generators.privbayes_mechanism import dependence_score, score_sensitivity
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.noise import choose
 

@@ -23,10 +23,10 @@ from itertools import combinations, combinations_with_replacement, islice, permu
 import numpy as np
 
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import FillerRows, Plausibility
+from synthrelease.generators.marginals import Marginals
 from synthrelease.privacy.noise import SystemEntropy
 
 Rows = tuple[int, ...]

@@ -16,8 +16,8 @@ from typing import Any
 import numpy as np
 
 from synthrelease.audit.answers import Mechanism
-from synthrelease.candidates.generators.smartnoise.library import ours
 from synthrelease.data.counts import Counts
+from synthrelease.generators.smartnoise_library import ours
 from synthrelease.privacy.noise import Losses, SystemEntropy
 
 Run = Callable[..., Any]

@@ -21,22 +21,18 @@ import numpy as np
 from synthrelease.audit.answers import Mechanism
 from synthrelease.audit.library_losses import installed, seen_from_outside
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, Generator
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
-from synthrelease.candidates.generators.adversarial import Game
-from synthrelease.candidates.generators.aim import AIM
-from synthrelease.candidates.generators.dpctgan import DPCTGAN
-from synthrelease.candidates.generators.dpgan import DPGAN
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
-from synthrelease.candidates.generators.mst import MST
-from synthrelease.candidates.generators.mwem import MWEM
-from synthrelease.candidates.generators.nested import Nested, NestedPure
-from synthrelease.candidates.generators.patectgan import PATECTGAN
-from synthrelease.candidates.generators.pep import PEP
-from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.candidates.generators.smartnoise.library import ours
-from synthrelease.candidates.generators.smartnoise.mechanism import run_aim, run_mst
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.adaptive import Adaptive, AdaptivePure
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.gan_networks import Game
+from synthrelease.generators.gans import DPCTGAN, DPGAN, PATECTGAN
+from synthrelease.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.generators.mwem_pep import MWEM, PEP
+from synthrelease.generators.nested import Nested, NestedPure
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.generators.smartnoise import AIM, MST
+from synthrelease.generators.smartnoise_library import ours
+from synthrelease.generators.smartnoise_mechanism import run_aim, run_mst
 from synthrelease.privacy.charges import GENERATION, Charge, gaussian
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.noise import SystemEntropy

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from synthrelease.audit.loss_cases import LossCase, adaptive_case, loss_cases
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveModel, AdaptivePure
-from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, Laplace
 from synthrelease.data.layout import Columns
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.adaptive import Adaptive, AdaptiveModel, AdaptivePure
+from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace
+from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import rounded_gaussian
 

@@ -15,13 +15,13 @@ import numpy as np
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.mwem import MWEM
-from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.base import Background
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.mwem_pep import MWEM
+from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.noise import SYSTEM
 

@@ -12,16 +12,16 @@ import numpy as np
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.adaptive.asked import Asked
-from synthrelease.candidates.generators.adaptive.mechanism import Gaussian, score_of
-from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.privbayes.mechanism import _measure, dependence_score, score_sensitivity
 from synthrelease.criteria.functional_mechanism import Design, Prior
 from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
-from synthrelease.measurements.noise import TABLE_CHANGE
-from synthrelease.measurements.scored_sums import STEPS
+from synthrelease.data.schema import STEPS
+from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.adaptive_mechanism import Gaussian, score_of
+from synthrelease.generators.adversarial_mechanism import noisy_frequencies
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measured_noise import TABLE_CHANGE
+from synthrelease.generators.privbayes_mechanism import _measure, dependence_score, score_sensitivity
 
 PRIOR = Prior(
     intercept=0.5,

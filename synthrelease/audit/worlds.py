@@ -10,16 +10,16 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.generators.projections import MinimumCount
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable

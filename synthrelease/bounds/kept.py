@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from synthrelease.errors import InputError
-from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL
 from synthrelease.published import PublishedRelease
 

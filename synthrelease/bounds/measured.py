@@ -21,8 +21,8 @@ import numpy as np
 from synthrelease.criteria.known_errors import SumError
 from synthrelease.data.axes import added_up
 from synthrelease.data.schema import in_steps
-from synthrelease.measurements.limits import noise_limit
-from synthrelease.measurements.noise import CountNoise
+from synthrelease.generators.measured_noise import CountNoise
+from synthrelease.generators.measurements import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
@@ -118,7 +118,7 @@ class MeasuredLimits:
 
     def scored_sums(self) -> Iterator[SumError]:
         """Every measured sum of scores, from above and from below."""
-        from synthrelease.measurements.cube_law import entry_limit  # here, for few readers of a release have sums
+        from synthrelease.generators.measured_noise import entry_limit  # here, for few readers of a release have sums
 
         for one in self.measurements.sums:
             limit = entry_limit(one.together, one.sensitivity / one.epsilon, self.each)

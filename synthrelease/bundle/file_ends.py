@@ -17,7 +17,7 @@ from synthrelease.bundle.public import public_facts
 from synthrelease.criteria import PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.errors import InputError
-from synthrelease.measurements.drawing import Drawing
+from synthrelease.generators.drawing import Drawing
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of

@@ -7,8 +7,8 @@ from fractions import Fraction
 from typing import Any
 
 from synthrelease.data.schema import Transformation
-from synthrelease.measurements.cube_law import cube_sd
-from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
+from synthrelease.generators.measured_noise import cube_sd
+from synthrelease.generators.measurements import NoisyMarginals, NoisySum
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.measurements import FORMAT as MEASUREMENTS_FORMAT
 from synthrelease.published.measurements import MeasuredSumPart, MeasuredTablePart, MeasurementsPart

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.options import planned
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.data.schema import Transformation
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart

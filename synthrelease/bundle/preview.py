@@ -16,9 +16,9 @@ from synthrelease.bundle.estimating import LEVEL
 from synthrelease.bundle.options import placeholders
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, Score
 from synthrelease.data.counts import Counts
+from synthrelease.generators.candidate import Candidate
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release

@@ -16,7 +16,7 @@ MOST_TRIPLES = 10
 
 def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     """The list in sentences, the first of them a heading, for a file of so many rows."""
-    from synthrelease.candidates.associations import LEAST_REPEATED, CarriedPairs
+    from synthrelease.generators.associations import LEAST_REPEATED, CarriedPairs
     from synthrelease.releasing.attempt_costs import usual_rows
     from synthrelease.specification.associations import planned_associations
 

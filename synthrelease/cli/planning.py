@@ -233,7 +233,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 
 def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
-    from synthrelease.candidates.associations import weakest_of
+    from synthrelease.generators.associations import weakest_of
     from synthrelease.specification.associations import planned_associations
 
     planned = planned_associations(spec, rows)

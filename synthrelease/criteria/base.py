@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from synthrelease.criteria.offenders import Offender, PublicCounts
     from synthrelease.data.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
-    from synthrelease.measurements.drawing import Drawing
+    from synthrelease.generators.drawing import Drawing
     from synthrelease.privacy.grids import NoisyFigure
 
 

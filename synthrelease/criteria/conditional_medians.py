@@ -33,7 +33,7 @@ from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import Windows
-    from synthrelease.measurements.drawing import Drawing
+    from synthrelease.generators.drawing import Drawing
 
 _FINEST = 10_000
 """Quantiles are whole multiples of one over this."""

@@ -15,7 +15,7 @@ from synthrelease.data.schema import Binning, Transformation
 if TYPE_CHECKING:
     from synthrelease.criteria.functional_mechanism import Design, LinearModel
     from synthrelease.criteria.measured_sums import Limits, Sums
-    from synthrelease.measurements.noisy_tables import NoisyMarginals
+    from synthrelease.generators.measurements import NoisyMarginals
 
 
 @dataclass(frozen=True, kw_only=True)

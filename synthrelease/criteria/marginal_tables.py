@@ -23,7 +23,7 @@ from synthrelease.criteria.measured_sums import Limits
 from synthrelease.criteria.wording import shown, words
 from synthrelease.data.layout import Layout
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.terms import FormulaTerm
+from synthrelease.generators.measurements import FormulaTerm
 
 MAX_TABLES = 100_000
 """Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""

@@ -14,7 +14,7 @@ from synthrelease.criteria.functional_mechanism import LinearModel
 from synthrelease.data.schema import Binning, Transformation
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 
 _SMALLEST_EIGENVALUE = 1e-2
 """Eigenvalues of the noisy correlation matrix of the features below this are raised to it, so that the line always exists."""

@@ -16,11 +16,11 @@ import numpy as np
 
 from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
 from synthrelease.data.axes import added_up, spread_out
-from synthrelease.measurements.limits import Parts, noise_limit
-from synthrelease.measurements.noise import CountNoise
+from synthrelease.generators.measured_noise import CountNoise
+from synthrelease.generators.measurements import Parts, noise_limit
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 
 _FINEST_WEIGHT = 8
 """Weights of tables in a combination are whole numbers up to this."""

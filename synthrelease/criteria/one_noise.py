@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_limit, cube_sd
+from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_limit, cube_sd
 from synthrelease.privacy.grids import shared_grid, shared_steps
 
 MECHANISM = "K-norm: one noise for several figures"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.noisy_tables import NoisyMarginals, NoisySum
+    from synthrelease.generators.measurements import NoisyMarginals, NoisySum
 
 Limit = tuple[int, int, int]
 """(v, t, m): m times the sum is within t of v."""

@@ -22,7 +22,7 @@ from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
     from synthrelease.criteria.groupings.mechanism import SharesOfGroups
-    from synthrelease.measurements.drawing import Drawing
+    from synthrelease.generators.drawing import Drawing
 
 
 class SharesInGroups(InGroups):

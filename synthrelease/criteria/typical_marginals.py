@@ -28,7 +28,7 @@ from synthrelease.criteria.wording import shown, words
 from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.drawing import Drawing
+    from synthrelease.generators.drawing import Drawing
 
 
 class TypicalMarginalError(MarginalCriterion, OfMembers):

@@ -23,8 +23,8 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.rows import PublicRows, every_row
 from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.errors import InputError, listing
-from synthrelease.measurements.area_noise import divided, power_of
-from synthrelease.measurements.noise import CountNoise
+from synthrelease.generators.measured_noise import CountNoise
+from synthrelease.generators.measurements import divided, power_of
 
 WITHIN = ">"
 _ROWS = 5

@@ -11,7 +11,7 @@ from synthrelease.drafting.other_kind import Kind, column_as
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import InputError
-from synthrelease.measurements.terms import read_terms
+from synthrelease.generators.measurements import read_terms
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

@@ -18,7 +18,7 @@ from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, r
 from synthrelease.drafting.taking_over import taken_over
 from synthrelease.drafting.toml_text import toml, wrapped
 from synthrelease.errors import InputError, SpecError, Unexpected, closest, listing
-from synthrelease.measurements.terms import FormulaTerm, read_terms
+from synthrelease.generators.measurements import FormulaTerm, read_terms
 from synthrelease.parts import PARTS
 from synthrelease.privacy.charges import Charge
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml

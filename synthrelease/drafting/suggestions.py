@@ -12,13 +12,13 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import JunctionTree
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.member_counts import RowsOnBins
 from synthrelease.data.members import MemberRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.data.schema import Binning, Column, Schema, Transformation
+from synthrelease.generators.junction_tree import JunctionTree
 from synthrelease.settings.columns import MOST_OF_RULE
 
 LEAST_EXPECTED = 50

@@ -23,7 +23,7 @@ from synthrelease.estimates.counted import Counted, of_roots, parts_of
 from synthrelease.estimates.ratios import Ratio, possible
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
-from synthrelease.measurements.laws import half_width
+from synthrelease.generators.measured_noise import half_width
 
 Ends = tuple[float, float, float, float]
 """The lower and upper end of an interval for the file, and of one for a population."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from synthrelease.measurements.laws import Noises, half_width
+from synthrelease.generators.measured_noise import Noises, half_width
 
 _REPEATS = 3
 """How often at most the quantile is computed anew at the end that it led to."""

@@ -20,8 +20,7 @@ from synthrelease.bounds.kept import KeptRows
 from synthrelease.data.axes import added_up, spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, listing
-from synthrelease.measurements.laws import Noises
-from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.generators.measured_noise import DiscreteLaplace, Noises
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import PublishedMeasurement
 

@@ -10,9 +10,9 @@ from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.published.columns import RulePart
 
 if TYPE_CHECKING:
-    from synthrelease.candidates.associations import Associations
     from synthrelease.data.layout import Columns, Layout
     from synthrelease.data.schema import PublishedColumn
+    from synthrelease.generators.associations import Associations
 
 NAME = "associations.csv"
 HEADER = ("first", "second", "third", "carried", "how", "through", "noise", "mean_cell", "repeats", "apart")
@@ -46,8 +46,8 @@ def associations_of(release: Described) -> Associations:
     ------
     ValueError : for the settings of a generator that are none, as in a document that somebody changed.
     """
-    from synthrelease.candidates.associations import Associations, all_functions
-    from synthrelease.candidates.generators import GENERATORS
+    from synthrelease.generators import GENERATORS
+    from synthrelease.generators.associations import Associations, all_functions
 
     layout, rules = release.layout, release.rules
     settings = release.configuration.get("generator", {})

@@ -14,7 +14,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 
 if TYPE_CHECKING:
-    from synthrelease.candidates.associations import Associations
+    from synthrelease.generators.associations import Associations
 
 
 def of_document(document: ReleaseDocument) -> Associations | None:
@@ -29,7 +29,7 @@ def associations_files(document: ReleaseDocument) -> dict[str, bytes]:
     """associations.csv by its name: a line for every pair of columns, and for every three whose association the rows carry."""
     if (found := of_document(document)) is None:
         return {}
-    from synthrelease.candidates.associations import in_rows
+    from synthrelease.generators.associations import in_rows
 
     text = io.StringIO()
     lines = csv.writer(text, lineterminator="\n")

@@ -280,7 +280,7 @@ class ReleaseDocument(_DocumentWithOptions):
     @property
     def minimum_count(self) -> int:
         """The least number of times that a row may occur: the projection's and the criteria's word."""
-        from synthrelease.candidates.projections import published_projection
+        from synthrelease.generators.projections import published_projection
 
         promising = [
             published_projection(self.configuration.get("projection", {})),

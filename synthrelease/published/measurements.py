@@ -39,7 +39,7 @@ from synthrelease.settings.reading import dotted
 
 NAME = "measurements.json"
 if TYPE_CHECKING:
-    from synthrelease.measurements.noise import CountNoise
+    from synthrelease.generators.measured_noise import CountNoise
 
 FORMAT: Literal[1] = 1
 
@@ -60,7 +60,7 @@ class MeasuredTablePart(Part):
     @property
     def kind(self) -> type[CountNoise]:
         """The kind of noise."""
-        from synthrelease.measurements.noise import LAWS  # here, for a reader of rows has no use for it
+        from synthrelease.generators.measured_noise import LAWS  # here, for a reader of rows has no use for it
 
         return LAWS[self.noise]
 
@@ -133,7 +133,7 @@ class PublishedMeasurement:
     @cached_property
     def noise(self) -> CountNoise:
         """The law of the noise of one noisy count."""
-        from synthrelease.measurements.noise import LAWS  # here, for a reader of rows has no use for it
+        from synthrelease.generators.measured_noise import LAWS  # here, for a reader of rows has no use for it
 
         return LAWS[self.law].of_table(self.cost)
 

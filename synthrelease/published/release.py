@@ -26,8 +26,8 @@ from synthrelease.settings.questions import QuestionTable
 if TYPE_CHECKING:
     import pandas as pd
 
-    from synthrelease.candidates.associations import Association, Associations
     from synthrelease.criteria import Score
+    from synthrelease.generators.associations import Association, Associations
 
 
 @dataclass(frozen=True, kw_only=True)

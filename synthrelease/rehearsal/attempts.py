@@ -8,11 +8,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, JointTest, Score
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, prepare

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import PublishedColumn
+from synthrelease.generators.space import Configuration
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -9,12 +9,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import Offender
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.projections import MinimumCount
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.attempts import AttemptResult

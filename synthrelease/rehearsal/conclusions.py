@@ -10,10 +10,10 @@ import numpy as np
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.questions import parse_question
 from synthrelease.bounds.stated import question
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
 from synthrelease.data.questions import is_question
 from synthrelease.errors import InputError
+from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.binned_columns import BinnedColumns
 from synthrelease.settings.questions import QuestionTable
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.logistic_regression import LogisticRegression
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.combining import Rule
 from synthrelease.rehearsal.public_table import PublicTable

@@ -13,15 +13,15 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.junction_tree import largest_clique
-from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns
 from synthrelease.data.marginals import lattice, with_pairs
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.measurements.noise import CountNoise, RoundedGaussian
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.junction_tree import largest_clique
+from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.public_entropy import SeededEntropy
 
 MODEL_CELLS = 2**18

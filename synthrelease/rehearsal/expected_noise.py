@@ -11,12 +11,11 @@ import numpy as np
 
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.bounds.stated import question
-from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
-from synthrelease.measurements.laws import Noises, half_width
-from synthrelease.measurements.noise import CountNoise
-from synthrelease.measurements.rare_bins import read_bins
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
+from synthrelease.generators.measurements import read_bins
 from synthrelease.rehearsal.binned_columns import BinnedColumns
 from synthrelease.specification.release_spec import ReleaseSpec
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Offender
 from synthrelease.criteria.offenders import PublicCounts
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare

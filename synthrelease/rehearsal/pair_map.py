@@ -6,9 +6,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import combinations
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
+from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.dependence import cramers_v, valued
 from synthrelease.rehearsal.unguarded import UnguardedPair, with_gaps
 

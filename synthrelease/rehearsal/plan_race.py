@@ -10,14 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptivePure
-from synthrelease.candidates.generators.base import Background, Generator
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.adaptive import Adaptive, AdaptivePure
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.charges import GENERATION, Charge, Meter, decimal_text, exact, gaussian, mechanism
 from synthrelease.privacy.curves import rho_within
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -8,11 +8,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.projections import Projection
-from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.projections import FrequentCombinations, MinimumCount, Projection
 from synthrelease.rehearsal.judging import PublicJudge
 
 MOST_WORK = 20_000_000

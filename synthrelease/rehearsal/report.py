@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria.wording import figure, words
 from synthrelease.errors import OutputError, cut, percent
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.rehearsal.advice import MARGIN, cheapest
 from synthrelease.rehearsal.copies_report import copies_document, copies_rows

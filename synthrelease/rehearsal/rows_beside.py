@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
+from synthrelease.generators.space import Configuration
 
 SHOWN = 4
 

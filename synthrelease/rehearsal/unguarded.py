@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.criteria import Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.data.counts import Counts
+from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.dependence import WEAKEST, Pair, cramers_v, from_independence, strongest_pairs, valued
 
 MOST_PAIRS = 10

@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.judging import PublicJudge, merged

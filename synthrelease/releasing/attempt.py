@@ -8,15 +8,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from synthrelease.candidates.candidate import Candidate, make_candidate
-from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import Background, MeasuringGenerator
-from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import Fitted, Score, figures_of, fitted_before, scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.generators.base import Background, MeasuringGenerator
+from synthrelease.generators.candidate import Candidate, KeptModels, make_candidate
+from synthrelease.generators.measurements import NoisyMarginals
+from synthrelease.generators.space import Configuration
 from synthrelease.releasing.pieces import PrivateTable
 from synthrelease.releasing.released_rows import released_rows
 from synthrelease.releasing.threads import one_thread

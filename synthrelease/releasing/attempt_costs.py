@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from synthrelease.candidates.generators import Generator
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
+from synthrelease.generators.base import Generator
 from synthrelease.specification.release_spec import ReleaseSpec
 
 USUAL_ROWS = 100_000

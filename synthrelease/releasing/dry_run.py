@@ -20,13 +20,13 @@ from typing import TypeVar
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts, random_pieces
 from synthrelease.errors import Problem, RejectedRound, ResourceError, SpecError, SynthreleaseError, failure_of
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Score
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
@@ -15,7 +14,8 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.many_files import Run
 from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError
-from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.plan import Guarantee, RowsLeftOut, check_delta
 from synthrelease.record_numbers import PieceOfRegister

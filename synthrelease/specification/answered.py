@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.criteria import Criterion, Setting
 from synthrelease.errors import listing
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import SelectionTable
 from synthrelease.specification.release_spec import ReleaseSpec
@@ -64,7 +64,7 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
         return {}
     from synthrelease.criteria.fitted import possible_cells
     from synthrelease.criteria.measured_sums import half_widths
-    from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 
     common, found = spec.space.common, dict[str, float]()
     part = generator.part(spec.generation_charge)

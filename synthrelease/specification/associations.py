@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.candidates.associations import Associations, all_functions
 from synthrelease.data.schema import PublishedColumn
+from synthrelease.generators.associations import Associations, all_functions
 from synthrelease.specification.release_spec import ReleaseSpec
 
 

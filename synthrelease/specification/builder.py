@@ -30,7 +30,7 @@ from synthrelease.specification.space import build_space
 
 
 def _own_values_of(sums: object) -> set[str]:
-    from synthrelease.measurements.scored_sums import own_values_of
+    from synthrelease.generators.scored_sums import own_values_of
 
     return own_values_of(str(sums))
 

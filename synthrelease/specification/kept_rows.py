@@ -6,10 +6,10 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from synthrelease.candidates.configuration import ConfigurationSpace
 from synthrelease.criteria import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema
+from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import ReleaseFile

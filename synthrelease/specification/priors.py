@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from synthrelease.candidates.configuration import ConfigurationSpace
+from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.resources import file_digest
 from synthrelease.settings.base import RELEASED
 from synthrelease.settings.mistakes import Problems

@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators import Generator
 from synthrelease.criteria import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
+from synthrelease.generators.base import Generator
+from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.settings.base import Mistake
 from synthrelease.settings.mistakes import Problems
 
 if TYPE_CHECKING:  # a specification of other generators does not load these
-    from synthrelease.candidates.generators.marginals import MarginalsGenerator
-    from synthrelease.measurements.rare_bins import RareBin
+    from synthrelease.generators.marginals import MarginalsGenerator
+    from synthrelease.generators.measurements import RareBin
 
 _TIED = "bins into which a row of another bin can be moved (no rule decides this column from others)"
 
@@ -87,7 +87,7 @@ def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
 
 def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
     """Bins that are named of a column of which rounds draw several alternatives."""
-    from synthrelease.measurements.scored_sums import ScoreFactor
+    from synthrelease.generators.scored_sums import ScoreFactor
 
     layout = space.common.layout
     scored = {

@@ -10,12 +10,12 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
 from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
 from synthrelease.criteria.informative import none_can_fail
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
+from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import GENERATION, Charge, RowsRule, decimal_text, gaussian, mechanism, zero_concentrated
 from synthrelease.privacy.plan import Loss, Plan, pure_epsilon
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
@@ -32,7 +32,7 @@ from synthrelease.specification.persons import check_unit_answered
 
 if TYPE_CHECKING:
     from synthrelease.criteria.one_noise import OneNoise
-    from synthrelease.measurements.noisy_tables import NoisyMarginals
+    from synthrelease.generators.measurements import NoisyMarginals
     from synthrelease.privacy.plan import YearOfSeries
     from synthrelease.privacy.subsets import PartitionRule, SplitRule
 

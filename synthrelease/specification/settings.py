@@ -16,9 +16,9 @@ from typing import get_args
 
 from pydantic import BaseModel
 
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
 
 _ENTRY = re.compile(r"(\w+(?:, \w+)*) : (.+)")
 _EXAMPLE = " Example: "

@@ -13,10 +13,10 @@ from typing import Any, Literal
 
 from pydantic import BaseModel, Field
 
-from synthrelease.candidates.configuration import Configuration, ConfigurationSpace
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.errors import Problem, SpecError, of_another_format
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
+from synthrelease.generators.space import Configuration, ConfigurationSpace
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated

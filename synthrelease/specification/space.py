@@ -7,12 +7,13 @@ from collections.abc import Mapping
 from itertools import product
 from typing import Any
 
-from synthrelease.candidates.configuration import ConfigurationSpace
-from synthrelease.candidates.generators import GENERATORS, Generator, MeasuringGenerator
-from synthrelease.candidates.projections import PROJECTIONS, Projection
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import closest, listing
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Generator, MeasuringGenerator
+from synthrelease.generators.projections import PROJECTIONS, Projection
+from synthrelease.generators.space import ConfigurationSpace
 from synthrelease.settings.mistakes import Problems, validated
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.specification.rare_bins import rare_bin_mistakes

@@ -12,7 +12,7 @@ from synthrelease.criteria.fitted import possible_cells
 from synthrelease.criteria.measured_sums import all_limits
 from synthrelease.criteria.scores import outward
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import on_released_bins, read_measurements, sum_on_released_bins
 

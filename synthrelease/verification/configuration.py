@@ -8,9 +8,9 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.settings.mistakes import validated

@@ -9,11 +9,12 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.data.layout import Layout
+from synthrelease.data.schema import STEPS
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.cube_law import cube_sd
-from synthrelease.measurements.scored_sums import STEPS
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.measured_noise import cube_sd
 from synthrelease.privacy.charges import GENERATION
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.columns import ColumnPart

@@ -19,7 +19,7 @@ from synthrelease.audit.loss_cases import LossCase, loss_cases
 from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.loss_findings import audit_losses
 from synthrelease.audit.losses import log_shares, mean_of_gaussian
-from synthrelease.candidates.generators import GENERATORS
+from synthrelease.generators import GENERATORS
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, one_noise, rounded_gaussian
 
 CASES = {str(case): case for case in loss_cases()}

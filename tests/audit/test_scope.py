@@ -14,8 +14,8 @@ from synthrelease.audit.loss_faults import faulty_losses
 from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS
 from synthrelease.audit.scope import Scope
 from synthrelease.audit.sweeps import sweeps
-from synthrelease.candidates.generators import GENERATORS
 from synthrelease.criteria import CRITERIA
+from synthrelease.generators import GENERATORS
 from synthrelease.published.document import ReleaseDocument
 
 pytestmark = pytest.mark.slow

@@ -16,8 +16,6 @@ from synthrelease.audit.sensitivity import CodeFigures, Recording, enumerate_swe
 from synthrelease.audit.sweep import Sweep, criterion
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria import (
     fitted_before,
     groupings,
@@ -35,6 +33,8 @@ from synthrelease.criteria.records import mechanism as regressions
 from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
 from synthrelease.criteria.typical_marginals import MeanMarginalError
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.base import Background
+from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import noise as randomness
 from tests.criteria.test_sensitivity import triples
 

@@ -18,9 +18,9 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private

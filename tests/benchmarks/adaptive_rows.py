@@ -16,13 +16,14 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.candidates.generators import GENERATORS, Background
-from synthrelease.candidates.generators.adaptive import AdaptiveGenerator
-from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.adaptive import AdaptiveGenerator
+from synthrelease.generators.adaptive_mechanism import PrivateTables
+from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from tests.benchmarks.wide_register import SIZES, made_up
 

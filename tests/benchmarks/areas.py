@@ -46,9 +46,9 @@ def write_country(folder: Path, people: int, municipalities: int, regions: int) 
 
 def phases(folder: Path, times: int) -> None:
     """Up to a drawn table, without criteria; prints JSON lines. Every person stands for so many who are alike."""
-    from synthrelease.candidates.generators import Background, MeasuringGenerator
     from synthrelease.enclave.door import PrivateCounts
     from synthrelease.enclave.ingest import read_public
+    from synthrelease.generators.base import Background, MeasuringGenerator
     from synthrelease.privacy.charges import Meter
     from synthrelease.specification.spec import load_spec
 

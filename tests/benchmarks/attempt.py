@@ -22,10 +22,10 @@ from fractions import Fraction
 from functools import partial
 from pathlib import Path
 
-from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import Background
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.base import Background
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter, mechanism
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.releasing.release import read_private

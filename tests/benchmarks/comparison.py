@@ -33,10 +33,11 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.candidate import sample_plausible
-from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background
+from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import Meter
 from synthrelease.releasing.threads import one_thread
 from tests.benchmarks.comparison_pages import write

@@ -40,7 +40,6 @@ from synthrelease.bundle.card.protection import rows_left_out
 from synthrelease.bundle.contents import release_files
 from synthrelease.bundle.estimates_files import CSV, read_lines
 from synthrelease.bundle.file_ends import band_columns, error_band, kept_rows
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Criterion, Fitted, Query, Score
 from synthrelease.criteria.joint import JointTest
 from synthrelease.criteria.scoring import scores_of
@@ -49,6 +48,7 @@ from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published.document import ReleaseDocument

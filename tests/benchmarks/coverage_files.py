@@ -30,7 +30,6 @@ from pathlib import Path
 import numpy as np
 
 from synthrelease.bounds.questions import Question, parse_question
-from synthrelease.candidates.generators import MeasuringGenerator
 from synthrelease.data.axes import added_up
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.schema import Column, Transformation
@@ -42,6 +41,7 @@ from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
+from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published import DomainPart, PublishedRelease, RulePart

@@ -26,13 +26,14 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.candidate import make_candidate
-from synthrelease.candidates.generators import GENERATORS, Background, Generator
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.criteria import scores_of
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.candidate import make_candidate
+from synthrelease.generators.projections import MinimumCount
 from synthrelease.privacy.charges import GENERATION, Charge, Meter, gaussian
 from synthrelease.privacy.curves import rho_within, zcdp
 from synthrelease.privacy.public_entropy import NoNoise

@@ -22,12 +22,13 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.candidates.candidate import make_candidate
-from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background
+from synthrelease.generators.candidate import make_candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import SeededEntropy

@@ -25,13 +25,13 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter, decimal_text
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.rehearsal.intervals import clopper_pearson

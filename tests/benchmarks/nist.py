@@ -24,12 +24,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from synthrelease.candidates.candidate import sample_plausible
-from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background
+from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.curves import rho_within
 from synthrelease.releasing.threads import one_thread

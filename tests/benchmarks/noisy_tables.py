@@ -7,8 +7,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.measurements.noise import RoundedGaussian
-from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.generators.measured_noise import RoundedGaussian
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.published.measurements import PublishedMeasurement
 
 

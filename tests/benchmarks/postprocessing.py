@@ -16,10 +16,10 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease.candidates.configuration import Configuration
-from synthrelease.candidates.generators import bayesian_network, privbayes
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import bayesian_network, privbayes
+from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private

@@ -28,12 +28,12 @@ from scipy.stats import t as student
 
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.bounds.questions import parse_question
-from synthrelease.candidates.generators.base import Background
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
-from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.generators.base import Background
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease

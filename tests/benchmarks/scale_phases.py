@@ -28,14 +28,14 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
-from synthrelease.candidates.generators import Background, Model
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.data.misfits import needed_columns
 from synthrelease.enclave.counting import CountedRows, count_batches
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.reading import file_batches
+from synthrelease.generators.base import Background, Model
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private, release

@@ -21,12 +21,12 @@ import numpy as np
 
 from synthrelease.bounds import bound
 from synthrelease.bounds.questions import Question, parse_question
-from synthrelease.candidates.generators.base import Background
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.estimates import estimate
+from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load

@@ -18,14 +18,13 @@ from math import prod
 
 import numpy as np
 
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.parent_sets import maximal_sets
-from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.criteria.marginals.mechanism import largest_difference
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.base import Background
+from synthrelease.generators.privbayes import PrivBayes, maximal_sets
 from synthrelease.privacy.charges import Meter, exact
 
 MIXED = (2, 3, 2, 4, 12, 2, 5, 3, 6, 2)

@@ -17,8 +17,8 @@ from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.limits import limits
 from synthrelease.bounds.measured import sum_limit
 from synthrelease.errors import InputError
-from synthrelease.measurements.limits import noise_limit
-from synthrelease.measurements.noise import DiscreteLaplace
+from synthrelease.generators.measured_noise import DiscreteLaplace
+from synthrelease.generators.measurements import noise_limit
 from synthrelease.published import PublishedRelease
 from synthrelease.published.document import read_strictly
 from synthrelease.published.folder import measurements_of

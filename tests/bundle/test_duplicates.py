@@ -9,9 +9,9 @@ import pytest
 
 from synthrelease.bundle.card.duplicates import effective_rows, sentences
 from synthrelease.bundle.document import release_document
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
+from synthrelease.generators.projections import MinimumCount
 from synthrelease.published.table import ReleasedTable
 from tests.helpers.cards import rich_release
 

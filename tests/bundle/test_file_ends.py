@@ -15,7 +15,7 @@ from synthrelease.bundle.card.drawn import drawn_text
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.file_ends import drawing_behind, error_band, file_end, with_file_ends
 from synthrelease.bundle.public import public_facts
-from synthrelease.measurements.drawing import Drawing
+from synthrelease.generators.drawing import Drawing
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.privacy.subsets import PartitionRule

@@ -13,8 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from synthrelease.audit.examples import COLUMNS, examples
-from synthrelease.candidates.associations import LEAST_REPEATED, Associations, CarriedPairs, TableNoise, Ties, weakest_of
-from synthrelease.candidates.generators import GENERATORS, Background, Generator
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.linked import Linked
@@ -22,7 +20,10 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.associations import LEAST_REPEATED, Associations, CarriedPairs, TableNoise, Ties, weakest_of
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare

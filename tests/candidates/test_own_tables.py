@@ -9,16 +9,16 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.candidates.candidate import make_candidate
-from synthrelease.candidates.generators import GENERATORS, Background
-from synthrelease.candidates.own_tables import FAR, RISK, contradicts_its_tables
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.measurements.noise import DiscreteLaplace
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background
+from synthrelease.generators.candidate import FAR, RISK, contradicts_its_tables, make_candidate
+from synthrelease.generators.measured_noise import DiscreteLaplace
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.charges import GENERATION, Meter, mechanism
 from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import write_config

@@ -10,11 +10,11 @@ import pytest
 from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
-from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.privbayes_mechanism import dependence_score, score_sensitivity
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import laplace_figure

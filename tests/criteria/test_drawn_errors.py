@@ -10,7 +10,7 @@ import pytest
 from synthrelease.audit.exact_figures import exact_figures
 from synthrelease.audit.sweep import Sweep
 from synthrelease.audit.sweeps import sweeps
-from synthrelease.measurements.drawing import Drawing
+from synthrelease.generators.drawing import Drawing
 
 ADDING = {
     "absolute_marginal_error",

@@ -11,10 +11,8 @@ import pytest
 
 from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
 from synthrelease.data.layout import Layout
-from synthrelease.measurements.cube_law import cube_limit
-from synthrelease.measurements.limits import noise_limit
-from synthrelease.measurements.noise import DiscreteLaplace
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.generators.measured_noise import DiscreteLaplace, cube_limit
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum, noise_limit
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(3, 2))
 COUNTS = np.array([[40, 9], [25, 3], [2, 1]])

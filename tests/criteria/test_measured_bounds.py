@@ -23,7 +23,7 @@ from synthrelease.criteria.records.mechanism import records_of_cells
 from synthrelease.criteria.scores import ANSWERED
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.noise import discrete_laplace
 from tests.helpers.small import World
 

@@ -15,13 +15,13 @@ import pytest
 from synthrelease.audit.exact_members import rows_of_root
 from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.guarding import LostPair
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.generators.candidate import Candidate
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source

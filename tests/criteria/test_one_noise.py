@@ -25,7 +25,7 @@ from synthrelease.criteria.one_noise import MECHANISM, OneNoise, shared_noise
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, PrivateFailure
-from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_tail
+from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_tail
 from synthrelease.privacy import charges
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps

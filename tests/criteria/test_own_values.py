@@ -14,7 +14,6 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion, Fitted, Setting
 from synthrelease.criteria.fitted import Regression
 from synthrelease.criteria.functional_mechanism import LinearModel
@@ -24,6 +23,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema, Transformation
+from synthrelease.generators.candidate import Candidate
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column

@@ -12,7 +12,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
 from synthrelease.drafting.draft import draft, write_draft
 from synthrelease.drafting.marks import MarksDraft, draft_marks
-from synthrelease.measurements.terms import read_terms
+from synthrelease.generators.measurements import read_terms
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
 from synthrelease.specification.spec import load_spec

@@ -16,7 +16,7 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.drafting import Promise, write_draft
 from synthrelease.errors import InputError
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import epsilon_of
 from synthrelease.rehearsal import plan_race
 from synthrelease.rehearsal.dependence import Purse, strongest_pairs

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import PublicFacts, Setting
+from synthrelease.generators.candidate import Candidate
 
 
 def facts_of(candidate: Candidate, setting: Setting) -> PublicFacts:

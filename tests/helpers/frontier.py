@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.bayesian_network import BayesianNetwork
 
 CELLS = 1 << 15
 

@@ -14,11 +14,12 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from synthrelease.candidates.generators import GENERATORS, Background
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.weights import raked
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
 from synthrelease.rehearsal.baselines.noisy_raking import noisy_counts, raked_to

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from synthrelease.data.layout import Layout
-from synthrelease.measurements.area_noise import AreaNoise, area_noise, divided
-from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measurements import AreaNoise, area_noise, divided
 
 LAYOUT = Layout(columns=("region", "town", "age"), sizes=(3, 12, 5))
 """Four towns in each region."""

@@ -10,7 +10,7 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from synthrelease.measurements.drawing import Drawing, closed_limit, log_factorials, one_sided_limit
+from synthrelease.generators.drawing import Drawing, closed_limit, log_factorials, one_sided_limit
 
 
 def law(n: int, rows: int, ones: int) -> dict[Fraction, Fraction]:

@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from synthrelease.measurements.laws import Noises, half_width
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measured_noise import DiscreteLaplace, Noises, RoundedGaussian, half_width
 
 Law = dict[float, float]
 

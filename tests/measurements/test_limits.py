@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from scipy.stats import norm
 
-from synthrelease.measurements.limits import Parts, noise_limit
-from synthrelease.measurements.noise import CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measurements import Parts, noise_limit
 
 LAPLACE, GAUSSIAN = DiscreteLaplace, RoundedGaussian
 PARTS: list[Parts] = [

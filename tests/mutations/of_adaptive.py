@@ -16,7 +16,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: weights left out of the sensitivity of a choice",
         breaks="a choice costs as many times its part as the largest weight",
-        place="candidates.generators.adaptive.mechanism:PrivateTables.choice",
+        place="generators.adaptive_mechanism:PrivateTables.choice",
         old="TABLE_CHANGE * most",
         new="TABLE_CHANGE",
         tests=(SCORES,),
@@ -24,7 +24,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: a choice of twice the epsilon",
         breaks="the choices cost four times their rho",
-        place="candidates.generators.adaptive.mechanism:Gaussian.epsilon_of_choice",
+        place="generators.adaptive_mechanism:Gaussian.epsilon_of_choice",
         old="root_down(8 * part)",
         new="2 * root_down(8 * part)",
         tests=(LAW,),
@@ -32,7 +32,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: the budget may be passed",
         breaks="more is spent than is charged",
-        place="candidates.generators.adaptive.mechanism:PrivateTables._take",
+        place="generators.adaptive_mechanism:PrivateTables._take",
         old="not 0 < part <= self.left",
         new="part <= 0",
         tests=(BUDGET,),
@@ -40,7 +40,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="shared measurements: hyperparameters left out of what a kept model is known by",
         breaks="the model of another configuration than the one that was drawn is released",
-        place="candidates.configuration:Configuration.model_key",
+        place="generators.space:Configuration.model_key",
         old='[described["transformation"], described["generator"]]',
         new='[described["transformation"]]',
         tests=("tests/releasing/test_low_epsilon.py::test_with_shared_measurements_a_model_is_fitted_once",),
@@ -48,7 +48,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: groups across rules",
         breaks="rows that the rules exclude, or none where they allow some",
-        place="candidates.generators.adaptive.rounds:learned",
+        place="generators.adaptive:learned",
         old="rule_classes(column, len(counts), masks)",
         new="[0] * len(counts)",
         tests=(RULES,),
@@ -56,7 +56,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: joined rules lose a pair",
         breaks="rows that the rules exclude",
-        place="candidates.generators.bin_groups:_pairs_of",
+        place="generators.bin_groups:_pairs_of",
         old="if np.array_equal(_all_of(others, allowed.shape), allowed):\n    shadows = others",
         new="shadows = others or shadows",
         tests=(f"{FOUND}::test_joined_rules_come_apart_into_as_few_pairs_as_needed",),
@@ -64,7 +64,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: no limit to the cliques",
         breaks="memory runs out in the enclave, after the charge",
-        place="candidates.generators.adaptive.rounds:_Rounds._tables",
+        place="generators.adaptive:_Rounds._tables",
         old="ways[columns].cells <= self._plan.cells",
         new="True",
         tests=(f"{FOUND}::test_no_clique_grows_above_the_limit",),
@@ -72,7 +72,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: all tables get equal parts",
         breaks="large tables are mostly noise",
-        place="candidates.generators.adaptive.rounds:_Rounds._competing",
+        place="generators.adaptive:_Rounds._competing",
         old="self._times(possible)",
         new="self._times(1)",
         tests=(f"{FOUND}::test_larger_tables_get_larger_parts_where_more_rounds_are_to_come",),
@@ -80,7 +80,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: the part of a round follows what is left",
         breaks="answers without end, or noise too large to be drawn, after the charge",
-        place="candidates.generators.adaptive.rounds:_Rounds.run",
+        place="generators.adaptive:_Rounds.run",
         old="max(part, min(2 * part, private.left - self._last))",
         new="min(2 * part, private.left - self._last)",
         tests=(f"{FOUND}::test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget",),
@@ -88,7 +88,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: a rest is divided again",
         breaks="answers without end, or noise too large to be drawn, after the charge",
-        place="candidates.generators.adaptive.rounds:_Rounds.run",
+        place="generators.adaptive:_Rounds.run",
         old="rest or 2 * left < 3 * chosen.part",
         new="False",
         tests=(f"{FOUND}::test_whatever_is_answered_every_part_is_a_fixed_share_of_the_budget",),
@@ -96,7 +96,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: cells that cannot be are a handicap",
         breaks="tables with rules are measured too late",
-        place="candidates.generators.adaptive.rounds:_Rounds._tables",
+        place="generators.adaptive:_Rounds._tables",
         old="yield columns, pairs[columns], ways[columns].sets",
         new="yield columns, pairs[columns] + 1e-12, ways[columns].sets",
         tests=(f"{FOUND}::test_cells_that_the_rules_exclude_are_no_handicap",),
@@ -104,7 +104,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="adaptive: a spike takes the bins before it",
         breaks="the many at one value are spread over its neighbours",
-        place="candidates.generators.bin_groups:_put_neighbours_together",
+        place="generators.bin_groups:_put_neighbours_together",
         old="(positive[b] >= least and held >= _REST * least)",
         new="False",
         tests=(f"{FOUND}::test_a_large_bin_stays_alone_beside_neighbours_that_are_not_few",),
@@ -112,7 +112,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="consistent tables: the start is not taken off",
         breaks="steps of the fit pull against each other",
-        place="candidates.generators.consistent_tables:_LeastSquares.solved",
+        place="generators.maximum_entropy:_LeastSquares.solved",
         old="wanted - self._tables()",
         new="wanted",
         tests=(f"{FOUND}::test_consistent_tables_are_those_of_least_squares_over_all_tables",),
@@ -120,7 +120,7 @@ OF_ADAPTIVE = (
     Mutation(
         name="proportional fitting: the penalty is left out",
         breaks="noise is fitted where the starting table should hold",
-        place="candidates.generators.proportional_fitting:ProportionalFit._step",
+        place="generators.maximum_entropy:ProportionalFit._step",
         old="self._ridges[number]",
         new="self._ridges[number] * 1e-6",
         tests=(f"{FOUND}::test_proportional_fitting_meets_the_conditions_of_the_minimum",),

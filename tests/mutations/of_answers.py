@@ -16,7 +16,7 @@ OF_ANSWERS = (
     Mutation(
         name="own tables: rows that contradict them are released",
         breaks="a bundle whose rows and noisy tables say different things",
-        place="candidates.candidate:make_candidate",
+        place="generators.candidate:make_candidate",
         old="if measured is not None and contradicts_its_tables(counts, measured, background.plausibility):",
         new="if False:",
         tests=(f"{OWN_TABLES}::test_a_prior_that_drowns_the_tables_gives_no_candidate",),
@@ -24,7 +24,7 @@ OF_ANSWERS = (
     Mutation(
         name="own tables: noise is not allowed for",
         breaks="rounds that are rejected for their noise",
-        place="candidates.own_tables:contradicts_its_tables",
+        place="generators.candidate:contradicts_its_tables",
         old="FAR + noise",
         new="FAR",
         tests=(f"{OWN_TABLES}::test_a_share_may_be_off_by_the_noise_and_a_tenth_and_no_more",),
@@ -32,7 +32,7 @@ OF_ANSWERS = (
     Mutation(
         name="own tables: cells that rules exclude are compared",
         breaks="every round of a release with a rule for released rows alone is rejected",
-        place="candidates.own_tables:contradicts_its_tables",
+        place="generators.candidate:contradicts_its_tables",
         old="allowed = ~plausibility.structural_zeros(table.columns)",
         new="allowed = np.ones(table.values.shape, dtype=bool)",
         tests=(f"{OWN_TABLES}::test_cells_that_rules_exclude_are_not_compared",),
@@ -40,7 +40,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: half of the tail",
         breaks="bounds that are wrong twice as often as they say",
-        place="measurements.limits:_on_grid",
+        place="generators.measurements:_on_grid",
         old="2 * np.cumsum(law[::-1])[::-1]",
         new="np.cumsum(law[::-1])[::-1]",
         tests=(NOISE,),
@@ -48,7 +48,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: one too small",
         breaks="bounds that are wrong more often than they say",
-        place="measurements.limits:_on_grid",
+        place="generators.measurements:_on_grid",
         old="int(enough[0])",
         new="max(0, int(enough[0]) - 1)",
         tests=(NOISE,),
@@ -56,7 +56,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of a single noise: one side alone",
         breaks="bounds that are wrong twice as often as they say",
-        place="measurements.noise:DiscreteLaplace.limit",
+        place="generators.measured_noise:DiscreteLaplace.limit",
         old="risk * (1 + math.exp(-1 / self.scale)) / 2",
         new="risk * (1 + math.exp(-1 / self.scale))",
         tests=(NOISE,),
@@ -64,7 +64,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of a single Gaussian noise: one side alone",
         breaks="bounds that are wrong twice as often as they say",
-        place="measurements.noise:RoundedGaussian._within",
+        place="generators.measured_noise:RoundedGaussian._within",
         old="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk",
         new="math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= 2 * risk",
         tests=(NOISE,),
@@ -72,7 +72,7 @@ OF_ANSWERS = (
     Mutation(
         name="Gaussian noise: the moments of the noise before it is rounded",
         breaks="limits that leave more than their risk",
-        place="measurements.noise:RoundedGaussian.log_moment",
+        place="generators.measured_noise:RoundedGaussian.log_moment",
         old="np.sinh(half) / half",
         new="np.ones_like(half)",
         tests=(LAW,),
@@ -80,7 +80,7 @@ OF_ANSWERS = (
     Mutation(
         name="Gaussian noise: the law of the noise before it is rounded",
         breaks="limits and intervals of another law",
-        place="measurements.noise:RoundedGaussian.log_characteristic",
+        place="generators.measured_noise:RoundedGaussian.log_characteristic",
         old="np.sinc(shifted / (2 * np.pi))",
         new="np.ones_like(shifted)",
         tests=(LAW,),
@@ -88,7 +88,7 @@ OF_ANSWERS = (
     Mutation(
         name="Gaussian noise: Poisson's sum without the turns",
         breaks="limits and intervals of another law where the noise is small",
-        place="measurements.noise:RoundedGaussian.log_characteristic",
+        place="generators.measured_noise:RoundedGaussian.log_characteristic",
         old="terms.sum(axis=-1)",
         new="terms[..., _TURNS]",
         tests=(LAW,),
@@ -96,7 +96,7 @@ OF_ANSWERS = (
     Mutation(
         name="Gaussian noise: the scale of a rho twice as large",
         breaks="the noise that is published is understated",
-        place="measurements.noise:RoundedGaussian.of_table",
+        place="generators.measured_noise:RoundedGaussian.of_table",
         old="gaussian_scale(TABLE_CHANGE / (2 * cost))",
         new="gaussian_scale(TABLE_CHANGE / (4 * cost))",
         tests=("tests/candidates/generators/test_marginals.py",),
@@ -104,7 +104,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of noise: Markov's inequality without the risk",
         breaks="the same limit whatever the risk",
-        place="measurements.limits:_markov",
+        place="generators.measurements:_markov",
         old="log_moment + math.log(2 / risk)",
         new="log_moment + math.log(2)",
         tests=(NOISE, "tests/measurements/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),

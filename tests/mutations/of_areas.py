@@ -16,7 +16,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: each level gets the whole budget",
         breaks="tables of several levels cost more than is charged",
-        place="candidates.generators.nested:NestedGenerator.shares",
+        place="generators.nested:NestedGenerator.shares",
         old="{columns: weight / total for columns, weight in weights.items()}",
         new="{columns: min(Fraction(1), 2 * weight / total) for columns, weight in weights.items()}",
         tests=COST,
@@ -25,7 +25,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: rounds share measurements that were divided in another way",
         breaks="noise of another scale than the release states",
-        place="candidates.generators.nested:NestedGenerator.same_measurements",
+        place="generators.nested:NestedGenerator.same_measurements",
         old="(self.chain, self.wanted) == (other.chain, other.wanted)",
         new="self.chain == other.chain",
         tests=(f"{NESTED}::test_rounds_share_measurements_only_when_they_are_divided_alike",),
@@ -33,7 +33,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: Laplace noise is divided as Gaussian noise is",
         breaks="a division that is not the one with the least error over what is wanted",
-        place="measurements.area_noise:power_of",
+        place="generators.measurements:power_of",
         old="2 / 3",
         new="1.0",
         tests=(f"{NESTED}::test_no_other_division_has_less_of_what_is_wanted", NOISE),
@@ -41,7 +41,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: the plan leaves out what the level below tells",
         breaks="a plan that says that areas are further off than they are",
-        place="measurements.area_noise:area_noise",
+        place="generators.measurements:area_noise",
         old="below * areas / of_below",
         new="0.0 * below * areas / of_below",
         tests=(NOISE,),
@@ -49,7 +49,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: sums over areas are weighed as if each were one count",
         breaks="figures of a level that follow the noise of the level below",
-        place="candidates.generators.nested.tree:lifted",
+        place="generators.nested_model:lifted",
         old="np.add.at(variance, home, table.variance)",
         new="variance += table.variance[0]",
         tests=TREE,
@@ -57,7 +57,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: what sums are off is not shared out by variances",
         breaks="areas that do not add up to the area they lie in, or are no least squares",
-        place="candidates.generators.nested.tree:placed",
+        place="generators.nested_model:placed",
         old="parts * (sums - values.sum(axis=0))",
         new="(sums - values.sum(axis=0)) / len(values)",
         tests=TREE,
@@ -73,7 +73,7 @@ OF_AREAS = (
     Mutation(
         name="areas within areas: what is rounded is not carried on",
         breaks="areas with a number of rows that is off by the rounding of every combination",
-        place="candidates.generators.nested.allotting:divided_rows",
+        place="generators.nested_model:divided_rows",
         old="owed += column",
         new="owed[open_to] += given",
         tests=(f"{NESTED}::test_what_is_rounded_is_carried_on_so_that_an_area_has_its_number_of_rows",),

@@ -266,7 +266,7 @@ OF_BASELINES = (
     Mutation(
         name="nested minimum count: the proportion is rounded down and not the number",
         breaks="nothing is ever kept",
-        place="candidates.projections.minimum_count:nested",
+        place="generators.projections:nested",
         old="k * len(joined) // (k + 1)",
         new="k // (k + 1) * len(joined)",
         tests=(MINIMUM,),
@@ -274,7 +274,7 @@ OF_BASELINES = (
     Mutation(
         name="nested minimum count: rows of a class are not joined with those kept before",
         breaks="rarer rows are never kept",
-        place="candidates.projections.minimum_count:nested",
+        place="generators.projections:nested",
         old="np.concatenate([kept, np.flatnonzero(counts == k)])",
         new="np.flatnonzero(counts == k)",
         tests=(MINIMUM,),

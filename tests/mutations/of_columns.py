@@ -44,7 +44,7 @@ OF_COLUMNS = (
     Mutation(
         name="missing: a common refinement forgets it",
         breaks="measurements for all configurations take it for a category",
-        place="candidates.configuration:join",
+        place="generators.space:join",
         old="None if column.atoms.missing is None else of_atom[-1]",
         new="None",
         tests=(f"{COLUMNS}::test_the_common_refinement_of_binnings_keeps_missing_values_apart",),

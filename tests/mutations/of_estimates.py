@@ -61,7 +61,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the variance of a noise is half of what it is",
         breaks="intervals that are too narrow",
-        place="measurements.noise:DiscreteLaplace.variance",
+        place="generators.measured_noise:DiscreteLaplace.variance",
         old="laplace_sd(Fraction(self.scale)) ** 2",
         new="laplace_sd(Fraction(self.scale)) ** 2 / 2",
         tests=(LAWS, COVER),
@@ -69,7 +69,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: one side of the law alone",
         breaks="intervals that miss twice as often as they say",
-        place="measurements.laws:half_width",
+        place="generators.measured_noise:half_width",
         old="(4 / _PERIOD)",
         new="(8 / _PERIOD)",
         tests=(LAWS, COVER),

@@ -59,7 +59,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: scores of PrivBayes in 64 bits",
         breaks="neighbours have scores further apart than the sensitivity",
-        place="candidates.generators.privbayes.mechanism:dependence_score",
+        place="generators.privbayes_mechanism:dependence_score",
         old="n > _PRODUCTS",
         new="n < 0",
         tests=(f"{LARGE}::test_the_dependence_score_of_large_tables_is_that_of_whole_numbers",),

@@ -49,7 +49,7 @@ OF_MARKS = (
     Mutation(
         name="numbers of marks: counts that differ in what follows are one",
         breaks="models without rows that are possible, or with rows that are not",
-        place="candidates.generators.counters:_alike",
+        place="generators.counters:_alike",
         old="text = rows[row].tobytes()",
         new="text = rows[row][:1].tobytes()",
         tests=ZEROS,

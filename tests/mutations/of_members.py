@@ -38,7 +38,7 @@ OF_MEMBERS = (
     Mutation(
         name="rules that count: one more than the rule allows is counted as what it allows",
         breaks="rows of a model break the rule, and are drawn again",
-        place="candidates.generators.counters:_enough",
+        place="generators.counters:_enough",
         old="math.floor(most) + 1",
         new="math.floor(most)",
         tests=(COUNTERS,),
@@ -46,7 +46,7 @@ OF_MEMBERS = (
     Mutation(
         name="rules that count: a bin that may be counted is not",
         breaks="a model has no row of bins that hold values of both kinds, or has those that no rule allows",
-        place="candidates.generators.counters:_part",
+        place="generators.counters:_part",
         old="~false & possible & high",
         new="true & possible & high",
         tests=(COUNTERS,),
@@ -54,7 +54,7 @@ OF_MEMBERS = (
     Mutation(
         name="rules that count: a column that matters is left out",
         breaks="whether a member is counted is read off bins of others",
-        place="candidates.generators.counters:_part",
+        place="generators.counters:_part",
         old="all((somewhere == everywhere)[some].all() for somewhere, everywhere in alike)",
         new="True",
         tests=(COUNTERS,),

@@ -19,7 +19,7 @@ OF_NETWORKS = (
     Mutation(
         name="DPCTGAN: gradients are clipped before they are weighted",
         breaks="a row of a rare bin moves the sum by its weight times the claim",
-        place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
+        place="generators.adversarial_mechanism:clipped_sum_of_cells",
         old="clipped_shares(weights * np.sqrt(squares), clip)",
         new="clipped_shares(np.sqrt(squares), clip)",
         tests=(CLIPPED,),
@@ -27,7 +27,7 @@ OF_NETWORKS = (
     Mutation(
         name="DPCTGAN: impossible cells get mass",
         breaks="rows that the rules exclude",
-        place="candidates.generators.dpctgan:DPCTGAN.fit",
+        place="generators.gans:DPCTGAN.fit",
         old="game.shares(conditions) * free",
         new="game.shares(conditions)",
         tests=(f"{CONDITIONAL}::test_impossible_cells_get_nothing",),
@@ -35,7 +35,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: rows are dealt out in the order of their cells",
         breaks="a replaced row moves the rows behind it to other teachers",
-        place="candidates.generators.patectgan.mechanism:Teachers.dealt",
+        place="generators.patectgan_mechanism:Teachers.dealt",
         old="entropy.picks(np.full(len(cells), number))",
         new="(start + np.arange(len(cells))) % number",
         tests=(DEALT,),
@@ -43,7 +43,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: teachers compare themselves with each other",
         breaks="a replaced row moves the votes of all teachers",
-        place="candidates.generators.patectgan.mechanism:Teachers.votes",
+        place="generators.patectgan_mechanism:Teachers.votes",
         old="score > threshold",
         new="score > score.mean(axis=0)",
         tests=(OWN,),
@@ -51,7 +51,7 @@ OF_NETWORKS = (
     Mutation(
         name="PATECTGAN: impossible cells get mass",
         breaks="rows that the rules exclude",
-        place="candidates.generators.patectgan:PATECTGAN.fit",
+        place="generators.gans:PATECTGAN.fit",
         old="game.shares(found.everywhere(DRAWS, public)) * free",
         new="game.shares(found.everywhere(DRAWS, public))",
         tests=(f"{VOTES}::test_impossible_cells_get_nothing",),

@@ -16,7 +16,7 @@ OF_NOISE = (
     Mutation(
         name="apart: tables have the rows that are counted apart",
         breaks="a record that leaves a rare bin costs one and a half times the epsilon",
-        place="candidates.generators.marginals.mechanism:measured",
+        place="generators.marginals_mechanism:measured",
         old="measure_tables(rest, tables, kind, entropy)",
         new="measure_tables(counts, tables, kind, entropy)",
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
@@ -24,7 +24,7 @@ OF_NOISE = (
     Mutation(
         name="apart: a row that is counted apart adds nothing to a sum",
         breaks="one that leaves its bin moves the sum by all its range",
-        place="candidates.generators.marginals.mechanism:measure_sums",
+        place="generators.marginals_mechanism:measure_sums",
         old="_total(one, counts, marginals) + apart * _MIDDLE",
         new="_total(one, counts, marginals)",
         tests=(f"{APART}::test_whoever_is_replaced_all_answers_together_cost_no_more",),
@@ -32,7 +32,7 @@ OF_NOISE = (
     Mutation(
         name="apart: own values of rows that are counted apart are in the sums",
         breaks="one that leaves its bin moves the sum by all its range",
-        place="candidates.generators.marginals.mechanism:without",
+        place="generators.marginals_mechanism:without",
         old="atoms.keep(left)",
         new="atoms",
         tests=("tests/candidates/generators/test_own_sums.py::test_sums_of_own_values_leave_out_rows_that_are_counted_apart",),

@@ -62,7 +62,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them is not kept within its steps",
         breaks="a value beyond its limits moves the sum by more than is paid for",
-        place="measurements.own_totals:in_steps",
+        place="generators.own_totals:in_steps",
         old="np.clip((products - low) / (high - low) * STEPS, 0, STEPS)",
         new="(products - low) / (high - low) * STEPS",
         tests=(f"{SUMS}::test_no_row_moves_a_sum_of_own_values_by_more_than_its_steps",),
@@ -79,7 +79,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a sum of them takes the numbers of bins",
         breaks="the model is pulled to the mean of bin numbers",
-        place="candidates.generators.marginals.mechanism:_total",
+        place="generators.marginals_mechanism:_total",
         old="one.own is None",
         new="True",
         tests=(f"{SUMS}::test_a_sum_of_own_values_is_that_of_the_rows",),

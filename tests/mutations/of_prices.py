@@ -183,7 +183,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: a fit that chooses at the zero-concentrated price",
         breaks="the exact curve is stated for a dearer mechanism",
-        place="candidates.generators.adaptive:Adaptive.fit",
+        place="generators.adaptive:Adaptive.fit",
         old="ExactlyGaussian if charge.gaussian else Gaussian",
         new="Gaussian",
         tests=("tests/candidates/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),

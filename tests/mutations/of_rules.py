@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.projections import PROJECTIONS
 from synthrelease.criteria import CRITERIA
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.projections import PROJECTIONS
 from tests.mutations.places import PACKAGE
 from tests.mutations.rules import ROOMS, Derived, derived, room_of, stem_of
 

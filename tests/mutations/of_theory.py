@@ -338,7 +338,7 @@ OF_THE_THEORY = (
     Mutation(
         name="PrivBayes: tables without noise",
         breaks="exact tables",
-        place="candidates.generators.privbayes.mechanism:_measure",
+        place="generators.privbayes_mechanism:_measure",
         old="np.split(noisy, np.cumsum([table.size for table in tables])[:-1])",
         new="np.split(flat, np.cumsum([table.size for table in tables])[:-1])",
         tests=(FIT,),
@@ -346,7 +346,7 @@ OF_THE_THEORY = (
     Mutation(
         name="PrivBayes: the best pair chosen without noise",
         breaks="an exact choice",
-        place="candidates.generators.privbayes.mechanism:_choose_structure",
+        place="generators.privbayes_mechanism:_choose_structure",
         old=(
             "choose([scores[pair] for pair in pairs], sensitivity=score_sensitivity(n), epsilon=share, "
             "mechanism=selector, entropy=entropy)"
@@ -410,7 +410,7 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: messages not divided out",
         breaks="the model is not the one that matches the measurements",
-        place="candidates.generators.junction_tree:JunctionTree.calibrate",
+        place="generators.junction_tree:JunctionTree.calibrate",
         old="outward - np.where(possible, messages[index], 0.0)",
         new="outward",
         tests=(TREE,),
@@ -418,7 +418,7 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: no chords",
         breaks="the model is not the one that matches the measurements",
-        place="candidates.generators.junction_tree:_eliminated",
+        place="generators.junction_tree:_eliminated",
         old="around[other] = (before | around[column]) & ~(1 << other) & ~(1 << column)",
         new="around[other] = before & ~(1 << other) & ~(1 << column)",
         tests=(TREE,),
@@ -426,7 +426,7 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: smallest separators",
         breaks="the model is not the one that matches the measurements",
-        place="candidates.generators.junction_tree:_spanning_tree",
+        place="generators.junction_tree:_spanning_tree",
         old="-len(sets[pair[0]] & sets[pair[1]])",
         new="len(sets[pair[0]] & sets[pair[1]])",
         tests=(TREE,),
@@ -434,7 +434,7 @@ OF_THE_THEORY = (
     Mutation(
         name="junction tree: sums of exp without their largest term taken out",
         breaks="overflow: the model becomes not a number",
-        place="candidates.generators.junction_tree:sum_out",
+        place="generators.junction_tree:sum_out",
         old="np.where(np.isfinite(top), top, 0.0)",
         new="np.zeros_like(top)",
         tests=(TREE,),
@@ -442,7 +442,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: rules ignored",
         breaks="impossible rows",
-        place="candidates.generators.maximum_entropy:base_potentials",
+        place="generators.maximum_entropy:base_potentials",
         old="np.where(plausibility.structural_zeros(clique), -np.inf, 0.0)",
         new="np.zeros(plausibility.structural_zeros(clique).shape)",
         tests=(f"{ENTROPY}::test_impossible_cells_are_exact_zeros_however_large_their_noisy_count",),
@@ -450,7 +450,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: the weight of the prior ignored",
         breaks="a wrong public table outweighs the measurements",
-        place="candidates.generators.maximum_entropy:_Dual.__init__",
+        place="generators.maximum_entropy:_Dual.__init__",
         old="weight / measured.n**2",
         new="1 / measured.n**2",
         tests=(MINIMUM,),
@@ -458,7 +458,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: shared columns of the prior counted twice",
         breaks="the model starts from another table than is said",
-        place="candidates.generators.maximum_entropy:base_potentials",
+        place="generators.maximum_entropy:base_potentials",
         old="np.log(shares) - np.log(spread(given, tree.separator(index), clique))",
         new="np.log(shares)",
         tests=(f"{ENTROPY}::test_a_prior_of_huge_weight_is_the_model_and_one_of_small_weight_gives_way",),
@@ -466,7 +466,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: the prior not smoothed",
         breaks="cells that the public table lacks can never appear",
-        place="candidates.generators.maximum_entropy",
+        place="generators.maximum_entropy",
         old="_UNIFORM_SHARE = 0.001",
         new="_UNIFORM_SHARE = 0.0",
         tests=(f"{ENTROPY}::test_the_data_fill_what_the_public_table_lacks",),
@@ -474,7 +474,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: the fit ends early",
         breaks="an unfinished model is used",
-        place="candidates.generators.maximum_entropy",
+        place="generators.maximum_entropy",
         old="_PRECISION = 0.2",
         new="_PRECISION = 4.0",
         tests=(f"{ENTROPY}::test_at_the_usual_precision_the_fit_is_a_fifth_of_the_noise_from_the_minimum",),
@@ -482,7 +482,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: a fit that did not converge is used",
         breaks="an unfinished model is used",
-        place="candidates.generators.maximum_entropy:_Dual.solved",
+        place="generators.maximum_entropy:_Dual.solved",
         old="self.converged(self(at)[1])",
         new="self(at) is not None",
         tests=(f"{ENTROPY}::test_a_fit_that_does_not_converge_rejects_the_round",),
@@ -490,7 +490,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: what is not a number has converged",
         breaks="a broken model is used",
-        place="candidates.generators.maximum_entropy:_Dual.converged",
+        place="generators.maximum_entropy:_Dual.converged",
         old="(np.abs(gradient) <= self.tolerance) | empty",
         new="~(np.abs(gradient) > self.tolerance) | empty",
         tests=(f"{ENTROPY}::test_what_is_not_a_number_has_not_converged",),
@@ -498,7 +498,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: a gradient without the ridge",
         breaks="another model than is said",
-        place="candidates.generators.maximum_entropy:_Dual.__call__",
+        place="generators.maximum_entropy:_Dual.__call__",
         old="model - self.target + self.ridge * parameters",
         new="model - self.target",
         tests=(f"{ENTROPY}::test_value_and_gradient_of_the_dual_agree",),
@@ -506,7 +506,7 @@ OF_THE_THEORY = (
     Mutation(
         name="maximum entropy: families given one column less",
         breaks="ties between columns are lost",
-        place="candidates.generators.maximum_entropy:families_of",
+        place="generators.maximum_entropy:families_of",
         old="known.append(column)",
         new="known[:] = [*known, column][-2:]",
         tests=(f"{ENTROPY}::test_families_multiply_to_the_shares_of_the_cliques",),
@@ -514,7 +514,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: every table gets the whole budget",
         breaks="epsilons of the tables add up to more than is charged",
-        place="candidates.generators.marginals:MarginalsGenerator.measured_tables",
+        place="generators.marginals:MarginalsGenerator.measured_tables",
         old="share * part",
         new="part",
         tests=(FORMULA,),
@@ -522,7 +522,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: tables without noise",
         breaks="private counts are published",
-        place="candidates.generators.marginals.mechanism:measure_tables",
+        place="generators.marginals_mechanism:measure_tables",
         old="noisy.reshape(exact.shape)",
         new="exact",
         tests=(FORMULA,),
@@ -530,7 +530,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: every sum gets what all of them share",
         breaks="epsilons add up to more than is charged",
-        place="candidates.generators.marginals:MarginalsGenerator.sum_shares",
+        place="generators.marginals:MarginalsGenerator.sum_shares",
         old="left * group.weight / self._weight_of_sums",
         new="left",
         tests=(SUMS,),
@@ -538,7 +538,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: without noise",
         breaks="private sums are the model's",
-        place="candidates.generators.marginals.mechanism:measure_sums",
+        place="generators.marginals_mechanism:measure_sums",
         old="zip(group, noisy.tolist(), strict=True)",
         new="zip(group, exact[len(measured) : len(measured) + len(group)].tolist(), strict=True)",
         tests=(SUMS,),
@@ -546,7 +546,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: every sum of a group gets all that the group pays for, by itself",
         breaks="a group of m sums costs m times what is charged",
-        place="candidates.generators.marginals.mechanism:measure_sums",
+        place="generators.marginals_mechanism:measure_sums",
         old="noise = discrete_laplace if len(group) == 1 else one_noise",
         new="noise = discrete_laplace",
         tests=(SUMS,),
@@ -578,7 +578,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: its limit is that of a noise of its own",
         breaks="limits of original sums are too narrow",
-        place="measurements.cube_law:entry_limit",
+        place="generators.measured_noise:entry_limit",
         old="DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)",
         new="DiscreteLaplace(float(scale)).rounded_up.limit(risk)",
         tests=("tests/criteria/test_limits_of_scored_sums.py",),
@@ -602,7 +602,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: bins of different scores are merged as if they had one",
         breaks="a limit of an original sum that does not hold",
-        place="measurements.noisy_tables:NoisySum.merge",
+        place="generators.measurements:NoisySum.merge",
         old="self.exact and same",
         new="self.exact",
         tests=("tests/criteria/test_limits_of_scored_sums.py",),
@@ -618,7 +618,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: rules left out of the size of cliques",
         breaks="memory runs out in the enclave, after the charge",
-        place="candidates.generators.marginals:MarginalsGenerator.mistakes",
+        place="generators.marginals:MarginalsGenerator.mistakes",
         old="[*self.structure(layout), *tied]",
         new="self.structure(layout)",
         tests=(FORMULA,),
@@ -626,7 +626,7 @@ OF_THE_THEORY = (
     Mutation(
         name="marginals: all measurements can be shared",
         breaks="a configuration is fitted to tables that were not measured for it",
-        place="candidates.generators.marginals:MarginalsGenerator.same_measurements",
+        place="generators.marginals:MarginalsGenerator.same_measurements",
         old="other._measured() == self._measured()",
         new="True",
         tests=(FORMULA,),
@@ -634,7 +634,7 @@ OF_THE_THEORY = (
     Mutation(
         name="measurements: variance of a merged cell that of one cell",
         breaks="merged cells are trusted too much",
-        place="measurements.noisy_tables:NoisyMarginal.variance",
+        place="generators.measurements:NoisyMarginal.variance",
         old="self.cells",
         new="np.ones_like(self.cells)",
         tests=(MEASURED,),
@@ -642,7 +642,7 @@ OF_THE_THEORY = (
     Mutation(
         name="measurements: half the variance",
         breaks="the noise that is published is understated",
-        place="measurements.noisy_tables:NoisyMarginal.variance",
+        place="generators.measurements:NoisyMarginal.variance",
         old="self.noise.variance_above",
         new="self.noise.variance_above / 2",
         tests=(MEASURED,),
@@ -650,7 +650,7 @@ OF_THE_THEORY = (
     Mutation(
         name="common bins: one that refines some other",
         breaks="shared measurements cannot be merged to every configuration's bins",
-        place="candidates.configuration:join",
+        place="generators.space:join",
         old="all(binning.refines(other) for other in binnings)",
         new="any(binning.refines(other) for other in binnings)",
         tests=(MEASURED,),
@@ -883,7 +883,7 @@ OF_THE_THEORY = (
     Mutation(
         name="spread: the offset is not random",
         breaks="the same rows are always dropped",
-        place="candidates.projections.minimum_count:MinimumCount.project",
+        place="generators.projections:MinimumCount.project",
         old="generator.random()",
         new="0.5",
         tests=("tests/candidates/projections/test_minimum_count.py",),
@@ -891,7 +891,7 @@ OF_THE_THEORY = (
     Mutation(
         name="spread: in the order of the table",
         breaks="rows are dropped by their order, not evenly",
-        place="candidates.projections.minimum_count:MinimumCount.project",
+        place="generators.projections:MinimumCount.project",
         old="rare_first(table.bins, table.counts, table.total)",
         new="np.arange(len(table.counts))",
         tests=("tests/candidates/projections/test_minimum_count.py",),
@@ -900,7 +900,7 @@ OF_THE_THEORY = (
     Mutation(
         name="MWEM: choices and counts get the whole part each",
         breaks="epsilon doubled",
-        place="candidates.generators.mwem:MWEM.fit",
+        place="generators.mwem_pep:MWEM.fit",
         old="2 * self.iterations",
         new="self.iterations",
         tests=("tests/candidates/generators/test_counting_queries.py",),
@@ -908,7 +908,7 @@ OF_THE_THEORY = (
     Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
         breaks="a quarter of the rho that the claim needs",
-        place="candidates.generators.adversarial.mechanism:noisy_gradient",
+        place="generators.adversarial_mechanism:noisy_gradient",
         old="2 * clip",
         new="clip",
         tests=("tests/candidates/generators/test_dpgan.py",),
@@ -916,7 +916,7 @@ OF_THE_THEORY = (
     Mutation(
         name="DPGAN: gradients are not clipped",
         breaks="no bound on what a record does",
-        place="candidates.generators.adversarial.mechanism:clipped_sum_of_cells",
+        place="generators.adversarial_mechanism:clipped_sum_of_cells",
         old="(weights * clipped_shares(weights * np.sqrt(squares), clip) * times)[:, None]",
         new="(weights * times)[:, None]",
         tests=("tests/candidates/generators/test_dpgan.py",),
@@ -924,7 +924,7 @@ OF_THE_THEORY = (
     Mutation(
         name="counting queries: impossible cells get mass",
         breaks="rows that the rules exclude",
-        place="candidates.generators.dense:plausible_cells",
+        place="generators.counting_queries:plausible_cells",
         old="free.astype(float)",
         new="np.ones(free.shape)",
         tests=(f"{CONTRACTS}::test_a_generator_finds_the_only_plausible_row",),
@@ -956,7 +956,7 @@ OF_THE_THEORY = (
     Mutation(
         name="library: what it draws is not added up",
         breaks="a fault of its accounting goes through",
-        place="candidates.generators.smartnoise.mechanism:Randomness._spend",
+        place="generators.smartnoise_mechanism:Randomness._spend",
         old="self.left -= rho",
         new="pass",
         tests=("tests/candidates/generators/test_libraries.py",),
@@ -964,7 +964,7 @@ OF_THE_THEORY = (
     Mutation(
         name="library: its choices from numpy's global generator",
         breaks="who knows its state knows the choices",
-        place="candidates.generators.smartnoise.mechanism:run_mst.Ours.exponential_mechanism",
+        place="generators.smartnoise_mechanism:run_mst.Ours.exponential_mechanism",
         old="randomness.choose",
         new="super().exponential_mechanism",
         tests=("tests/candidates/generators/test_libraries.py",),
@@ -972,7 +972,7 @@ OF_THE_THEORY = (
     Mutation(
         name="memory: libraries are not counted",
         breaks="the run ends for lack of memory, after the charge",
-        place="candidates.generators.base:Generator.megabytes",
+        place="generators.base:Generator.megabytes",
         old="self.library_megabytes + self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20",
         new="self.peak_cells(layout) * _BYTES_OF_A_NUMBER // 2**20",
         tests=("tests/releasing/test_memory.py",),
@@ -989,7 +989,7 @@ OF_THE_THEORY = (
     Mutation(
         name="projection: minimum count m - 1",
         breaks="rows that are too rare are released",
-        place="candidates.projections.minimum_count:MinimumCount.project",
+        place="generators.projections:MinimumCount.project",
         old="self.minimum_count",
         new="self.minimum_count - 1",
         tests=("tests/candidates/projections/test_minimum_count.py",),

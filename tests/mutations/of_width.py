@@ -19,7 +19,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: a maximal set is left out",
         breaks="fewer parents compete than the paper's",
-        place="candidates.generators.parent_sets:maximal_sets",
+        place="generators.privbayes:maximal_sets",
         old="room // rest[i] >= left_out",
         new="room // rest[i] >= left_out - 1",
         tests=(MAXIMAL,),
@@ -27,7 +27,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: sets that can be extended are among them",
         breaks="sets that are not maximal compete",
-        place="candidates.generators.parent_sets:maximal_sets",
+        place="generators.privbayes:maximal_sets",
         old="room < min(left_out, spans[start] if start < n else math.inf)",
         new="room < (spans[start] if start < n else math.inf)",
         tests=(MAXIMAL,),
@@ -35,7 +35,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: more compete than may",
         breaks="the limit on a choice",
-        place="candidates.generators.parent_sets:competing_sets",
+        place="generators.privbayes:competing_sets",
         old="len(chosen) == limit",
         new="len(chosen) == limit + 1",
         tests=(COMPETING,),
@@ -43,7 +43,7 @@ OF_WIDTH = (
     Mutation(
         name="parent sets: the public choice is not of maximal sets",
         breaks="sets that are not maximal compete",
-        place="candidates.generators.parent_sets:_filled",
+        place="generators.privbayes:_filled",
         old="len(taken) == most",
         new="len(taken) == most or sizes[column] > room",
         tests=(COMPETING,),
@@ -51,7 +51,7 @@ OF_WIDTH = (
     Mutation(
         name="PrivBayes: the limit on candidates depends on the data",
         breaks="neighbours choose among different pairs",
-        place="candidates.generators.privbayes.mechanism:_choose_structure",
+        place="generators.privbayes_mechanism:_choose_structure",
         old="[(parents, column) for column in left for parents in parent_sets(column, placed)]",
         new=(
             "[(parents, column) for column in left for parents in "
@@ -64,7 +64,7 @@ OF_WIDTH = (
     Mutation(
         name="elimination: a factor is forgotten",
         breaks="the law of the parents is another",
-        place="candidates.generators.elimination:marginal",
+        place="generators.junction_tree:marginal",
         old="_product([factor for factor in left if column in factor.columns])",
         new="_product([factor for factor in left if column in factor.columns][:1])",
         tests=(WIDE,),
@@ -72,7 +72,7 @@ OF_WIDTH = (
     Mutation(
         name="elimination: the largest table first",
         breaks="a table that does not fit into memory",
-        place="candidates.generators.elimination:elimination_order",
+        place="generators.junction_tree:elimination_order",
         old="min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
         new="max(open_columns, key=lambda each: (_cells(joined(each), sizes), each))",
         tests=(f"{WIDE}::test_a_star_of_forty_columns_is_summed_from_its_ends",),
@@ -80,7 +80,7 @@ OF_WIDTH = (
     Mutation(
         name="frontier: the parents' bins are those of other columns",
         breaks="rows do not follow the model",
-        place="candidates.generators.bayesian_network:Frontier.shares",
+        place="generators.bayesian_network:Frontier.shares",
         old="codes * size + self.digits[column]",
         new="codes + size * self.digits[column]",
         tests=(WIDE,),
@@ -88,7 +88,7 @@ OF_WIDTH = (
     Mutation(
         name="rounding within rows: the last bin takes what is missing",
         breaks="a row in a cell that the rules exclude",
-        place="candidates.generators.bayesian_network:round_within_rows",
+        place="generators.bayesian_network:round_within_rows",
         old="np.argmax(shares[:, ::-1] > 0, axis=1)",
         new="0 * np.argmax(shares[:, ::-1] > 0, axis=1)",
         tests=(WIDE,),
@@ -96,7 +96,7 @@ OF_WIDTH = (
     Mutation(
         name="single rows: a draw at the end of the shares goes to the last bin",
         breaks="a row in a cell that the rules exclude",
-        place="candidates.generators.drawn_bins:_Drawing._searched",
+        place="generators.bayesian_network:_Drawing._searched",
         old="np.minimum(places - first, self._last.take(rows))",
         new="places - first",
         tests=("tests/candidates/generators/test_drawn_bins.py",),
@@ -104,7 +104,7 @@ OF_WIDTH = (
     Mutation(
         name="even rows: the rows of the same parents keep their order from column to column",
         breaks="columns that the model has independent agree in all rows, or in none",
-        place="candidates.generators.even_rows:even_bins",
+        place="generators.bayesian_network:even_bins",
         old="generator.permutation(len(totals))",
         new="np.arange(len(totals))",
         tests=(f"{EVEN}::test_two_columns_on_the_same_parents_are_independent",),
@@ -112,7 +112,7 @@ OF_WIDTH = (
     Mutation(
         name="even rows: a cell that is sure to get a bin gets what the comb says",
         breaks="a row in a cell that the rules exclude, or one that is lost",
-        place="candidates.generators.even_rows:even_bins",
+        place="generators.bayesian_network:even_bins",
         old="np.where(chances < 1, np.minimum(np.diff(teeth, prepend=0), waiting), waiting)",
         new="np.minimum(np.diff(teeth, prepend=0), waiting)",
         tests=(f"{EVEN}::test_sums_that_are_rounded_lose_no_row",),
@@ -120,7 +120,7 @@ OF_WIDTH = (
     Mutation(
         name="systematic rounding: the last cell takes what is missing",
         breaks="a row in a cell that the rules exclude",
-        place="candidates.generators.bayesian_network:systematic_rounding",
+        place="generators.bayesian_network:systematic_rounding",
         old="np.flatnonzero(expected)[-1]",
         new="-1",
         tests=(WIDE,),

@@ -11,13 +11,14 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
-from synthrelease.candidates.generators.counters import Counters
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background, MeasuringGenerator
+from synthrelease.generators.counters import Counters
 from synthrelease.parts.marks import table as marks_table
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.verifying import VERIFYING

@@ -11,8 +11,8 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.measurements import measurements_bytes
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.measurements import on_released_bins, read_measurements
 from synthrelease.releasing.release import Release, release

@@ -16,11 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import CRITERIA, Criterion
 from synthrelease.criteria.joint import JointTest
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal import attempts

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators.projections import MinimumCount
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.advice import Outlook, outlook
 from synthrelease.rehearsal.attempts import AttemptResult

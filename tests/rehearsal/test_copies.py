@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal import copies
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures

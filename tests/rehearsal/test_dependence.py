@@ -11,7 +11,7 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.rehearsal.dependence import (
     LEAST_MOVED,
     MODEL_CELLS,

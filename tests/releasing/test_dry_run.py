@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 import synthrelease
-from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import RejectedRound, ResourceError, SpecError
+from synthrelease.generators import GENERATORS
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.releasing import dry_run as module
 from synthrelease.releasing import memory
@@ -65,9 +65,9 @@ def breaking(*_: object, **__: object) -> None:
 
 
 PLACES = {
-    "post-processing of a fit": "synthrelease.candidates.generators.privbayes.build_network",
-    "private code of a fit": "synthrelease.candidates.generators.privbayes.mechanism._choose_structure",
-    "projection": "synthrelease.candidates.projections.minimum_count.MinimumCount.project",
+    "post-processing of a fit": "synthrelease.generators.privbayes.build_network",
+    "private code of a fit": "synthrelease.generators.privbayes_mechanism._choose_structure",
+    "projection": "synthrelease.generators.projections.MinimumCount.project",
     "criterion": "synthrelease.criteria.marginals.mechanism.largest_difference",
     "a public criterion": "synthrelease.criteria.face_privacy.FacePrivacy.query",
 }

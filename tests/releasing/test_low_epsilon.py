@@ -18,17 +18,17 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.candidates import kept_models
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.kept_models import KeptModels
 from synthrelease.criteria import CRITERIA, Fitted, JointTest
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, RejectedRound
-from synthrelease.measurements.noisy_tables import NoisyMarginals
+from synthrelease.generators import candidate as kept_models
+from synthrelease.generators.base import Background
+from synthrelease.generators.bayesian_network import BayesianNetwork, Family
+from synthrelease.generators.candidate import KeptModels
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures

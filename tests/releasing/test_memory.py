@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.candidates.generators import GENERATORS
-from synthrelease.candidates.generators.dpgan import DPGAN
 from synthrelease.cli import app
 from synthrelease.errors import ResourceError
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.gans import DPGAN
 from synthrelease.releasing import memory
 from synthrelease.releasing.attempt_costs import attempt_costs
 from synthrelease.releasing.memory import check_memory, peak_megabytes

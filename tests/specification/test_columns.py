@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, ValidationError
 
-from synthrelease.candidates.configuration import join
 from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Binning, Column
+from synthrelease.generators.space import join
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.specification.categories import ColumnError
 from synthrelease.specification.columns import build_column, group_binning

@@ -10,7 +10,7 @@ import pytest
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import SpecError
-from synthrelease.measurements.rare_bins import RareBin
+from synthrelease.generators.measurements import RareBin
 from synthrelease.specification.rare_bins import can_be_moved_into
 from synthrelease.specification.spec import load_spec
 

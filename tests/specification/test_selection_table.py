@@ -12,9 +12,9 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.bundle import write_bundle
-from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError, Unexpected
+from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.charges import zero_concentrated
 from synthrelease.privacy.curves import curve_of_pure, epsilon_of, selected, zcdp
 from synthrelease.privacy.curves import rho_of_pure as gaussian_rho_of_pure

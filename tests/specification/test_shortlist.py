@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import SpecError
+from synthrelease.generators.space import Configuration
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.specification.release_spec import ReleaseSpec

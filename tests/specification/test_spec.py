@@ -10,8 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.candidates.configuration import Configuration
 from synthrelease.errors import BudgetError
+from synthrelease.generators.space import Configuration
 from synthrelease.specification.release_spec import ReleaseSpec
 from synthrelease.specification.spec import load_spec
 from tests.conftest import CONFIGURATIONS as CONFIGS

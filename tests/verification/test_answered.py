@@ -14,11 +14,11 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria import Fitted, PublicFacts, Score
 from synthrelease.criteria.informative import unanswerable
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, SpecError
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly

@@ -16,7 +16,7 @@ import pytest
 from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
-from synthrelease.measurements.cube_law import cube_limit, cube_sd
+from synthrelease.generators.measured_noise import cube_limit, cube_sd
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument

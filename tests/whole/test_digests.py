@@ -27,7 +27,7 @@ def test_a_seeded_release_has_the_same_bytes_twice(capsys: pytest.CaptureFixture
 
 
 def test_every_family_and_every_shipped_configuration_is_among_the_cases() -> None:
-    from synthrelease.candidates.generators import GENERATORS
+    from synthrelease.generators import GENERATORS
 
     names = set(digests.cases())
     assert {name.rpartition("-")[0] for name in names} >= set(GENERATORS)

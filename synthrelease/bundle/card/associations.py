@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from itertools import combinations
 
 from synthrelease.bundle.card.numbers import figure
-from synthrelease.candidates.associations import Associations, CarriedPairs, PartnersOfColumn
-from synthrelease.candidates.projections import published_projection
 from synthrelease.data.linked import NAME_OR_TEXT
+from synthrelease.generators.associations import Associations, CarriedPairs, PartnersOfColumn
+from synthrelease.generators.projections import published_projection
 from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.settings.questions import QuestionTable

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from synthrelease.bundle.card.numbers import figure
-from synthrelease.candidates.projections import published_projection
+from synthrelease.generators.projections import published_projection
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 

@@ -48,7 +48,7 @@ def measured_alone(document: ReleaseDocument) -> list[str]:
 
 def _together(document: ReleaseDocument) -> list[list[str]]:
     """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
-    from synthrelease.candidates.generators import GENERATORS
+    from synthrelease.generators import GENERATORS
 
     settings = document.configuration["generator"]
     kind = GENERATORS.get(str(settings.get("family")))

@@ -6,7 +6,7 @@ import numpy as np
 
 from synthrelease.bounds.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.associations import pairs_not_carried
-from synthrelease.candidates.associations import Associations
+from synthrelease.generators.associations import Associations
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
 from synthrelease.settings.questions import QuestionTable

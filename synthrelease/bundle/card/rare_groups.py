@@ -13,7 +13,7 @@ def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
     text = document.configuration["generator"].get("rare_bins")
     if not text:
         return []
-    from synthrelease.measurements.rare_bins import read_bins
+    from synthrelease.generators.measurements import read_bins
 
     labels = {column.name: [bin_.label for bin_ in column.bins] for column in document.columns}
     found = []

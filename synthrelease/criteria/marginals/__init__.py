@@ -26,7 +26,7 @@ from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.drawing import Drawing
+    from synthrelease.generators.drawing import Drawing
 
 _MANY = 20
 """Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""

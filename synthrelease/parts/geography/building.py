@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from itertools import pairwise
 
-from synthrelease.candidates.generators import GENERATORS, MeasuringGenerator
 from synthrelease.data.schema import Transformation
 from synthrelease.errors import listing
-from synthrelease.measurements.area_noise import AreaNoise, area_noise
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.measurements import AreaNoise, area_noise
 from synthrelease.parts.geography.table import Geography, GeographyTable
 from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import ColumnTable, unlisted_label

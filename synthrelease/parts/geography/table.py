@@ -13,7 +13,7 @@ from synthrelease.settings.base import SpecTable
 from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label
 
 if TYPE_CHECKING:
-    from synthrelease.measurements.area_noise import AreaNoise
+    from synthrelease.generators.measurements import AreaNoise
 
 WHY = "An area lies in one area of the level above."
 

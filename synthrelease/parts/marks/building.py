@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.candidates.generators import GENERATORS
 from synthrelease.errors import closest, listing
+from synthrelease.generators import GENERATORS
 from synthrelease.parts.marks.table import YES, Marks, MarksTable, labels_of
 from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import unlisted_label

@@ -19,14 +19,14 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning
-from synthrelease.measurements.noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.measurements.rare_bins import bins_of, read_bins
+from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
+from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measurements import bins_of, read_bins
 from synthrelease.rehearsal.allocation.parts import Allocation, MeasuredPart
 from synthrelease.rehearsal.dependence import Purse, telling_tables, weight_of
 from synthrelease.specification.rare_bins import rare_bin_mistakes

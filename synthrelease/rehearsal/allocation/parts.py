@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from typing import Literal
 
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
 from synthrelease.errors import InputError
-from synthrelease.measurements.cube_law import MOST_NUMBERS
-from synthrelease.measurements.scored_sums import terms_of
+from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
+from synthrelease.generators.measured_noise import MOST_NUMBERS
+from synthrelease.generators.scored_sums import terms_of
 from synthrelease.privacy.charges import GENERATION, decimal_text
 from synthrelease.privacy.curves import rho_within
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -9,11 +9,11 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.candidates.candidate import Candidate
 from synthrelease.criteria.marginals import RelativeMarginalError
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.populations import Populations

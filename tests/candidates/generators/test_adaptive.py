@@ -12,27 +12,27 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.adaptive import Adaptive, AdaptiveGenerator, AdaptiveModel, AdaptivePure, mechanism
-from synthrelease.candidates.generators.adaptive.asked import Asked
-from synthrelease.candidates.generators.adaptive.mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
-from synthrelease.candidates.generators.adaptive.rounds import _rounds_within_noise, learned
-from synthrelease.candidates.generators.bin_groups import (
-    divided,
-    grouped_rules,
-    groups_of,
-    rule_classes,
-    split_masks,
-)
-from synthrelease.candidates.generators.clique_tables import joinings, pair_shares
-from synthrelease.candidates.generators.consistent_tables import Target, consistent
-from synthrelease.candidates.generators.junction_tree import JunctionTree, spread
-from synthrelease.candidates.generators.proportional_fitting import ProportionalFit, summed_onto, tolerances_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import PrivateFailure
+from synthrelease.generators import adaptive_mechanism as mechanism
+from synthrelease.generators.adaptive import (
+    Adaptive,
+    AdaptiveGenerator,
+    AdaptiveModel,
+    AdaptivePure,
+    _rounds_within_noise,
+    learned,
+)
+from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
+from synthrelease.generators.base import Background
+from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
+from synthrelease.generators.clique_tables import joinings, pair_shares
+from synthrelease.generators.junction_tree import JunctionTree, spread
+from synthrelease.generators.maximum_entropy import ProportionalFit, Target, consistent, summed_onto, tolerances_of
 from synthrelease.privacy.charges import Charge, Meter, gaussian, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import SeededEntropy

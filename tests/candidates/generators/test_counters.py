@@ -9,11 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators import GENERATORS, Background, MeasuringGenerator
-from synthrelease.candidates.generators.counters import Counters
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background, MeasuringGenerator
+from synthrelease.generators.counters import Counters
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.specification.release_spec import ReleaseSpec

@@ -14,17 +14,16 @@ from hypothesis import strategies as st
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, Generator, counting_queries
-from synthrelease.candidates.generators.adaptive import mechanism
-from synthrelease.candidates.generators.adaptive.mechanism import PrivateTables
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT, CountingQuery, QueryPool, Shares
-from synthrelease.candidates.generators.counting_queries.mechanism import answer, exact_answers
-from synthrelease.candidates.generators.dense import DenseModel, plausible_cells
-from synthrelease.candidates.generators.mwem import MWEM, weighed
-from synthrelease.candidates.generators.pep import PEP, projected
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
+from synthrelease.generators import adaptive_mechanism as mechanism
+from synthrelease.generators import counting_queries
+from synthrelease.generators.adaptive_mechanism import PrivateTables
+from synthrelease.generators.base import Background, Generator
+from synthrelease.generators.counting_queries import CELL_LIMIT, CountingQuery, DenseModel, QueryPool, Shares, plausible_cells
+from synthrelease.generators.counting_queries_mechanism import answer, exact_answers
+from synthrelease.generators.mwem_pep import MWEM, PEP, projected, weighed
 from synthrelease.privacy.charges import Meter, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import pure_epsilon

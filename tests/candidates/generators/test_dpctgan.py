@@ -10,14 +10,13 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.adversarial import Conditions, Game
-from synthrelease.candidates.generators.adversarial.mechanism import noisy_frequencies
-from synthrelease.candidates.generators.conditions import Frequencies, on_one
-from synthrelease.candidates.generators.dpctgan import DPCTGAN
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.adversarial_mechanism import noisy_frequencies
+from synthrelease.generators.base import Background
+from synthrelease.generators.gan_networks import Conditions, Frequencies, Game, on_one
+from synthrelease.generators.gans import DPCTGAN
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid

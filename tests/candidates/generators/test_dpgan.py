@@ -12,23 +12,17 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background, adversarial
-from synthrelease.candidates.generators.adversarial import Game
-from synthrelease.candidates.generators.adversarial import mechanism as clipped_gradients
-from synthrelease.candidates.generators.adversarial.mechanism import (
-    clipped_shares,
-    clipped_sum_of_cells,
-    noisy_gradient,
-    places,
-)
-from synthrelease.candidates.generators.conditions import Wanted
-from synthrelease.candidates.generators.counting_queries import CELL_LIMIT
-from synthrelease.candidates.generators.dpgan import DPGAN
-from synthrelease.candidates.generators.network import Network, Weights
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators import adversarial_mechanism as clipped_gradients
+from synthrelease.generators import gan_networks as adversarial
+from synthrelease.generators.adversarial_mechanism import clipped_shares, clipped_sum_of_cells, noisy_gradient, places
+from synthrelease.generators.base import Background
+from synthrelease.generators.counting_queries import CELL_LIMIT
+from synthrelease.generators.gan_networks import Game, Network, Wanted, Weights
+from synthrelease.generators.gans import DPGAN
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid

@@ -7,8 +7,8 @@ from bisect import bisect_right
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators import drawn_bins
-from synthrelease.candidates.generators.drawn_bins import draw_bins
+from synthrelease.generators import bayesian_network as drawn_bins
+from synthrelease.generators.bayesian_network import draw_bins
 
 pytestmark = pytest.mark.slow
 

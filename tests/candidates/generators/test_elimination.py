@@ -9,8 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators import Background, bayesian_network
-from synthrelease.candidates.generators.bayesian_network import (
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.generators import bayesian_network
+from synthrelease.generators.base import Background
+from synthrelease.generators.bayesian_network import (
     BayesianNetwork,
     Family,
     NoisyTable,
@@ -18,9 +20,8 @@ from synthrelease.candidates.generators.bayesian_network import (
     round_within_rows,
     systematic_rounding,
 )
-from synthrelease.candidates.generators.elimination import Factor, elimination_order, marginal
-from synthrelease.candidates.generators.privbayes import PrivBayes
-from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.generators.junction_tree import Factor, elimination_order, marginal
+from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
 

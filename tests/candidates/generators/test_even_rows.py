@@ -10,16 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators.adaptive import Adaptive
-from synthrelease.candidates.generators.base import Background
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork, Family
-from synthrelease.candidates.generators.even_rows import even_bins
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.nested import Nested
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.adaptive import Adaptive
+from synthrelease.generators.base import Background
+from synthrelease.generators.bayesian_network import BayesianNetwork, Family, even_bins
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+from synthrelease.generators.nested import Nested
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from tests.helpers.small import layout_of

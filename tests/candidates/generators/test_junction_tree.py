@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import logsumexp
 
-from synthrelease.candidates.generators.junction_tree import JunctionTree, largest_clique
 from synthrelease.data.layout import Columns
+from synthrelease.generators.junction_tree import JunctionTree, largest_clique
 
 Drawn = tuple[tuple[int, ...], list[Columns]]
 

@@ -14,17 +14,16 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import GENERATORS, Background, Model
-from synthrelease.candidates.generators.aim import AIM
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.mst import MST
-from synthrelease.candidates.generators.smartnoise import LibraryGenerator
-from synthrelease.candidates.generators.smartnoise.library import decompressed, library_budget, ours
-from synthrelease.candidates.generators.smartnoise.mechanism import Randomness, dataset
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, InputError, PrivateFailure
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Background, Model
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.smartnoise import AIM, MST, LibraryGenerator
+from synthrelease.generators.smartnoise_library import decompressed, library_budget, ours
+from synthrelease.generators.smartnoise_mechanism import Randomness, dataset
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import ReleaseRequest, check_before_spending
@@ -145,7 +144,7 @@ def test_a_fit_draws_what_it_was_given_and_no_more(
 ) -> None:
     """Added up draw by draw: a quarter of the rho that is stated for replacing a record, to a part in a million."""
     Bill.made.clear()
-    monkeypatch.setattr("synthrelease.candidates.generators.smartnoise.mechanism.Randomness", Bill)
+    monkeypatch.setattr("synthrelease.generators.smartnoise_mechanism.Randomness", Bill)
     fit(generator, WORLD, rows_of(WORLD, 300))
     (bill,) = Bill.made
     assert bill.given == RHO / 4  # type: ignore[attr-defined]
@@ -228,7 +227,7 @@ def test_merged_bins_share_what_their_bin_got() -> None:
 
 def test_torch_jax_and_the_libraries_are_loaded_when_they_are_needed() -> None:
     code = (
-        "import sys, synthrelease.specification.spec, synthrelease.candidates.generators; "
+        "import sys, synthrelease.specification.spec, synthrelease.generators; "
         "print(*{'torch', 'jax', 'mbi', 'snsynth', 'opacus'} & set(sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -11,15 +11,14 @@ from pydantic import ValidationError
 from scipy import stats
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
-from synthrelease.candidates.generators.privbayes import PrivBayes
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
-from synthrelease.measurements.terms import FormulaTerm
+from synthrelease.generators.base import Background
+from synthrelease.generators.marginals import GaussianMarginals, Marginals
+from synthrelease.generators.measurements import FormulaTerm, NoisyMarginal, NoisyMarginals
+from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import World
 from tests.test_contracts import Witness

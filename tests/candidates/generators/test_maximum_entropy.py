@@ -14,15 +14,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators import maximum_entropy as module
-from synthrelease.candidates.generators.bayesian_network import BayesianNetwork
-from synthrelease.candidates.generators.junction_tree import JunctionTree
-from synthrelease.candidates.generators.maximum_entropy import maximum_entropy
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals
+from synthrelease.generators import maximum_entropy as module
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from tests.helpers.small import layout_of
 
 EXACT = Fraction(100)

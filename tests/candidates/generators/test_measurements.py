@@ -11,14 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.configuration import ConfigurationSpace, join
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.door import PrivateCounts
-from synthrelease.measurements.noisy_tables import NoisyMarginal
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measurements import NoisyMarginal
+from synthrelease.generators.projections import MinimumCount
+from synthrelease.generators.space import ConfigurationSpace, join
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.settings.columns import ColumnTable, InputTable

@@ -10,15 +10,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators.base import Background
-from synthrelease.candidates.generators.nested import Nested, NestedGenerator, NestedPure, model
-from synthrelease.candidates.generators.nested.allotting import agreed, divided_rows, raked
-from synthrelease.candidates.generators.nested.tree import AreaTable, combined, homes, levels_of, placed
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators import nested_model as model
+from synthrelease.generators.base import Background
+from synthrelease.generators.nested import Nested, NestedGenerator, NestedPure
+from synthrelease.generators.nested_model import AreaTable, agreed, combined, divided_rows, homes, levels_of, placed, raked
 from synthrelease.privacy.charges import Meter, exact
 from synthrelease.privacy.public_entropy import NoNoise
 

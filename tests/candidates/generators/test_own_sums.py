@@ -8,12 +8,13 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators.marginals import Marginals
+from synthrelease.data.schema import STEPS
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import Unexpected
-from synthrelease.measurements.noisy_tables import NoisySum
-from synthrelease.measurements.own_totals import own_total
-from synthrelease.measurements.scored_sums import STEPS, ScoredSum, own_values_of
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.measurements import NoisySum
+from synthrelease.generators.own_totals import own_total
+from synthrelease.generators.scored_sums import ScoredSum, own_values_of
 from synthrelease.privacy.charges import GENERATION, Meter, mechanism
 from synthrelease.privacy.public_entropy import NoNoise
 from tests.criteria.test_own_values import BINS, SCHEMA, X_NUMBERS, Y_NUMBERS, original

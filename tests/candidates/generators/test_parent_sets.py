@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.generators.parent_sets import competing_sets, maximal_sets
+from synthrelease.generators.privbayes import competing_sets, maximal_sets
 
 
 def brute_force_parent_sets(sizes: list[int], placed: list[int], bound: float, most: int) -> set[tuple[int, ...]]:

@@ -11,14 +11,14 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.network import Network
-from synthrelease.candidates.generators.patectgan import PATECTGAN, TABLE_LIMIT, Mirrors, towards
-from synthrelease.candidates.generators.patectgan import mechanism as dealing
-from synthrelease.candidates.generators.patectgan.mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators import patectgan_mechanism as dealing
+from synthrelease.generators.base import Background
+from synthrelease.generators.gan_networks import Network
+from synthrelease.generators.gans import PATECTGAN, TABLE_LIMIT, Mirrors, towards
+from synthrelease.generators.patectgan_mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from tests.helpers.small import layout_of
@@ -73,7 +73,7 @@ def test_each_row_belongs_to_one_teacher_drawn_for_it_alone() -> None:
 def test_chunks_deal_the_same(monkeypatch: pytest.MonkeyPatch) -> None:
     table, owners = (0, 0, 1, 3, 3, 3, 5), (1, 0, 1, 1, 0, 0, 1)
     whole = parts(table, owners)
-    monkeypatch.setattr(dealing, "CHUNK", 2)
+    monkeypatch.setattr(dealing, "TEACHER_CHUNK", 2)
     assert parts(table, owners) == whole
 
 

@@ -13,18 +13,13 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.candidates.generators.adaptive import mechanism
-from synthrelease.candidates.generators.adaptive.mechanism import (
-    Asked,
-    ExactlyGaussian,
-    Gaussian,
-    Laplace,
-    PrivateTables,
-)
 from synthrelease.data import marginals as lattice
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.errors import BudgetError
+from synthrelease.generators import adaptive_mechanism as mechanism
+from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.privacy.noise import SystemEntropy
 
 WORLD = World({"a": 1, "b": 2})

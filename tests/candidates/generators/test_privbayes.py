@@ -13,28 +13,29 @@ from hypothesis import strategies as st
 from scipy import optimize
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background, privbayes
-from synthrelease.candidates.generators.bayesian_network import (
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.marginals import lattice
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.errors import PrivateFailure
+from synthrelease.generators import privbayes
+from synthrelease.generators import privbayes_mechanism as mechanism
+from synthrelease.generators.base import Background
+from synthrelease.generators.bayesian_network import (
     BayesianNetwork,
     Family,
     Frontier,
     NoisyTable,
     agree,
     build_network,
+    draw_bins,
     nearest_on_simplex,
     nearest_with_margins,
     round_within_rows,
     systematic_rounding,
 )
-from synthrelease.candidates.generators.drawn_bins import draw_bins
-from synthrelease.candidates.generators.parent_sets import competing_sets
-from synthrelease.candidates.generators.privbayes import PrivBayes, mechanism
-from synthrelease.candidates.generators.privbayes.mechanism import dependence_score, score_sensitivity
-from synthrelease.data.counts import Counts
-from synthrelease.data.layout import Layout
-from synthrelease.data.marginals import lattice
-from synthrelease.data.plausibility import Mask, Plausibility
-from synthrelease.errors import PrivateFailure
+from synthrelease.generators.privbayes import PrivBayes, competing_sets
+from synthrelease.generators.privbayes_mechanism import dependence_score, score_sensitivity
 from synthrelease.privacy.charges import exact
 from tests.helpers.small import World, layout_of
 

@@ -10,18 +10,16 @@ import pytest
 from pydantic import ValidationError
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.marginals import GaussianMarginals, Marginals
-from synthrelease.candidates.generators.marginals.mechanism import without
-from synthrelease.candidates.generators.nested import Nested, NestedPure
-from synthrelease.candidates.generators.with_rare_bins import WithRareBins
-from synthrelease.candidates.own_tables import contradicts_its_tables
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import RejectedRound
-from synthrelease.measurements.noisy_tables import NoisyMarginals
-from synthrelease.measurements.rare_bins import NoisyBin, RareBin, bins_of
+from synthrelease.generators.base import Background
+from synthrelease.generators.candidate import contradicts_its_tables
+from synthrelease.generators.marginals import GaussianMarginals, Marginals, WithRareBins
+from synthrelease.generators.marginals_mechanism import without
+from synthrelease.generators.measurements import NoisyBin, NoisyMarginals, RareBin, bins_of
+from synthrelease.generators.nested import Nested, NestedPure
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.small import World

@@ -13,18 +13,17 @@ import pytest
 from pydantic import ValidationError
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.candidates.generators import Background
-from synthrelease.candidates.generators.consistent_tables import SumTarget, Target, consistent
-from synthrelease.candidates.generators.junction_tree import JunctionTree
-from synthrelease.candidates.generators.marginals import Marginals
-from synthrelease.candidates.generators.maximum_entropy import _Dual, base_potentials
 from synthrelease.criteria.measured_line import measured_line
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.data.schema import Binning, Schema, Transformation
-from synthrelease.measurements.cube_law import MOST_NUMBERS, cube_sd
-from synthrelease.measurements.noisy_tables import NoisyMarginal, NoisyMarginals, NoisySum
-from synthrelease.measurements.scored_sums import STEPS, merged_scores, read_sums
+from synthrelease.data.schema import STEPS, Binning, Schema, Transformation
+from synthrelease.generators.base import Background
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.maximum_entropy import SumTarget, Target, _Dual, base_potentials, consistent
+from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_sd
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.generators.scored_sums import merged_scores, read_sums
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.specification.spec import load_spec
 from tests.helpers.small import World

@@ -7,8 +7,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.candidates.generators.smartnoise import mechanism
-from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
+from synthrelease.generators import smartnoise_mechanism as mechanism
+from synthrelease.generators.smartnoise_mechanism import Randomness
 from synthrelease.privacy.noise import SYSTEM
 
 

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.candidates.projections.frequent_combinations import FrequentCombinations
 from synthrelease.criteria import Fitted, Score
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.projections import FrequentCombinations
 from tests.helpers.small import World, layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 1})

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.candidates.projections.minimum_count import MinimumCount
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
+from synthrelease.generators.projections import MinimumCount
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(40)

@@ -14,9 +14,9 @@ import pytest
 from scipy.special import logsumexp
 from scipy.stats import norm
 
-from synthrelease.candidates.generators.marginals import Marginals
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.generators.marginals import Marginals
 from synthrelease.rehearsal.allocation import parts as parts_module
 from synthrelease.rehearsal.allocation import search
 from synthrelease.rehearsal.allocation.allocating import allocation_words

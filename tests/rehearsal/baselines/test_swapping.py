@@ -12,9 +12,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.candidates.generators import GENERATORS
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
+from synthrelease.generators import GENERATORS
 from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon, rates_for
 from synthrelease.rehearsal.baselines.swap_report import SwapReport
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping, derangement

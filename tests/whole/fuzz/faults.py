@@ -9,8 +9,6 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease.candidates.generators.adaptive import mechanism as private_tables
-from synthrelease.candidates.generators.privbayes import mechanism as privbayes
 from synthrelease.criteria import marginals as compared
 from synthrelease.criteria import mechanism as asking
 from synthrelease.criteria import regression_one_step
@@ -18,6 +16,8 @@ from synthrelease.enclave import ingest
 from synthrelease.enclave import members as linked_rows
 from synthrelease.enclave import persons as marks
 from synthrelease.errors import InputError
+from synthrelease.generators import adaptive_mechanism as private_tables
+from synthrelease.generators import privbayes_mechanism as privbayes
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.grids import NoisyFigure
 from synthrelease.releasing import release

@@ -18,18 +18,18 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease.candidates.generators.adaptive import mechanism as adaptive
-from synthrelease.candidates.generators.adversarial import mechanism as adversarial
-from synthrelease.candidates.generators.counting_queries import mechanism as counting_queries
-from synthrelease.candidates.generators.marginals import mechanism as marginals
-from synthrelease.candidates.generators.patectgan import mechanism as patectgan
-from synthrelease.candidates.generators.privbayes import mechanism as privbayes
-from synthrelease.candidates.generators.smartnoise import mechanism as smartnoise
-from synthrelease.candidates.generators.smartnoise.mechanism import Randomness
 from synthrelease.criteria import mechanism as criteria
 from synthrelease.data.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows
+from synthrelease.generators import adaptive_mechanism as adaptive
+from synthrelease.generators import adversarial_mechanism as adversarial
+from synthrelease.generators import counting_queries_mechanism as counting_queries
+from synthrelease.generators import marginals_mechanism as marginals
+from synthrelease.generators import patectgan_mechanism as patectgan
+from synthrelease.generators import privbayes_mechanism as privbayes
+from synthrelease.generators import smartnoise_mechanism as smartnoise
+from synthrelease.generators.smartnoise_mechanism import Randomness
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.charges import Charge, together
 from synthrelease.privacy.noise import SystemEntropy

@@ -1,0 +1,610 @@
+"""A generator that finds its own tables, in two ways: zero-concentrated and pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound
+from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.associations import Ties
+from synthrelease.generators.base import Background, Generator, Guaranteed
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.bin_groups import divided, grouped_rules, groups_of, rule_classes, split_masks
+from synthrelease.generators.clique_tables import joinings, pair_shares
+from synthrelease.generators.counters import Counters
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.maximum_entropy import ProportionalFit, Target, base_potentials, families_of, tolerances_of
+from synthrelease.generators.measurements import Formula, FormulaTerm, read_terms, unknown_columns
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.privacy.charges import mechanism as pure_charge
+from synthrelease.privacy.plan import pure_epsilon
+from synthrelease.settings.base import Mistake, ReleasedPrior
+
+if TYPE_CHECKING:
+    from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
+
+# How an adaptive generator shares out what it spends on single columns: before the rounds, and after them.
+#
+# Before, nothing is known. After, the model knows which bins are rare, and the relative error of these is what a table of
+# single
+# columns is worst at: so the last look goes where that error is largest.
+
+_WEIGHTS = 10**6
+"""Shares of the columns are rounded to this part of the largest."""
+
+_SLICES = 24
+"""The last look is shared out in so many equal parts."""
+
+
+def column_shares(sizes: Sequence[int]) -> list[Fraction]:
+    """Shares of the budget for the columns, in proportion to the root of the size.
+
+    At size^(2/3) the errors of all cells would add up to the least, with equal shares the rare bins of short columns would be
+    best; between the two was best for all criteria of the births.
+    """
+    weights = [max(1, round(_WEIGHTS * (size / max(sizes)) ** (1 / 2))) for size in sizes]
+    return [Fraction(weight, sum(weights)) for weight in weights]
+
+
+def expected_bins(
+    groups: Sequence[np.ndarray], maps: Sequence[np.ndarray], columns: Sequence[np.ndarray]
+) -> tuple[np.ndarray, ...]:
+    """Per column, (n_bins,) counts: those of the model for bins that are a group of their own, noisy ones inside other groups.
+
+    Parameters
+    ----------
+    groups : per column, the model's counts of its groups.
+    maps : per column, (n_bins,) the group of every bin.
+    columns : per column, (n_bins,) noisy counts.
+    """
+    return tuple(
+        np.where(np.bincount(into)[into] == 1, counts[into], noisy)
+        for counts, into, noisy in zip(groups, maps, columns, strict=True)
+    )
+
+
+def look_again(
+    private: PrivateTables, columns: Sequence[np.ndarray], variances: Sequence[float], expected: Sequence[np.ndarray]
+) -> list[tuple[np.ndarray, float]]:
+    """Spend all that is left on the bins of columns; their counts with those known before, averaged, and the noise variance.
+
+    Parameters
+    ----------
+    columns, variances : noisy counts that are known, with the noise variance of every bin.
+    expected : counts to expect.
+    """
+    budget = private.left
+    shares = last_shares(expected, variances, lambda share: private.variance(share * budget))
+    found = []
+    for column, (share, known, variance) in enumerate(zip(shares, columns, variances, strict=True)):
+        if share:
+            noisy, added = private.bins(column, share * budget), private.variance(share * budget)
+            weight = variance / (variance + added)
+            found.append((weight * noisy + (1 - weight) * known, weight * added))
+        else:
+            found.append((known, variance))
+    return found
+
+
+def last_shares(
+    expected: Sequence[np.ndarray], variances: Sequence[float], variance_of: Callable[[Fraction], float]
+) -> list[Fraction]:
+    """Shares of the last look, some of them 0: the largest relative error of a bin becomes as small as it can.
+
+    Part by part goes to the column whose rarest bin has the largest noise deviation relative to its count. Counts below two
+    deviations of what the whole look could measure count as those: of a bin that is empty no relative error can be small.
+    """
+    least = 2 * math.sqrt(variance_of(Fraction(1)))
+    rarest = [float(np.maximum(counts, least).min()) for counts in expected]
+    given = [0] * len(expected)
+
+    def error(column: int) -> float:
+        added = 1 / variance_of(Fraction(given[column], _SLICES)) if given[column] else 0.0
+        return 1 / ((1 / variances[column] + added) * rarest[column] ** 2)
+
+    for _ in range(_SLICES):
+        given[max(range(len(given)), key=error)] += 1
+    return [Fraction(part, _SLICES) for part in given]
+
+
+# The rounds of an adaptive generator: measure columns, then again and again the table that the model gets most wrong.
+#
+# After McKenna, Mullins, Sheldon & Miklau (AIM, PVLDB 2022): a table competes by the improvement to expect, its l1 error less
+# what the noise would add; no clique grows above a limit. Other than there: columns are measured first and their bins grouped
+# by
+# what the noise allows (`bin_groups`), tables with more cells get larger parts of the budget, neighbours replace one record
+# from
+# the start, choices and noise are exact, rules are exact zeros, and the model may start from a public table.
+#
+# The private table is met in `PrivateTables` alone. All else is post-processing of its answers.
+
+_PRECISION, _FINEST = 0.2, 0.05
+"""A fit ends within this share of the noise deviations, or of a record, in the root mean square over four (`solve`)."""
+
+_SWEEPS, _LAST_SWEEPS = 20, 100
+"""Of a fit after a round, which starts from the one before, and of the last."""
+
+_MOST = 4
+"""Times the part of a table of usual size, at most; and at least its inverse."""
+
+_LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
+"""Where the noise of a cell would be a larger share of the rows than the first of these, there are fewer rounds, each with the
+second of these as the share of its choice, and groups need the third of these times the noise: with 84 rounds at epsilon 1 on
+14,000 households and their members, choices fell to tables by chance (docs/linked.md)."""
+
+_GROUP = 5.0
+"""Times the noise of a table of usual size that a group of bins has rows, at least."""
+
+_STEPS = 64
+"""Parts are these fractions of the usual one, so that what is left of the budget stays a short fraction."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RoundsPlan:
+    """How the budget is spent: public, and fixed before anything is looked at.
+
+    Attributes
+    ----------
+    tables : the tables of two and more columns that may be chosen, with their weights; of weight 0 are those that the model
+        keeps together unmeasured.
+    first, last : shares of the budget for the columns, before the rounds and after them.
+    choice : share of a round's part for its choice.
+    rounds : a round gets one part of so many, or more or less by the cells of its table.
+    growth : how the part of a table grows with its possible cells: as this power of them; 0 for equal parts.
+    cells : of the largest clique, at most; rules and tables of weight 0 may make larger ones.
+    weight : how many records the prior is worth.
+    """
+
+    tables: Mapping[Columns, int]
+    first: Fraction
+    last: Fraction
+    choice: Fraction
+    rounds: int
+    growth: float
+    cells: int
+    weight: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Learned:
+    """All that was measured, and the model of it on groups of bins.
+
+    Attributes
+    ----------
+    maps : per column, (n_bins,) the group of every bin.
+    columns : per column, (n_bins,) noisy counts.
+    layout, rules : on groups, with the columns of what rules count behind them.
+    """
+
+    maps: tuple[np.ndarray, ...]
+    columns: tuple[np.ndarray, ...]
+    layout: Layout
+    rules: Plausibility
+    fit: ProportionalFit
+
+
+def learned(private: PrivateTables, layout: Layout, n: int, background: Background, plan: RoundsPlan) -> Learned:
+    """Spend the budget of a private table with n rows over a layout."""
+    total = private.left
+    plan, rows = _rounds_within_noise(private, n, plan, len(layout.sizes))
+    first, last = (plan.first * total, plan.last * total) if any(plan.tables.values()) else (total, Fraction(0))
+    kept = [columns for columns, weight in plan.tables.items() if not weight]
+    counters = Counters.of(background.plausibility, plan.cells, kept)
+    masks = [*split_masks(background.plausibility.masks), *counters.masks]
+    parts = [share * first for share in column_shares(layout.sizes)]
+    columns = tuple(private.table((column,), part) for column, part in enumerate(parts))
+    variances = [private.variance(part) for part in parts]
+    usual = math.sqrt(private.variance((total - first - last or total) * (1 - plan.choice) / plan.rounds)) * private.mean_error
+    maps = tuple(
+        groups_of(
+            counts,
+            rule_classes(column, len(counts), masks),
+            background.ordered[column] if background.ordered else 0,
+            2 * math.sqrt(variances[column]),
+            max(2 * math.sqrt(variances[column]), rows * usual * float(np.median(layout.sizes))),
+        )
+        for column, counts in enumerate(columns)
+    )
+    grouped = Layout(columns=layout.columns, sizes=tuple(int(into.max()) + 1 for into in maps))
+    private.merge(grouped, maps)
+    counts = [np.arange(step.size) for step in counters.steps]
+    wide = Layout(columns=counters.wide.columns, sizes=(*grouped.sizes, *map(len, counts)))
+    rules = grouped_rules(masks, [*maps, *counts], wide)
+    targets = [
+        _merged(column, counts, variance, into)
+        for column, (counts, variance, into) in enumerate(zip(columns, variances, maps, strict=True))
+    ]
+    prior = None if background.prior is None else counters.added(background.prior).merge(wide, [*maps, *counts])
+    rounds = _Rounds(private=private, plan=plan, n=n, rules=rules, prior=prior, targets=targets, sizes=wide.sizes, last=last)
+    fit = rounds.run()
+    if private.left:
+        groups = [n * fit.margin(column) for column in range(len(columns))]
+        seen = look_again(private, columns, variances, expected_bins(groups, maps, columns))
+        columns = tuple(counts for counts, _ in seen)
+        fit = rounds.with_columns([_merged(column, *each, maps[column]) for column, each in enumerate(seen)])
+    return Learned(maps=maps, columns=columns, layout=wide, rules=rules, fit=fit)
+
+
+def _rounds_within_noise(private: PrivateTables, n: int, plan: RoundsPlan, columns: int) -> tuple[RoundsPlan, float]:
+    """The plan with as many rounds as noise allows, and how many times the noise of a table of usual size a group has rows, at
+    least. All of it is public."""
+    spent = private.left * (1 - plan.first - plan.last)
+
+    def loud(rounds: int, choice: Fraction) -> bool:
+        return math.sqrt(private.variance(spent * (1 - choice) / rounds)) * private.mean_error > _LOUD * n
+
+    if not any(plan.tables.values()) or plan.rounds <= columns or not loud(plan.rounds, plan.choice):
+        return plan, _GROUP
+    rounds = next((each for each in range(plan.rounds, columns, -1) if not loud(each, _LOUD_CHOICE)), columns)
+    return replace(plan, rounds=rounds, choice=_LOUD_CHOICE), _LOUD_ROWS
+
+
+def _merged(column: int, counts: np.ndarray, variance: float, into: np.ndarray) -> Target:
+    values = np.bincount(into, weights=counts.astype(float))
+    return Target(columns=(column,), values=values, variance=np.bincount(into) * variance)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Competing:
+    """A table that competes, the part of the budget that it would be measured with, and what it needs to be in a clique."""
+
+    asked: Asked
+    part: Fraction
+    ties: tuple[Columns, ...]
+
+
+class _Rounds:
+    """The targets so far, their fit, and what is done with it in a round."""
+
+    def __init__(
+        self,
+        *,
+        private: PrivateTables,
+        plan: RoundsPlan,
+        n: int,
+        rules: Plausibility,
+        prior: Counts | None,
+        targets: list[Target],
+        sizes: Sequence[int],
+        last: Fraction,
+    ):
+        self._private, self._plan, self._n, self._rules, self._prior = private, plan, n, rules, prior
+        self._targets, self._sizes, self._last = targets, sizes, last
+        self._structure: list[Columns] = [mask.columns for mask in rules.masks]
+        self._structure += [columns for columns, weight in plan.tables.items() if not weight]
+        self._structure += [target.columns for target in targets]
+        self._fitted: list[np.ndarray] | None = None
+        self._usual: float | None = None
+
+    def run(self) -> ProportionalFit:
+        """Choose and measure until all but the last look is spent.
+
+        The part of a round never shrinks, and a rest below it is paid at once to the table that is chosen: every answer costs
+        at least a fixed share of the budget. So there are finitely many, and their noise is bounded (theory 12.11, adaptive
+        generators).
+        """
+        private, plan = self._private, self._plan
+        part = (private.left - self._last) / plan.rounds
+        fit = self._fit(_SWEEPS)
+        while (left := private.left - self._last) > 0:
+            rest = left < part
+            competing = self._competing(fit, left if rest else part)
+            if not competing:
+                break
+            choice = plan.choice * (left if 2 * left < 3 * part else part)
+            chosen = competing[private.choice([each.asked for each in competing], choice)]
+            left = private.left - self._last
+            paid = left if rest or 2 * left < 3 * chosen.part else chosen.part
+            columns = chosen.asked.columns
+            noisy, variance = private.table(columns, paid), private.variance(paid)
+            self._targets.append(Target(columns=columns, values=noisy.astype(float), variance=np.full(noisy.shape, variance)))
+            self._structure += [columns, *chosen.ties]
+            if private.left > self._last:
+                fit = self._fit(_SWEEPS)
+                taught = np.abs(self._n * fit.margin(len(self._targets) - 1) - chosen.asked.expected).sum()
+                if taught <= chosen.asked.handicap:
+                    part = max(part, min(2 * part, private.left - self._last))
+        return self._fit(_SWEEPS if private.left else _LAST_SWEEPS)
+
+    def with_columns(self, targets: Sequence[Target]) -> ProportionalFit:
+        """The last fit, with other targets for the columns."""
+        self._targets[: len(targets)] = targets
+        return self._fit(_LAST_SWEEPS)
+
+    def _fit(self, sweeps: int) -> ProportionalFit:
+        tree = JunctionTree.of(self._sizes, self._structure)
+        started = self._fitted and [*self._fitted, *(np.zeros(t.values.shape) for t in self._targets[len(self._fitted) :])]
+        base = base_potentials(tree, self._rules, self._prior)
+        fit = ProportionalFit(tree, base, self._targets, self._n, self._plan.weight, started)
+        fit.solve(tolerances_of(self._targets, _PRECISION, _FINEST), sweeps)
+        self._fitted = fit.parameters
+        return fit
+
+    def _competing(self, fit: ProportionalFit, part: Fraction) -> list[_Competing]:
+        """The tables that fit into the limit, with what the model expects of them.
+
+        Tables of more than two columns compete as soon as they lie inside a clique. Only possible cells keep their noise.
+        """
+        found = list(self._tables(fit))
+        cells = [int(np.count_nonzero(share)) for _, share, _ in found]
+        if cells and self._usual is None:
+            self._usual = max(1.0, _power_mean(cells, self._plan.growth))
+        competing = []
+        for (columns, share, ties), possible in zip(found, cells, strict=True):
+            paid = (1 - self._plan.choice) * part * self._times(possible)
+            noise = math.sqrt(self._private.variance(paid)) * self._private.mean_error
+            expected, handicap = np.rint(self._n * share).astype(np.int64), math.ceil(noise * possible)
+            asked = Asked(columns=columns, expected=expected, weight=self._plan.tables[columns], handicap=handicap)
+            competing.append(_Competing(asked=asked, part=paid, ties=ties))
+        return competing
+
+    def _times(self, cells: int) -> Fraction:
+        """How many times the usual part a table of so many possible cells gets."""
+        times = (cells / (self._usual or 1.0)) ** self._plan.growth
+        return Fraction(round(_STEPS * min(_MOST, max(1 / _MOST, times))), _STEPS)
+
+    def _tables(self, fit: ProportionalFit) -> Iterator[tuple[Columns, np.ndarray, tuple[Columns, ...]]]:
+        """The tables that may be measured now, the model's shares of their cells, and what each needs to be in a clique.
+
+        A pair with a column of one group says nothing that the other column does not. Left out, such columns also never grow a
+        clique, whose cells they do not add to, beyond the axes of an array.
+        """
+        tree = fit.tree
+        pairs, ways = pair_shares(tree, fit.shares), joinings(tree)
+        sizes = {len(columns) for columns in self._plan.tables if len(columns) > 2}
+        inside = {columns for clique in tree.cliques for size in sizes for columns in combinations(clique, size)}
+        for columns, weight in self._plan.tables.items():
+            if len(columns) == 2 and min(tree.sizes[column] for column in columns) == 1:
+                continue
+            if weight and len(columns) == 2 and ways[columns].cells <= self._plan.cells:
+                yield columns, pairs[columns], ways[columns].sets
+            elif weight and columns in inside:
+                yield columns, fit.table(columns), ()
+
+
+def _power_mean(values: Sequence[int], power: float) -> float:
+    """The number whose power is the mean of theirs."""
+    return float(np.mean(np.array(values, dtype=float) ** power) ** (1 / power)) if power else 1.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class AdaptiveModel:
+    """A network over groups of bins, and how groups are divided into bins again.
+
+    Attributes
+    ----------
+    layout : of the bins.
+    """
+
+    layout: Layout
+    network: BayesianNetwork
+    learned: Learned
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows by systematic rounding of the model's expected counts; inside groups by noisy counts of their bins."""
+        groups = self.network.sample(n, generator)
+        if groups.layout == self.layout:
+            return groups
+        digits = []
+        for column, into in enumerate(self.learned.maps):
+            rows = np.repeat(groups.bins[column], groups.counts)
+            if groups.layout.sizes[column] < self.layout.sizes[column]:
+                rows = divided(rows, into, self.learned.columns[column] * (n / self.learned.fit.n), generator)
+            digits.append(rows)
+        return Counts.of(self.layout, digits)
+
+
+class AdaptiveGenerator(Generator):
+    """What both ways share.
+
+    Attributes
+    ----------
+    tables : the tables that may be measured, as in a log-linear model, with the weight of a table's error in front, as in
+        "all 2-way + 3 age:region". Columns are measured always; tables of more than two columns may be once the model ties
+        their columns together. A term of weight 0 is not measured: the model takes what ties its columns together from the
+        prior.
+        Example: `tables = "all 2-way + 3 age:region"`.
+    prior : a public file with the columns of the private one, relative to the configuration: where the model starts. A wrong
+        one costs accuracy, never privacy. An earlier release of the same series is named by its folder, as
+        `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
+    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+        Example: `prior_weight = [50, 300]`.
+    clique_cells : cells that the model ties together, at most; more takes more time and memory.
+        Example: `clique_cells = 65536`.
+    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
+        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
+        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
+        a draw of its own. Example: `draw = "evenly"`.
+    """
+
+    counts: ClassVar[bool] = True
+    tables: Formula = "all 2-way + all 3-way"
+    prior: str | ReleasedPrior | None = None
+    prior_weight: float = Field(default=50.0, gt=0, le=1e12)
+    clique_cells: int = Field(default=2**16, ge=1, le=DENSE_LIMIT)
+    draw: Literal["evenly"] | None = None
+
+    first: ClassVar[Fraction]
+    """Share of the budget for the columns, before anything else."""
+
+    last: ClassVar[Fraction]
+    """Share of the budget for the columns after the rounds, where rare bins need it."""
+
+    rounds_per_column: ClassVar[int]
+    """A round gets one part of so many for each column, or more or less by the cells of its table."""
+
+    growth: ClassVar[float]
+    """The part of a table grows as this power of its possible cells."""
+
+    @cached_property
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return read_terms(self.tables)
+
+    @property
+    def prior_file(self) -> str | None:
+        return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
+
+    def weights(self, layout: Layout) -> dict[Columns, int]:
+        """Every table of at least two columns with its weight as a whole number; 0 for those that are not measured."""
+        found: dict[Columns, Fraction] = {}
+        for term in self.terms:
+            for columns in term.sets(layout):
+                if len(columns) > 1:
+                    found[columns] = found.get(columns, Fraction(0)) + term.weight
+        whole = math.lcm(*(weight.denominator for weight in found.values()))
+        scaled = {columns: int(weight * whole) for columns, weight in found.items()}
+        divisor = math.gcd(*scaled.values()) or 1
+        return {columns: weight // divisor for columns, weight in scaled.items()}
+
+    def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
+        unknown = list(unknown_columns(self.terms, layout))
+        yield from unknown
+        if not unknown:
+            kept = [columns for columns, weight in self.weights(layout).items() if not weight]
+            cells = JunctionTree.of(layout.sizes, kept).largest
+            if cells > DENSE_LIMIT:
+                expected = f"tables of weight 0 that tie at most {DENSE_LIMIT} cells together"
+                yield Mistake(field="tables", expected=expected, found=f"{cells} cells")
+
+    def ties(self, layout: Layout) -> Ties:
+        """Tables that may be measured: of any columns, or of those that are named. A public table may tie any two."""
+        every = self.prior is not None or any(term.ways > 1 for term in self.terms)
+        return super().ties(layout) if every else Ties(chosen=tuple(self.weights(layout)))
+
+    def plan(self, layout: Layout) -> RoundsPlan:
+        """How a budget is spent. Public."""
+        return RoundsPlan(
+            tables=self.weights(layout),
+            first=self.first,
+            last=self.last,
+            choice=Fraction(1, 10),
+            rounds=self.rounds_per_column * len(layout.sizes),
+            growth=self.growth,
+            cells=self.clique_cells,
+            weight=self.prior_weight,
+        )
+
+    def _fit(
+        self, private: PrivateCounts, charge: Charge, background: Background, kind: type[Gaussian | Laplace], budget: Fraction
+    ) -> AdaptiveModel:
+        from synthrelease.generators.adaptive_mechanism import asked_within
+
+        rules = [mask.columns for mask in split_masks(background.plausibility.masks)]
+        if JunctionTree.of(private.layout.sizes, rules).largest > DENSE_LIMIT:
+            raise RejectedRound("the rules tie too many cells together")  # known before anything is spent
+        plan, entropy, layout, n = self.plan(private.layout), private.entropy, private.layout, private.n
+        learn = partial(learned, layout=layout, n=n, background=background, plan=plan)
+        found = private.spend(charge, partial(asked_within, kind=kind, budget=budget, entropy=entropy, learn=learn))
+        families = tuple(families_of(found.fit.tree, found.fit.shares))
+        evenly = self.draw is not None
+        network = BayesianNetwork(layout=found.layout, families=families, plausibility=found.rules, evenly=evenly)
+        return AdaptiveModel(layout=layout, network=network, learned=found)
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.clique_cells * len(layout.sizes))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Rounds grow with the columns, and so do a round's cliques (measured: docs/appendix/benchmarks.md)."""
+        return 3e-7 * min(self.clique_cells, layout.n_cells) * len(layout.sizes) ** 2
+
+    def peak_cells(self, layout: Layout) -> int:
+        """Sampling, or the cliques: every round may add one, with a few copies of each, and the tables that compete."""
+        cliques = 4 * len(layout.sizes) * min(self.clique_cells, layout.n_cells)
+        competing = 3 * sum(layout.subset(columns).n_cells for columns in self.weights(layout) if len(columns) == 2)
+        return max(6 * min(layout.n_cells, BayesianNetwork.frontier_limit), cliques + competing)
+
+
+class Adaptive(AdaptiveGenerator):
+    """Tables are chosen and measured where the model is worst: zero-concentrated.
+
+    Examples
+    --------
+    >>> Adaptive().guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Adaptive measurement (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): again and again the small table "
+        "that the model gets most wrong is chosen privately and measured with noise; the rows follow the table of largest "
+        "entropy that matches all measurements."
+    )
+    no_draft: ClassVar[str] = "A draft keeps to pure differential privacy, of which `adaptive_pure` is the family."
+    family: Literal["adaptive"] = "adaptive"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    first: ClassVar[Fraction] = Fraction(1, 4)
+    last: ClassVar[Fraction] = Fraction(3, 20)
+    rounds_per_column: ClassVar[int] = 3
+    growth: ClassVar[float] = 2 / 3  # the l1 errors of tables with cells k and noise variance 1 / part add up to the least
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated(GENERATION, epsilon, "adaptive choice and measurement of tables (Feldman & Zrnic 2021)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
+        """Measure the columns, then choose and measure tables until the budget is used up.
+
+        Privacy
+        -------
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record: rounded
+        Gaussian tables of squared l2 sensitivity 2 and choices of sensitivity 2 for each unit of weight, whose parts add up to
+        at most rho (`mechanism`; theory 12.11, adaptive generators).
+        """
+        from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian
+
+        kind = ExactlyGaussian if charge.gaussian else Gaussian
+        return self._fit(private, charge, background, kind, charge.curve().rho)
+
+
+class AdaptivePure(AdaptiveGenerator):
+    """Tables are chosen and measured where the model is worst: pure differential privacy.
+
+    Examples
+    --------
+    >>> AdaptivePure(tables="0.5 all 1-way + all 2-way").guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "Adaptive measurement under pure differential privacy (after AIM: McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): "
+        "again and again the small table that the model gets most wrong is chosen privately and measured with noise; the rows "
+        "follow the table of largest entropy that matches all measurements."
+    )
+    draft: ClassVar[dict[str, object]] = {"prior_weight": [50, 300]}
+    family: Literal["adaptive_pure"] = "adaptive_pure"
+    tables: Formula = "all 2-way"
+    guarantee: ClassVar[Guaranteed] = "pure"
+    first: ClassVar[Fraction] = Fraction(3, 10)
+    last: ClassVar[Fraction] = Fraction(0)
+    rounds_per_column: ClassVar[int] = 1
+    growth: ClassVar[float] = 0.0  # with one round for a column, unequal parts leave too few
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return pure_charge(
+            GENERATION, epsilon, "adaptive choice and measurement of tables (Rogers, Roth, Ullman & Vadhan 2016)"
+        )
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> AdaptiveModel:
+        """Measure the columns, then choose and measure tables until the budget is used up.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record: discrete Laplace tables of l1 sensitivity 2 and
+        choices of sensitivity 2 for each unit of weight, whose parts add up to at most eps (`mechanism`; theory 12.11,
+        adaptive generators).
+        """
+        from synthrelease.generators.adaptive_mechanism import Laplace
+
+        return self._fit(private, charge, background, Laplace, pure_epsilon(charge))

@@ -1,0 +1,194 @@
+"""The private half of adaptive generators, and of frequencies: choices among tables, and noisy tables, within one budget.
+
+Private: the counts of the table, its exact sub-tables and their distances from what a model expects. Out: noisy tables and
+chosen ones, public. All that a generator learns goes through `PrivateTables`, which holds the counts as the door does. What it
+asks next, and at which part of the budget, may depend on all answers so far; when nothing is left, nothing is answered.
+
+Guarantee: the budget (rho, as zero-concentrated or as mu^2 / 2, or epsilon) for the whole conversation; neighbours replace one
+record, which moves at most two counts of a table, each by 1 (`TABLE_CHANGE`), and a score by two weights.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+from typing import ClassVar, TypeVar
+
+import numpy as np
+
+from synthrelease.data.axes import column_groups
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.marginals import KEPT_CELLS, lattice
+from synthrelease.errors import BudgetError
+from synthrelease.generators.adaptive_asked import Asked
+from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise, DiscreteLaplace, RoundedGaussian
+from synthrelease.privacy.curves import choice_epsilon, root_down
+from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, rounded_gaussian
+
+Found = TypeVar("Found")
+
+
+def score_of(asked: Asked, exact: np.ndarray) -> int:
+    """weight * (l1 distance of the exact counts from what is expected - handicap)."""
+    return asked.weight * (int(np.abs(exact - asked.expected).sum()) - asked.handicap)
+
+
+class PrivateTables:
+    """The tables of a private one, behind a budget.
+
+    Privacy
+    -------
+    Neighbours replace one record. With `budget` rho the whole conversation is rho-zero-concentrated (`Gaussian`) or
+    sqrt(2 rho)-Gaussian (`ExactlyGaussian`), with epsilon it is epsilon-DP (`Laplace`), whatever is asked: each answer keeps
+    its own guarantee for any question that depends on the answers before it, and the parts never add up to more than the
+    budget, which is fixed (theory 12.10, a budget that answers share out; Feldman & Zrnic 2021; theory 9.16, a Gaussian budget
+    that answers share out).
+    """
+
+    def __init__(self, counts: Counts, budget: Fraction, entropy: SystemEntropy):
+        self.left, self._entropy = budget, entropy
+        self._bins = self._exact = lattice(counts)
+        self._counts = counts
+        self._held = dict[Columns, np.ndarray]()
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> None:
+        """From here on everything is asked of coarser bins, which answers may have decided: neighbours stay neighbours."""
+        self._counts = self._counts.merge(layout, maps)
+        self._exact, self._held = lattice(self._counts), {}
+
+    def table(self, columns: Columns, part: Fraction) -> np.ndarray:
+        """int64 counts of the sub-table of `columns`, with noise in every cell, for this part of the budget."""
+        self._take(part)
+        exact = self._exact_of(columns)
+        return self._noisy(exact.ravel(), part).reshape(exact.shape)
+
+    def bins(self, column: int, part: Fraction) -> np.ndarray:
+        """int64 counts of the bins of a column as they were before any merging, with noise in every one."""
+        self._take(part)
+        return self._noisy(self._bins.get((column,)), part)
+
+    def choice(self, asked: Sequence[Asked], part: Fraction) -> int:
+        """Index of a table with a large weight * (l1 distance from what is expected - handicap).
+
+        Sensitivity: two counts of a table move by 1, so its distance by at most 2, and the score by 2 weights (theory 12.9,
+        tables and their distances). All are integers.
+        """
+        self._take(part)
+        self._hold([each.columns for each in asked])
+        scores = [score_of(each, self._exact_of(each.columns)) for each in asked]
+        most = max(each.weight for each in asked)
+        return self.chosen(scores, sensitivity=TABLE_CHANGE * most, part=part, entropy=self._entropy)
+
+    def _hold(self, competing: Sequence[Columns]) -> None:
+        """Count the tables that compete once for all rounds, so that a round takes no time that grows with the rows.
+
+        A pair is summed up from the table of all columns that are counted together with its own. What has no room is counted
+        in every round.
+        """
+        sizes, room = self._counts.layout.sizes, KEPT_CELLS - sum(table.size for table in self._held.values())
+        groups = column_groups(self._counts.layout, 2, len(self._counts) // 4)
+        of_column = {column: group for group in groups for column in group}
+        for columns in sorted(competing, key=lambda columns: [of_column[column] for column in columns]):
+            cells = math.prod(sizes[column] for column in columns)
+            if columns not in self._held and cells <= room:
+                if len(columns) == 2:
+                    self._exact.values(tuple(sorted({*of_column[columns[0]], *of_column[columns[1]]})))  # which it keeps
+                self._held[columns], room = self._exact.get(columns), room - cells
+
+    def _exact_of(self, columns: Columns) -> np.ndarray:
+        found = self._held.get(columns)
+        return self._exact.get(columns) if found is None else found
+
+    def _take(self, part: Fraction) -> None:
+        if not 0 < part <= self.left:
+            raise BudgetError("more was asked of the private table than its budget allows")
+        self.left -= part
+
+    def _noisy(self, values: np.ndarray, part: Fraction) -> np.ndarray:
+        return self.noisy(values, sensitivity=TABLE_CHANGE, part=part, entropy=self._entropy)
+
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        """(k,) int64 counts with noise, for a part of a budget. A replaced record moves `sensitivity` of them at most, each by
+        1: that is their l1 distance, and the squared l2 one.
+        """
+        raise NotImplementedError
+
+    @classmethod
+    def chosen(cls, scores: Sequence[int], *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> int:
+        """Index of a high score, each of which moves by at most `sensitivity`, for a part of a budget."""
+        epsilon = cls.epsilon_of_choice(part)
+        return choose(scores, sensitivity=sensitivity, epsilon=epsilon, mechanism=cls.selector, entropy=entropy)
+
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
+        """The epsilon of a choice that costs this part of a budget: an epsilon itself, unless the class says otherwise."""
+        return part
+
+    @classmethod
+    def variance(cls, part: Fraction) -> float:
+        """Noise variance of every count of a table that was asked at this part of the budget, or a little more."""
+        return cls.squares * cls.law.of_table(part).scale ** 2
+
+    selector: ClassVar[str] = "exponential"
+    law: ClassVar[type[CountNoise]]
+    squares: ClassVar[float] = 1.0
+    """Variance of the noise, in squares of its scale."""
+    mean_error: ClassVar[float]
+    """Mean absolute noise of a count, in its standard deviations."""
+
+
+class Gaussian(PrivateTables):
+    """Rounded Gaussian noise and the exponential mechanism; parts are rhos."""
+
+    law = RoundedGaussian
+    mean_error: ClassVar[float] = 0.7979  # sqrt(2 / pi)
+
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        """Of a table squared l2 sensitivity 2, not the 4 of two steps of adding and removing: they are in different cells."""
+        return rounded_gaussian(values, squared_sensitivity=sensitivity, rho=part, entropy=entropy)
+
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
+        """epsilon^2 / 8 = part, rounded down: the mechanism has bounded range (Cesar & Rogers 2021, Lemma 4)."""
+        return root_down(8 * part)
+
+
+class ExactlyGaussian(Gaussian):
+    """The same, for a budget that is Gaussian: with rho the conversation is sqrt(2 rho)-Gaussian, and choices cost more of it.
+
+    Squares of mu add up where parts are chosen by the answers before them (theory 9.16, a Gaussian budget that answers share
+    out).
+    """
+
+    @staticmethod
+    def epsilon_of_choice(part: Fraction) -> Fraction:
+        """An exponential mechanism whose Gaussian price is the part, rounded down (theory 9.15, Gaussian price of a choice)."""
+        return choice_epsilon(part)
+
+
+class Laplace(PrivateTables):
+    """Discrete Laplace noise and permute-and-flip; parts are epsilons."""
+
+    selector: ClassVar[str] = "permute_and_flip"
+    law = DiscreteLaplace
+    squares: ClassVar[float] = 2.0
+    mean_error: ClassVar[float] = 0.7072  # sqrt(1 / 2)
+
+    @staticmethod
+    def noisy(values: np.ndarray, *, sensitivity: int, part: Fraction, entropy: SystemEntropy) -> np.ndarray:
+        return discrete_laplace(values, sensitivity=sensitivity, epsilon=part, entropy=entropy)
+
+
+def asked_within(
+    counts: Counts,
+    kind: type[Gaussian | Laplace],
+    budget: Fraction,
+    entropy: SystemEntropy,
+    learn: Callable[[PrivateTables], Found],
+) -> Found:
+    """What is learned from answers alone, behind this budget."""
+    return learn(kind(counts, budget, entropy))

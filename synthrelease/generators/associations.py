@@ -1,0 +1,521 @@
+"""Which associations of columns the rows of a model carry: what was measured together, and what only hangs together through it.
+
+Three facts decide, and all are public (theory 12.15, associations that rows carry):
+
+- A table that was measured is matched by the model, within its noise. So the rows **carry** the association of its columns,
+  unless the noise of a cell is on average more rows than the mean cell has, or so large that the fit, which is drawn to its
+  prior, repeats less than `LEAST_REPEATED` of an association: such a table is **mostly noise**.
+- The model is a product of its tables, sums and rules. Columns that every path between two others passes **separate** these:
+  among rows that agree in them, the two are independent. So the rows have such a pair **in part**: what the separating columns
+  explain of its association, and nothing of the rest.
+- Columns without any path are independent in the rows, whatever they are in the file.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from itertools import combinations
+from typing import TYPE_CHECKING, Literal
+
+from synthrelease.data.functions import StatedRule, functions_of
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.linked import Linked, slot_name
+from synthrelease.data.schema import PublishedColumn
+from synthrelease.errors import Unexpected, listing
+from synthrelease.generators.junction_tree import JunctionTree
+
+if TYPE_CHECKING:
+    from synthrelease.generators.measured_noise import CountNoise
+
+Carried = Literal["yes", "mostly noise", "in part", "no", "not known"]
+How = Literal[
+    "measured together",
+    "follows from a measured table",
+    "one sum measured",
+    "public table",
+    "plausibility rules",
+    "through other columns",
+    "in pairs",
+    "some members",
+    "independent",
+    "chosen privately",
+]
+LEAST_REPEATED = 0.8
+"""Of an association, where it is said to be carried."""
+Function = tuple[int, Columns]
+"""A column, and others that it is a function of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ties:
+    """What ties columns in the rows of a generator's model.
+
+    Attributes
+    ----------
+    measured : the columns of each table that every fit measures, and that its model matches.
+    sums : the columns of each sum of scores that it matches: one number of their table.
+    chosen : the columns of each table that a fit may measure, by a private choice that is not published.
+    public : sets of columns that a model with a public table holds: it ties all columns of a clique of these and of the rules.
+    drawn_after : columns that rows get after all others, in this order, each with all columns that it then depends on.
+    """
+
+    measured: tuple[Columns, ...] = ()
+    sums: tuple[Columns, ...] = ()
+    chosen: tuple[Columns, ...] = ()
+    public: tuple[Columns, ...] = ()
+    drawn_after: tuple[tuple[int, Columns], ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Association:
+    """How far the rows carry the association of two or three columns. As a truth value: whether they carry it.
+
+    Attributes
+    ----------
+    columns : their names.
+    carried : "yes" where their table was measured, or follows from one that was: the rows have it within noise and drawing;
+        "mostly noise" where it was, but `noise` is above `mean_cell` or `repeats` below 0.8; "in part"; "no" where the columns
+        are independent in the rows, or one of three is; "not known" where the generator chose its tables privately.
+    how : the reason, in the words of `How`.
+    through : columns that separate the two: among rows that agree in these, the two are independent. Empty for other reasons.
+    noise : of a measured table, by how many rows the noise moves one of its cells, on average; None where it is not known.
+    mean_cell : how many rows a cell has on average; None without a number of rows.
+    repeats : about which share of an association the rows repeat, were all cells alike; the prior of the fit takes the rest.
+        None without such a prior.
+    apart : columns with rare bins whose rows are in no measured table: what these bins have with other columns is not carried.
+    """
+
+    columns: tuple[str, ...]
+    carried: Carried
+    how: How
+    through: tuple[str, ...] = ()
+    noise: float | None = None
+    mean_cell: float | None = None
+    repeats: float | None = None
+    apart: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return self.carried == "yes"
+
+    def __str__(self) -> str:
+        more = f" ({', '.join(self.through)})" if self.through else ""
+        if self.carried == "mostly noise":
+            repeated = "" if self.repeats is None else f", {self.repeats:.2f} repeated"
+            more += f" (noise of {in_rows(self.noise)} rows on average, mean cell of {in_rows(self.mean_cell)}{repeated})"
+        more += f", but for rare bins of {', '.join(self.apart)}" if self.apart else ""
+        return f"{' × '.join(self.columns)}: {self.carried}, {self.how}{more}"
+
+
+def in_rows(value: float | None) -> str:
+    """A mean number of rows as it is shown; empty where it is not known."""
+    return "" if value is None else f"{value:.0f}" if value >= 10 else f"{value:.2g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableNoise:
+    """The noise of a measured table.
+
+    Attributes
+    ----------
+    law : of each count.
+    prior : how many records the prior of the fit is worth against it; 0 where the table is matched without one.
+    """
+
+    law: CountNoise
+    prior: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Associations:
+    """The associations of all columns of a table.
+
+    Attributes
+    ----------
+    ties : of the generator, over `layout`.
+    ruled : columns of each plausibility rule for released rows.
+    functions : columns that are functions of others in every row, as the region is one of the municipality.
+    linked : how the columns are those of roots and their members; None where rows have no members.
+    noise : the noise of each count of a measured table, by the columns of the table, where it is known.
+    rows : how many the tables are of; None where nobody knows yet.
+    apart : columns with rare bins whose rows are in no table.
+    """
+
+    layout: Layout
+    ties: Ties
+    ruled: tuple[Columns, ...] = ()
+    functions: tuple[Function, ...] = ()
+    linked: Linked | None = None
+    noise: Mapping[Columns, TableNoise] = field(default_factory=dict)
+    rows: int | None = None
+    apart: frozenset[int] = frozenset()
+
+    def of(self, *names: str) -> Association:
+        """The association of two or three columns. The name of a column of members stands for it in the same member, or in the
+        member that another name says.
+
+        Raises
+        ------
+        KeyError : for a name that no column has.
+        Unexpected : for names that coincide, or that leave open which member is meant.
+        """
+        return _of_members(names, [self._of(columns) for columns in self._in_slots(names)])
+
+    def measured(self, *names: str) -> Carried | None:
+        """The first part of the same answer, in little time: None where no table tells it. Raises as `of`."""
+        found = [self._measured(columns) for columns in self._in_slots(names)]
+        said = {None if one is None else one.carried for one in found}
+        if len(said) == 1:
+            return said.pop()
+        return "not known" if "not known" in said else None
+
+    def differ(self, first: str, second: str) -> bool:
+        """Whether two names are of two columns: not that of a column of members, and the same of one member."""
+        return set(self._places(first)).isdisjoint(self._places(second))
+
+    @cached_property
+    def names(self) -> tuple[str, ...]:
+        """Columns as the files have them: those of members once."""
+        return self.layout.columns if self.linked is None else (*self.linked.of_roots(self.layout.columns), *self.linked.names)
+
+    @cached_property
+    def pairs(self) -> tuple[Association, ...]:
+        """Of every two columns, in the order of the columns."""
+        return tuple(self.of(*pair) for pair in combinations(self.names, 2))
+
+    @cached_property
+    def triples(self) -> tuple[Association, ...]:
+        """Of every three columns whose association the rows carry."""
+        shown = {name: self._plain(name) for name in self.layout.columns}
+        among = {
+            tuple(sorted({shown[self.layout.columns[place]] for place in triple}, key=self.names.index))
+            for columns in self._known
+            for triple in combinations(columns, 3)
+        }
+        found = (self.of(*triple) for triple in sorted(among, key=self._order) if len(triple) == 3)
+        return tuple(one for one in found if one)
+
+    def _order(self, names: Sequence[str]) -> list[int]:
+        return [self.names.index(name) for name in names]
+
+    def _plain(self, name: str) -> str:
+        place = None if self.linked is None else self.linked.place_of(name)
+        return name if self.linked is None or place is None else self.linked.names[self.linked.slots[place].index(name)]
+
+    def _in_slots(self, names: Sequence[str]) -> list[Columns]:
+        """The columns by their places; where they are of members, once for each that a root can have, or for a named one."""
+        places = [self._places(name) for name in names]
+        slots = range(max(map(len, places)))
+        if self.linked is not None and len(slots) > 1:
+            named = {slot for name in names if (slot := self.linked.place_of(name)) is not None}
+            if len(named) > 1:
+                expected = f"the member of each column where members differ, as in {slot_name(self.linked.names[0], 2)!r}"
+                raise Unexpected(expected, listing(names))
+            slots = range(min(named), min(named) + 1) if named else slots
+        found = [tuple(each[slot % len(each)] for each in places) for slot in slots]
+        if any(len(set(columns)) < len(columns) for columns in found):
+            raise Unexpected("different columns", f"{listing(names)}, two of which are the same")
+        return found
+
+    def _places(self, name: str) -> tuple[int, ...]:
+        """Of a column of members in every slot."""
+        if self.linked is not None and name in self.linked.names:
+            at = self.linked.names.index(name)
+            return tuple(self.layout.index(slot[at]) for slot in self.linked.slots)
+        if name not in self.layout.columns:
+            raise KeyError(name)
+        return (self.layout.index(name),)
+
+    def _of(self, columns: Columns) -> Association:
+        if (found := self._measured(columns)) is not None:
+            return found
+        names = tuple(self.layout.columns[place] for place in columns)
+        return self._of_two(names, columns) if len(columns) == 2 else self._of_three(names, columns)
+
+    def _measured(self, columns: Columns) -> Association | None:
+        names, wanted = tuple(self.layout.columns[place] for place in columns), frozenset(columns)
+        if wanted in self._following:
+            how: How = "measured together" if wanted in self._together else "follows from a measured table"
+            noise, pull = self._noises.get(wanted, (None, None))
+            cell = None if self.rows is None else self.rows / self._cells(wanted)
+            repeats = None if not pull or self.rows is None else 1 / (1 + pull / self.rows**2)
+            noisy = (noise or 0) > (cell or math.inf) or (1 if repeats is None else repeats) < LEAST_REPEATED
+            apart = tuple(self.layout.columns[place] for place in columns if place in self.apart)
+            return Association(
+                columns=names,
+                carried="mostly noise" if noisy else "yes",
+                how=how,
+                noise=noise,
+                mean_cell=cell,
+                repeats=repeats,
+                apart=apart,
+            )
+        if any(wanted.issubset(table) for table in self.ties.chosen):
+            return Association(columns=names, carried="not known", how="chosen privately")
+        return None
+
+    def _of_two(self, names: tuple[str, ...], columns: Columns) -> Association:
+        """Without a table of both: what ties them otherwise."""
+        tied, through = self._separator(*columns)
+        if not tied and not through:
+            return Association(columns=names, carried="no", how="independent")
+        reasons: tuple[tuple[How, Iterable[Columns]], ...] = (
+            ("one sum measured", self.ties.sums),
+            ("public table", self._public),
+            ("plausibility rules", self.ruled),
+        )
+        said = (reason for reason, sets in reasons if any(set(columns).issubset(each) for each in sets))
+        named = tuple(self.layout.columns[place] for place in through)
+        return Association(columns=names, carried="in part", how=next(said, "through other columns"), through=named)
+
+    def _of_three(self, names: tuple[str, ...], columns: Columns) -> Association:
+        """Without a table of all three: what their pairs say."""
+        pairs = {pair: self._of(pair).carried for pair in combinations(columns, 2)}
+        if any(all(said == "no" for pair, said in pairs.items() if column in pair) for column in columns):
+            return Association(columns=names, carried="no", how="independent")
+        if "not known" in pairs.values():
+            return Association(columns=names, carried="not known", how="chosen privately")
+        return Association(columns=names, carried="in part", how="in pairs")
+
+    @cached_property
+    def _known(self) -> tuple[Columns, ...]:
+        """The columns of every measured table, with all that are functions of them."""
+        return tuple(dict.fromkeys(self._with_functions(table) for table in self.ties.measured))
+
+    def _with_functions(self, columns: Iterable[int]) -> Columns:
+        known, before = set(columns), set[int]()
+        while known != before:
+            before = set(known)
+            known |= {column for column, others in self.functions if known.issuperset(others)}
+        return tuple(sorted(known))
+
+    def _cells(self, columns: Iterable[int]) -> int:
+        """Of their table: a column that is a function of the others makes no cells of its own."""
+        free = set(columns)
+        for column in sorted(free, reverse=True) if self.functions else ():
+            if column in self._with_functions(free - {column}):
+                free.remove(column)
+        return math.prod(self.layout.sizes[column] for column in free)
+
+    @cached_property
+    def _noises(self) -> dict[frozenset[int], tuple[float, float]]:
+        """By how many rows the noise moves a cell of two or three columns on average, and how strongly the prior pulls
+        (W V m of theory 12.15, associations that rows carry), where that is least.
+
+        A cell of these columns is a sum of cells of the table. The sum of many noises is nearly normal, and of a normal number
+        the mean size is sqrt(2 / pi) standard deviations.
+        """
+        found = dict[frozenset[int], tuple[float, float]]()
+        for table in self.ties.measured:
+            if (noise := self.noise.get(table)) is None:
+                continue
+            cells = self._cells(table)
+            for wanted in _small_sets([self._with_functions(table)]):
+                own = self._cells(wanted)
+                variance = max(1, cells / own) * noise.law.variance_above
+                size = noise.law.mean_size if cells <= own else math.sqrt(2 / math.pi * variance)
+                before = found.get(wanted, (math.inf, math.inf))
+                found[wanted] = min(size, before[0]), min(noise.prior * variance * own, before[1])
+        return found
+
+    @cached_property
+    def _together(self) -> frozenset[frozenset[int]]:
+        """Every two and every three columns of one measured table."""
+        return _small_sets(self.ties.measured)
+
+    @cached_property
+    def _following(self) -> frozenset[frozenset[int]]:
+        """The same with all columns that are functions of those of the table."""
+        return _small_sets(self._known)
+
+    def _separator(self, first: int, second: int) -> tuple[bool, Columns]:
+        """Whether a factor of the model ties the two, and the columns that separate them otherwise.
+
+        The neighbours of a column through which another one is reached separate the two. Of the sets on both sides the smaller
+        one is named.
+        """
+        graph = self._graph(first, second)
+        if second in graph.near[first]:
+            graph, tied = graph.without(first, second), True
+        else:
+            tied = False
+        sides = [graph.borders(first)[second], graph.borders(second)[first]]
+        return tied, min(sides, key=lambda side: (len(side), side))
+
+    def _graph(self, first: int, second: int) -> TiedColumns:
+        """What ties columns when the two are looked at alone: of the columns that are drawn after all others, those on which
+        one of the two depends, with all that they are drawn from tied together (the moral graph of the ancestors)."""
+        after = dict(self.ties.drawn_after)
+        if not after and frozenset() in self._graphs:
+            return self._graphs[frozenset()]
+        ruled = [each for each in self.ruled if not self._within_a_draw(each)]
+        needed = {first, second}.union(*(each for each in ruled if not after.keys().isdisjoint(each)))
+        for column, others in reversed(self.ties.drawn_after):
+            needed |= set(others) if column in needed else set()
+        drawn = frozenset(needed & after.keys())
+        if drawn not in self._graphs:
+            sets = [*self.ties.measured, *self.ties.sums, *self.ties.chosen, *self._public]
+            kept = [tuple(column for column in each if column not in after) for each in sets] + ruled
+            kept += [(column, *others) for column, others in self.ties.drawn_after if column in drawn]
+            self._graphs[drawn] = TiedColumns.of(len(self.layout.sizes), kept)
+        return self._graphs[drawn]
+
+    @cached_property
+    def _public(self) -> tuple[Columns, ...]:
+        if not self.ties.public:
+            return ()
+        return JunctionTree.of(self.layout.sizes, [*self.ties.public, *self.ruled]).cliques
+
+    @cached_property
+    def _graphs(self) -> dict[frozenset[int], TiedColumns]:
+        return {}
+
+    def _within_a_draw(self, columns: Columns) -> bool:
+        """Whether a rule is about what a column is drawn from, as the rule that puts areas into larger ones."""
+        return any(column in columns and {column, *others}.issuperset(columns) for column, others in self.ties.drawn_after)
+
+
+def _small_sets(tables: Iterable[Columns]) -> frozenset[frozenset[int]]:
+    return frozenset(frozenset(some) for table in tables for many in (2, 3) for some in combinations(table, many))
+
+
+class TiedColumns:
+    """A graph of columns: those of one factor of a model are neighbours."""
+
+    def __init__(self, near: dict[int, frozenset[int]]):
+        self.near = near
+        self._borders: dict[int, dict[int, Columns]] = {}
+
+    @classmethod
+    def of(cls, n_columns: int, sets: Iterable[Columns]) -> TiedColumns:
+        """Neighbours are columns of one of these sets."""
+        near: dict[int, set[int]] = {column: set() for column in range(n_columns)}
+        for columns in sets:
+            for column in columns:
+                near[column].update(columns)
+        return cls({column: frozenset(others - {column}) for column, others in near.items()})
+
+    def without(self, first: int, second: int) -> TiedColumns:
+        """The graph in which these two are no neighbours."""
+        return TiedColumns(self.near | {first: self.near[first] - {second}, second: self.near[second] - {first}})
+
+    def borders(self, first: int) -> dict[int, Columns]:
+        """For each column that is no neighbour of `first`, the neighbours of `first` on paths to it."""
+        if first not in self._borders:
+            border, found = self.near[first], dict[int, Columns]()
+            for start in self.near:
+                if start in found or start in border or start == first:
+                    continue
+                reached, met, left = {start}, set[int](), [start]
+                while left:
+                    others = self.near[left.pop()]
+                    met |= others & border
+                    left += (new := others - border - reached)
+                    reached |= new
+                found |= dict.fromkeys(reached, tuple(sorted(met)))
+            self._borders[first] = found
+        return self._borders[first]
+
+
+def _of_members(names: Sequence[str], found: Sequence[Association]) -> Association:
+    """One answer of those for every slot that a member can have."""
+    said = {one.carried for one in found}
+    first = found[0]
+    if len(said) == 1:
+        if len(found) == 1:
+            return replace(first, columns=tuple(names))
+        most = max(found, key=lambda one: one.noise or 0)
+        apart = tuple(name for name, other in zip(names, first.columns, strict=True) if other in first.apart)
+        return replace(most, columns=tuple(names), how=first.how, through=(), apart=apart)
+    carried: Carried = "not known" if "not known" in said else "in part"
+    how: How = "chosen privately" if carried == "not known" else "some members"
+    return Association(columns=tuple(names), carried=carried, how=how)
+
+
+def all_functions(
+    stated: Iterable[tuple[str, tuple[str, ...]]], rules: Iterable[StatedRule], columns: Sequence[Sequence[PublishedColumn]]
+) -> tuple[Function, ...]:
+    """Columns that are functions of others: those that options state by their names, and those that rules leave no choice.
+
+    Parameters
+    ----------
+    columns : each on all bins that it may be released on.
+    """
+    places = {each[0].name: place for place, each in enumerate(columns)}
+    named = [(places[name], tuple(places[other] for other in others)) for name, others in stated]
+    return tuple(dict.fromkeys([*named, *functions_of(rules, columns)]))
+
+
+def weakest_of(found: Sequence[Association]) -> Association:
+    """Of several models, any of which may be drawn: the answer that carries least."""
+    order: tuple[Carried, ...] = ("no", "mostly noise", "in part", "not known", "yes")
+    return min(found, key=lambda one: order.index(one.carried))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PartnersOfColumn:
+    """With which other columns a column's association is carried, in the shorter of two ways to say it.
+
+    Attributes
+    ----------
+    only : whether `others` are those with which it is carried; otherwise those with which it is not.
+    """
+
+    column: str
+    only: bool
+    others: tuple[str, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CarriedPairs:
+    """What a reader should know at first: how many pairs are carried, and which are not.
+
+    Attributes
+    ----------
+    pairs, triples : how many there are.
+    carried, unknown : how many of the pairs are, and of how many nobody can tell.
+    noisy : how many were measured in a table that is mostly noise, and are not carried for that.
+    carried_triples : those that are carried.
+    others : the pairs that are not carried.
+    columns : those that lack a pair: the same in fewer words, where there are many.
+    """
+
+    pairs: int
+    triples: int
+    carried: int
+    unknown: int
+    noisy: int
+    carried_triples: tuple[tuple[str, ...], ...]
+    others: tuple[tuple[str, str], ...]
+    columns: tuple[PartnersOfColumn, ...]
+
+    @classmethod
+    def of(cls, found: Sequence[Associations]) -> CarriedPairs:
+        """Of one model; of several, any of which may be drawn, what all of them carry."""
+        names = found[0].names
+        said = {pair: {one.measured(*pair) for one in found} for pair in combinations(names, 2)}
+        carried = {pair for pair, words in said.items() if words == {"yes"}}
+        triples = [one.columns for one in found[0].triples if all(other.of(*one.columns) for other in found[1:])]
+        return cls(
+            pairs=len(said),
+            triples=math.comb(len(names), 3),
+            carried=len(carried),
+            unknown=sum("not known" in words and words <= {"not known", "yes"} for words in said.values()),
+            noisy=sum("mostly noise" in words and words <= {"mostly noise", "yes"} for words in said.values()),
+            carried_triples=tuple(triples),
+            others=tuple(pair for pair in said if pair not in carried),
+            columns=tuple(_partners(names, carried)),
+        )
+
+
+def _partners(names: Sequence[str], carried: Container[tuple[str, str]]) -> Iterator[PartnersOfColumn]:
+    """Of each column that lacks one."""
+    for place, name in enumerate(names):
+        others = [other for other in names if other != name]
+        kept = [other for at, other in enumerate(names) if ((other, name) if at < place else (name, other)) in carried]
+        lost = [other for other in others if other not in kept]
+        if lost:
+            only = len(kept) <= len(lost)
+            yield PartnersOfColumn(column=name, only=only, others=tuple(kept if only else lost))

@@ -1,0 +1,321 @@
+"""Rules that count, as exact zeros of a model: how many there are so far is a further column after each thing that is counted.
+
+"At most one spouse" is about a column of every member at once, and a table of them all would have too many cells. A count goes
+from member to member: what it is after one of them is a function of what it was before and of this member's bins. So with a
+column for the count after each, every table is small, and what the rule says is about the last count alone. The further columns
+are functions of the others: a row has one of each, so a law over rows with them is one over rows without, and the rows that it
+leaves out are just those that break the rule. Nothing private is looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.data.rules import Any, Comparison, Count, Gap, Not, RecordRule, Rule, Said, columns_of, compared, said
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.junction_tree import largest_clique
+
+_UPWARDS, _DOWNWARDS = (">", ">="), ("<", "<=")
+State = tuple[int, int]
+"""How many are certainly counted so far, and how many may be."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountSoFar:
+    """A further column: the count after one more part.
+
+    Attributes
+    ----------
+    column : its place, behind those of the rows.
+    before : the place of the count before it; None for the first.
+    columns : of the rows, on which the part depends.
+    into : axes (bins of `before`, where there is one, bins of each of `columns`), the bin of the count; -1 breaks a rule.
+    size : its bins.
+    """
+
+    column: int
+    before: int | None
+    columns: Columns
+    into: np.ndarray
+    size: int
+
+    @property
+    def mask(self) -> Mask:
+        """Every other count is impossible."""
+        places = (*self.columns, *(() if self.before is None else (self.before,)), self.column)
+        into = self.into if self.before is None else np.moveaxis(self.into, 0, -1)
+        return Mask(columns=places, forbidden=into[..., None] != np.arange(self.size))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counters:
+    """The counts of some rules, as columns behind those of the rows.
+
+    Attributes
+    ----------
+    ends : what the rules say of the last counts and of columns that are not counted.
+    """
+
+    layout: Layout
+    steps: tuple[CountSoFar, ...] = ()
+    ends: tuple[Mask, ...] = ()
+
+    @classmethod
+    def of(cls, plausibility: Plausibility, cells: int, structure: Iterable[Columns] = ()) -> Counters:
+        """Those of all rules that count, as long as no more than so many cells are tied together; the others are left out.
+
+        Parameters
+        ----------
+        structure : sets of columns that a model ties together beside the rules.
+
+        Examples
+        --------
+        >>> layout = Layout(columns=("a", "b"), sizes=(2, 2))
+        >>> Counters.of(Plausibility(layout=layout, masks=()), 1000).wide == layout
+        True
+        """
+        found, tied = cls(layout=plausibility.layout), [*structure, *(mask.columns for mask in plausibility.masks)]
+        for rule in _joined(plausibility.records):
+            more = _with(found, rule, plausibility, cells)
+            if more is None:
+                continue
+            sets = [*tied, *(mask.columns for mask in more.masks)]
+            found = more if largest_clique(more.wide.sizes, sets) <= cells else found
+        return found
+
+    @property
+    def wide(self) -> Layout:
+        """Of the rows with their counts."""
+        numbers = range(1, len(self.steps) + 1)
+        return Layout(
+            columns=(*self.layout.columns, *(f"count {number}" for number in numbers)),
+            sizes=(*self.layout.sizes, *(step.size for step in self.steps)),
+        )
+
+    @property
+    def masks(self) -> list[Mask]:
+        return [*(step.mask for step in self.steps), *self.ends]
+
+    def added(self, table: Counts) -> Counts:
+        """The rows of a table with their counts; those that break a rule are left out."""
+        bins, kept = list(table.bins), np.ones(len(table), dtype=bool)
+        for step in self.steps:
+            places = (*(() if step.before is None else (step.before,)), *step.columns)
+            count = step.into[tuple(bins[place] for place in places)]
+            kept &= count >= 0
+            bins.append(np.maximum(count, 0))
+        for mask in self.ends:
+            kept &= ~mask.forbidden[tuple(bins[place] for place in mask.columns)]
+        return Counts.of(self.wide, [each[kept] for each in bins], table.counts[kept])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Counting:
+    """A network over rows with their counts, whose rows are drawn without them.
+
+    Attributes
+    ----------
+    layout : of the rows.
+    """
+
+    layout: Layout
+    network: BayesianNetwork
+
+    @property
+    def numbers(self) -> int:
+        """How many it holds."""
+        return self.network.numbers
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows, none of which breaks a rule that is counted."""
+        drawn = self.network.sample(n, generator)
+        return Counts.of(self.layout, list(drawn.bins[: len(self.layout.sizes)]), drawn.counts)
+
+
+def _joined(rules: Iterable[RecordRule]) -> list[RecordRule]:
+    """Rules that count the same as one rule, which needs one count."""
+    found: dict[frozenset[tuple[Rule, ...]], RecordRule] = {}
+    for rule in rules:
+        counted = frozenset(count.parts for count in _counts_of(rule.rule))
+        before = found.get(counted)
+        found[counted] = (
+            rule
+            if before is None
+            else RecordRule(
+                rule=Any((before.rule, rule.rule)),
+                places={**before.places, **rule.places},
+                of_bins={**before.of_bins, **rule.of_bins},
+                ranges={**before.ranges, **rule.ranges},
+            )
+        )
+    return list(found.values())
+
+
+def _with(found: Counters, rule: RecordRule, plausibility: Plausibility, cells: int) -> Counters | None:
+    """One rule more; None where it counts nothing, or what it counts depends on too many columns at once."""
+    counts = list(_counts_of(rule.rule))
+    parts = list(dict.fromkeys(count.parts for count in counts))
+    if not parts:
+        return None
+    steps, chains = list(found.steps), list[tuple[tuple[Rule, ...], int, list[State]]]()
+    for counted in parts:
+        alike = [count for count in counts if count.parts == counted]
+        whole = any(isinstance(each, Not) for each in _around(rule.rule))
+        low = whole or any(count.operator not in _DOWNWARDS for count in alike)
+        high = whole or any(count.operator not in _UPWARDS for count in alike)
+        cap = max(_enough(count, rule) for count in alike)
+        tables = [_part(part, rule, plausibility, low, high, cells) for part in counted]
+        if any(table is None for table in tables):
+            return None
+        states, last = [(0, 0)], None
+        for columns, sure, maybe in filter(None, tables):
+            if not maybe.any() and not sure.any():
+                continue
+            more = product(states, sorted({(int(a), int(b)) for a, b in zip(sure.ravel(), maybe.ravel(), strict=True)}))
+            after = sorted({(min(s[0] + a, cap), min(s[1] + b, cap)) for s, (a, b) in more})
+            place = {state: number for number, state in enumerate(after)}
+            into = np.empty((len(states), *sure.shape), dtype=np.int64)
+            for number, state in enumerate(states):
+                for cell in np.ndindex(sure.shape):
+                    into[(number, *cell)] = place[min(state[0] + int(sure[cell]), cap), min(state[1] + int(maybe[cell]), cap)]
+            column = len(found.layout.sizes) + len(steps)
+            into = into[0] if last is None else into
+            steps.append(CountSoFar(column=column, before=last, columns=columns, into=into, size=len(after)))
+            states, last = after, column
+        if last is None:
+            return None
+        chains.append((counted, last, states))
+    end = _end(rule, chains, found.layout)
+    if len(chains) == 1:
+        own, end = _without_ends(steps[len(found.steps) :], end)
+        steps = [*found.steps, *own]
+    ends = [*found.ends, end] if end.forbidden.any() else list(found.ends)
+    return Counters(layout=found.layout, steps=tuple(steps), ends=tuple(ends))
+
+
+def _without_ends(steps: Sequence[CountSoFar], end: Mask) -> tuple[list[CountSoFar], Mask]:
+    """The same counts without those after which the rule is broken whatever follows: of "at most one" 0 and 1 are left.
+
+    Counts after which everything that follows is the same are one: where a column has "3 or more", from 3 on they are.
+    """
+    last = np.moveaxis(end.forbidden, -1, 0).reshape(end.forbidden.shape[-1], -1)
+    if last.all():
+        return list(steps), end
+    number, kept = _alike(last, np.asarray(last.all(axis=1)))
+    end, found = Mask(columns=end.columns, forbidden=end.forbidden[..., kept]), list[CountSoFar]()
+    for step in reversed(steps):
+        into, size = number[step.into], len(kept)
+        if step.before is not None:
+            after = into.reshape(len(into), -1)
+            number, kept = _alike(after, np.asarray((after < 0).all(axis=1)))
+            into = into[kept]
+        found.append(CountSoFar(column=step.column, before=step.before, columns=step.columns, into=into, size=size))
+    return found[::-1], end
+
+
+def _alike(rows: np.ndarray, ends: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(n,) the place of each row among the different ones, -1 for `ends`; and the first of each of these, in their order."""
+    number, kept, places = np.full(len(rows), -1), list[int](), dict[bytes, int]()
+    for row in np.flatnonzero(~ends).tolist():
+        text = rows[row].tobytes()
+        if text not in places:
+            places[text] = len(kept)
+            kept.append(row)
+        number[row] = places[text]
+    return number, np.array(kept, dtype=np.int64)
+
+
+def _end(rule: RecordRule, chains: Sequence[tuple[tuple[Rule, ...], int, list[State]]], layout: Layout) -> Mask:
+    """What the rule says of its last counts and of the columns that it names outside of them."""
+    outside = sorted({rule.places[name] for part in _around(rule.rule) for name in _named(part)})
+    shape = (*(layout.sizes[column] for column in outside), *(len(states) for _, _, states in chains))
+    axes = np.indices(shape)
+    digits = dict(zip(outside, axes, strict=False))
+    numbers = {
+        counted: np.array(states, dtype=float)[axes[len(outside) + number]]
+        for number, (counted, _, states) in enumerate(chains)
+    }
+
+    def leaf(part: Comparison | Gap | Count) -> Said:
+        if isinstance(part, Comparison):
+            bins = digits[rule.places[part.column]]
+            return rule.of_bins[part][0][bins], rule.of_bins[part][1][bins]
+        if isinstance(part, Gap):
+            low, high = (ends[digits[rule.places[part.column]]] for ends in rule.ranges[part.column])
+        else:
+            low, high = numbers[part.parts][..., 0], numbers[part.parts][..., 1]
+        least, most = (np.zeros(shape),) * 2
+        if part.other is not None:
+            least, most = (ends[digits[rule.places[part.other]]] for ends in rule.ranges[part.other])
+        return compared(low - most - part.more, high - least - part.more, part.operator)
+
+    forbidden = np.broadcast_to(said(rule.rule, leaf)[0], shape)
+    return Mask(columns=(*outside, *(last for _, last, _ in chains)), forbidden=np.array(forbidden))
+
+
+def _part(
+    part: Rule, rule: RecordRule, plausibility: Plausibility, low: bool, high: bool, cells: int
+) -> tuple[Columns, np.ndarray, np.ndarray] | None:
+    """The columns on which it depends whether one thing is counted, and where it certainly is and may be; None if too many.
+
+    Columns that make no difference among possible cells are left out: of a member who is not there nothing is true.
+    """
+    columns = sorted(rule.places[name] for name in columns_of(part))
+    shape = tuple(plausibility.layout.sizes[column] for column in columns)
+    if math.prod(shape) > cells:
+        return None
+    digits = np.zeros((len(plausibility.layout.sizes), math.prod(shape)), dtype=np.int64)
+    digits[columns] = np.indices(shape).reshape(len(columns), -1)
+    true, false = (each.reshape(shape) for each in _said_of(part, rule, digits))
+    possible = ~plausibility.structural_zeros(columns)
+    sure, maybe = true & possible & low, ~false & possible & high
+    for axis in reversed(range(len(columns))):
+        some = np.asarray(possible.any(axis=axis))
+        alike = [(np.asarray(each.any(axis=axis)), np.asarray((each | ~possible).all(axis=axis))) for each in (sure, maybe)]
+        if all((somewhere == everywhere)[some].all() for somewhere, everywhere in alike):
+            (sure, _), (maybe, _) = alike
+            possible = some
+            del columns[axis]
+    return tuple(columns), sure, maybe
+
+
+def _said_of(part: Rule, rule: RecordRule, digits: np.ndarray) -> Said:
+    """What a part says of rows, and where it is false of them."""
+    is_true = RecordRule(rule=part, places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
+    is_false = RecordRule(rule=Not(part), places=rule.places, of_bins=rule.of_bins, ranges=rule.ranges)
+    return is_true.forbidden(list(digits)), is_false.forbidden(list(digits))
+
+
+def _enough(count: Count, rule: RecordRule) -> int:
+    """A number from which on more makes no difference."""
+    most = count.more + (0.0 if count.other is None else float(np.nanmax(rule.ranges[count.other][1])))
+    return max(0, math.ceil(most) if count.operator in ("<", ">=") else math.floor(most) + 1)
+
+
+def _around(rule: Rule) -> Iterable[Rule]:
+    """All parts of a rule but what stands inside of its counts."""
+    yield rule
+    if not isinstance(rule, Comparison | Gap | Count):
+        for part in (rule.part,) if isinstance(rule, Not) else rule.parts:
+            yield from _around(part)
+
+
+def _counts_of(rule: Rule) -> Iterable[Count]:
+    return (part for part in _around(rule) if isinstance(part, Count))
+
+
+def _named(part: Rule) -> set[str]:
+    """The columns that a part without `and`, `or` and `not` names, other than those that are counted."""
+    if isinstance(part, Comparison):
+        return {part.column}
+    if isinstance(part, Gap):
+        return {part.column, part.other}
+    return {part.other} if isinstance(part, Count) and part.other is not None else set()

@@ -1,0 +1,175 @@
+"""Counting queries that are answered one after the other: the common part of MWEM and PEP.
+
+A query asks how many rows have given bins in some columns. In each iteration the query that the model answers worst is chosen
+privately, its count is measured with noise, and the model is corrected (Liu, Vietri & Wu, NeurIPS 2021, Algorithm 1). The model
+holds every plausible cell; cells that a rule excludes are exact zeros. Which queries may be asked is public.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.synthetic_table import rare_first
+from synthrelease.errors import RejectedRound
+from synthrelease.generators.bayesian_network import systematic_rounding
+
+Update = Callable[["Shares", "CountingQuery", float], None]
+
+CELL_LIMIT = 2**21
+"""Cells of the largest table that these generators take: every iteration looks at all of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CountingQuery:
+    """How many rows are in one cell of the sub-table of `columns`; `place` is its index in that sub-table."""
+
+    columns: Columns
+    place: tuple[int, ...]
+
+
+class QueryPool:
+    """The queries that may be asked, by sub-table.
+
+    Parameters
+    ----------
+    queries : how many: all cells of one column, then of pairs of columns, and so on; of the last size of sub-tables that do not
+        all fit a random choice (public).
+    marginal : sub-tables of at most so many columns.
+    """
+
+    def __init__(self, layout: Layout, queries: int, marginal: int, generator: np.random.Generator):
+        self.layout = layout
+        self.tables: list[tuple[Columns, np.ndarray]] = []
+        for size in range(1, min(marginal, len(layout.sizes)) + 1):
+            of_size = list(combinations(range(len(layout.sizes)), size))
+            starts = np.cumsum([0, *(layout.subset(columns).n_cells for columns in of_size)])
+            chosen = np.arange(starts[-1])
+            if len(chosen) > queries - len(self):
+                chosen = np.sort(generator.choice(chosen, size=queries - len(self), replace=False))
+            for columns, start, stop in zip(of_size, starts[:-1], starts[1:], strict=True):
+                places = chosen[(chosen >= start) & (chosen < stop)] - start
+                if len(places):
+                    self.tables.append((columns, places))
+
+    def __len__(self) -> int:
+        return sum(len(places) for _, places in self.tables)
+
+    def query(self, number: int) -> CountingQuery:
+        for columns, places in self.tables:
+            if number < len(places):
+                sizes = self.layout.subset(columns).sizes
+                return CountingQuery(columns=columns, place=tuple(int(i) for i in np.unravel_index(places[number], sizes)))
+            number -= len(places)
+        raise IndexError(number)
+
+    def shares(self, model: Shares) -> np.ndarray:
+        """(n_queries,) the model's answers, as shares of all rows."""
+        return np.concatenate([model.marginal(columns).ravel()[places] for columns, places in self.tables])
+
+
+class Shares:
+    """The shares of all cells, corrected slice by slice; they add up to 1 over the plausible cells.
+
+    `cells` are the shares times `total`, so that a correction touches its slice alone.
+    """
+
+    def __init__(self, free: np.ndarray):
+        self.cells, self.total = free / free.sum(), 1.0
+        self._marginals: dict[Columns, np.ndarray] = {}
+
+    def marginal(self, columns: Columns) -> np.ndarray:
+        if not self._marginals:
+            self._renew()
+        if columns not in self._marginals:
+            axes = tuple(axis for axis in range(self.cells.ndim) if axis not in columns)
+            self._marginals[columns] = self.cells.sum(axis=axes)
+        return self._marginals[columns]
+
+    def of(self, query: CountingQuery) -> float:
+        """The share of the rows that a query counts."""
+        return float(self.cells[self._slice(query)].sum()) / self.total
+
+    def multiply(self, query: CountingQuery, factor: float) -> None:
+        """Multiply the share of a query's cells, and make the whole 1 again."""
+        part = self._slice(query)
+        before = float(self.cells[part].sum())
+        self.cells[part] *= factor
+        self.total += before * (factor - 1)
+        self._marginals.clear()
+        if not 1e-100 < self.total < 1e100:
+            self._renew()
+
+    def _renew(self) -> None:
+        """Take out the factor of all cells, and what rounding has added up to."""
+        self.cells /= self.cells.sum()
+        self.total = 1.0
+
+    def _slice(self, query: CountingQuery) -> tuple[int | slice, ...]:
+        place = dict(zip(query.columns, query.place, strict=True))
+        return tuple(place.get(axis, slice(None)) for axis in range(self.cells.ndim))
+
+
+@dataclass
+class NoisyAnswers:
+    """What was measured so far: per query the sum and number of its noisy shares."""
+
+    sums: dict[int, float] = field(default_factory=dict)
+    times: dict[int, int] = field(default_factory=dict)
+
+    def add(self, number: int, share: float) -> None:
+        self.sums[number] = self.sums.get(number, 0.0) + share
+        self.times[number] = self.times.get(number, 0) + 1
+
+    @property
+    def numbers(self) -> np.ndarray:
+        return np.fromiter(self.sums, dtype=np.int64)
+
+    @property
+    def shares(self) -> np.ndarray:
+        return np.array([self.sums[number] / self.times[number] for number in self.sums])
+
+
+def correct(model: Shares, pool: QueryPool, answers: NoisyAnswers, inner: int, update: Update) -> None:
+    """Correct the model towards the measured queries that it answers worst. Post-processing."""
+    numbers, shares = answers.numbers, answers.shares
+    gaps = np.abs(pool.shares(model)[numbers] - shares)
+    for place in np.argsort(-gaps, kind="stable")[:inner]:
+        update(model, pool.query(int(numbers[place])), float(shares[place]))
+
+
+# A model that holds the probability of every cell of the table: for tables that fit in memory.
+
+
+@dataclass(frozen=True, kw_only=True)
+class DenseModel:
+    """`shares` (sizes of the columns) are the probabilities of all cells, up to a factor."""
+
+    layout: Layout
+    shares: np.ndarray
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows by systematic rounding of the expected counts, those of a rare bin side by side."""
+        expected = self.shares.ravel()
+        cells = np.flatnonzero(expected)
+        order = rare_first(np.unravel_index(cells, self.layout.sizes), expected[cells], n)
+        return Counts(self.layout, cells[order], systematic_rounding(expected[cells][order], n, generator))
+
+
+def plausible_cells(plausibility: Plausibility) -> np.ndarray:
+    """(sizes of the columns) 1 for every plausible cell and 0 for every other.
+
+    Raises
+    ------
+    RejectedRound : when no cell is plausible.
+    """
+    free = ~plausibility.structural_zeros(tuple(range(len(plausibility.layout.sizes))))
+    if not free.any():
+        raise RejectedRound("the rules leave no plausible cell")
+    return free.astype(float)

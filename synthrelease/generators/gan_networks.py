@@ -1,0 +1,396 @@
+"""The public half of generative adversarial networks on cell counts: what dpgan, dpctgan and patectgan share.
+
+A generator network turns noise, and a condition where there is one, into rows; a critic network scores rows. `Game` holds both
+and takes a critic's gradient that is already private. From there on everything is post-processing:
+
+- the generator is the mean of those of the later steps (Yazici et al. 2019): a single one circles around the table's law;
+- a condition is one bin of one column, and the row has it: the generator makes the other columns;
+- the released rows come from the whole law that the generator has learned, a mixture of as many products as it gets draws of
+  noise, rounded systematically, with exact zeros for impossible cells: no error of sampling is added.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.data.layout import Layout
+from synthrelease.errors import RejectedRound
+from synthrelease.generators.base import Generator
+from synthrelease.generators.counting_queries import CELL_LIMIT, DenseModel
+from synthrelease.settings.base import Mistake
+
+# A small feed-forward network on rows of bins, with the norm of every row's gradient and Adam. For the GAN.
+
+LEAK = 0.2
+"""Slope of the activation below 0."""
+
+Weights = list[np.ndarray]
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a forward pass leaves for the way back: per layer the inputs (rows, in), and the output (rows, out)."""
+
+    inputs: list[np.ndarray]
+    output: np.ndarray
+
+
+class Network:
+    """Linear layers with leaky rectifiers between them.
+
+    Parameters
+    ----------
+    sizes : of the input, the hidden layers and the output.
+    generator : draws the first weights (He et al. 2015); public.
+
+    Attributes
+    ----------
+    weights : per layer (in + 1, out); the last line is the bias.
+    """
+
+    def __init__(self, sizes: Sequence[int], generator: np.random.Generator):
+        self.weights: Weights = [
+            np.vstack([generator.normal(0, np.sqrt(2 / fan_in), (fan_in, out)), np.zeros(out)])
+            for fan_in, out in zip(sizes, sizes[1:], strict=False)
+        ]
+
+    def forward(self, rows: np.ndarray) -> Passed:
+        inputs, values = [], rows
+        for layer, weights in enumerate(self.weights):
+            if layer:
+                values = np.where(values > 0, values, LEAK * values)
+            inputs.append(values)
+            values = values @ weights[:-1] + weights[-1]
+        return Passed(inputs, values)
+
+    def deltas(self, passed: Passed, of_output: np.ndarray) -> list[np.ndarray]:
+        """From the gradient by the output (rows, out), the one by what each layer gives: per layer (rows, out)."""
+        back = [of_output]
+        for layer in range(len(self.weights) - 1, 0, -1):
+            delta = back[0] @ self.weights[layer][:-1].T
+            # what came out of a rectifier is above 0 where what went in was
+            back.insert(0, np.where(passed.inputs[layer] > 0, delta, LEAK * delta))
+        return back
+
+    def by_rows(self, deltas: Sequence[np.ndarray]) -> np.ndarray:
+        """(rows, in) The gradient by the rows themselves."""
+        return deltas[0] @ self.weights[0][:-1].T
+
+    def sum_of_rows(self, rows: np.ndarray, share: Callable[[np.ndarray], np.ndarray]) -> Weights:
+        """Per layer, the sum over the rows of the gradient of each row's output, times the share that its norm gives it."""
+        passed = self.forward(rows)
+        deltas = self.deltas(passed, np.ones_like(passed.output))
+        shares = share(self.row_norms(passed, deltas))[:, None]
+        return self.gradient(passed, [shares * delta for delta in deltas])
+
+    @staticmethod
+    def gradient(passed: Passed, deltas: Sequence[np.ndarray]) -> Weights:
+        """Per layer (in + 1, out), summed over the rows."""
+        return [np.vstack([inputs.T @ delta, delta.sum(axis=0)]) for inputs, delta in zip(passed.inputs, deltas, strict=True)]
+
+    @staticmethod
+    def row_norms(passed: Passed, deltas: Sequence[np.ndarray]) -> np.ndarray:
+        """(rows,) l2 norm of each row's own gradient by all weights, at least that of the last bias.
+
+        A row's gradient in a layer is the outer product of its inputs, with a 1 for the bias, and its delta, so its squared
+        norm is the product of theirs (Goodfellow 2015, "Efficient per-example gradient computations").
+        """
+        squares = [
+            (1 + np.square(inputs).sum(axis=1)) * np.square(delta).sum(axis=1)
+            for inputs, delta in zip(passed.inputs, deltas, strict=True)
+        ]
+        return np.sqrt(np.sum(squares, axis=0))
+
+
+class Adam:
+    """Steps against a gradient (Kingma & Ba 2015), without momentum, in which a game between two networks runs away."""
+
+    def __init__(self, weights: Weights, rate: float, decays: tuple[float, float] = (0.0, 0.9)):
+        self._weights, self._rate, self._decays, self._steps = weights, rate, decays, 0
+        self._means = [np.zeros_like(layer) for layer in weights]
+        self._squares = [np.zeros_like(layer) for layer in weights]
+
+    def step(self, gradient: Weights) -> None:
+        """Moves the weights in place."""
+        self._steps += 1
+        (first, second), t = self._decays, self._steps
+        for weights, slope, mean, square in zip(self._weights, gradient, self._means, self._squares, strict=True):
+            mean += (1 - first) * (slope - mean)
+            square += (1 - second) * (slope**2 - square)
+            weights -= self._rate * (mean / (1 - first**t)) / (np.sqrt(square / (1 - second**t)) + 1e-8)
+
+
+DRAWS = 4096
+"""Draws of the generator's noise that its law is the mean of."""
+
+CHUNK = 2**13
+"""Rows that pass through the critic at once; the rounding error of `noisy_gradient` counts on it."""
+_LAW_CHUNK = 2**21
+"""Cells of the products of columns that are held at once."""
+
+_HARDNESS = 5.0
+"""Generated rows are softmax(5 (scores + Gumbel noise)) in each column: nearly one bin, as in CTGAN (Xu et al. 2019)."""
+
+
+class AdversarialGenerator(Generator):
+    """Hyperparameters of the networks.
+
+    Attributes
+    ----------
+    steps : of the critic, each followed by one of the generator; each costs an equal part of the budget.
+        Example: `steps = [300, 1000]`.
+    batch : generated rows per step. Example: `batch = 500`.
+    weight_limit : the critic's weights are kept within plus and minus this (Wasserstein GAN; Arjovsky, Chintala & Bottou 2017).
+        Example: `weight_limit = 0.05`.
+    critic_width : units of the critic's hidden layer. Example: `critic_width = 64`.
+    generator_width : units of each of the generator's two hidden layers. Example: `generator_width = 256`.
+    latent : numbers of noise that a generated row is made of. Example: `latent = 16`.
+    critic_rate : length of the critic's steps (Adam). Example: `critic_rate = 0.002`.
+    generator_rate : length of the generator's steps (Adam). Example: `generator_rate = 0.001`.
+    """
+
+    no_draft: ClassVar[str] = "Its networks are tuned in a rehearsal, from a draft that runs without them."
+    steps: int = Field(default=500, ge=1, le=100_000)
+    batch: int = Field(default=1000, ge=1, le=100_000)
+    weight_limit: float = Field(default=0.03, gt=0, le=10)
+    critic_width: int = Field(default=32, ge=1, le=1024)
+    generator_width: int = Field(default=128, ge=1, le=1024)
+    latent: int = Field(default=32, ge=1, le=1024)
+    critic_rate: float = Field(default=0.005, gt=0, le=0.1)
+    generator_rate: float = Field(default=0.0005, gt=0, le=0.1)
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if layout.n_cells > CELL_LIMIT:
+            expected = f"a table of at most {CELL_LIMIT} cells, because the law of {self.family!r} is over all of them"
+            yield Mistake(
+                field="family", expected=expected, found=f"{layout.n_cells} cells; the largest columns are {layout.largest()}"
+            )
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.steps * (self.batch + self.critic_width + self.generator_width))
+
+    def peak_cells(self, layout: Layout) -> int:
+        width, critic, rows = sum(layout.sizes), self.critic_width, self.generator_width
+        weights = 6 * ((width + 2) * critic + (self.latent + rows + 2 * width) * rows)
+        generated = self.batch * (4 * width + 6 * rows + self.latent + 3 * critic)
+        law = 4 * layout.n_cells + DRAWS * (3 * width + 2 * rows) + 2 * _LAW_CHUNK
+        return weights + max(self.private_cells(layout) + generated, law)
+
+    def private_cells(self, layout: Layout) -> int:
+        """Numbers that are held at once where the table's rows are looked at."""
+        raise NotImplementedError
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conditions:
+    """(rows,) each: the column that a row is given, and its bin there."""
+
+    columns: np.ndarray
+    bins: np.ndarray
+
+
+@dataclass(frozen=True)
+class Generated:
+    """Generated rows (batch, bins of all columns), nearly 0 or 1, and the forward pass that made them."""
+
+    passed: Passed
+    rows: np.ndarray
+
+
+class Game:
+    """Both networks on the bins of a layout. Sees nothing of the table but a private gradient for each step.
+
+    Parameters
+    ----------
+    generator : draws weights, noise and rows; public.
+    conditioned : whether rows are made from conditions.
+    """
+
+    def __init__(
+        self, settings: AdversarialGenerator, layout: Layout, generator: np.random.Generator, *, conditioned: bool = False
+    ):
+        self.settings, self.layout, self.public, self.conditioned = settings, layout, generator, conditioned
+        width, hidden = sum(layout.sizes), settings.generator_width
+        self.critic = Network((width, settings.critic_width, 1), generator)
+        self.rows = Network((settings.latent + width * conditioned, hidden, hidden, width), generator)
+        self._ends = np.cumsum([0, *layout.sizes])
+        self._critic_steps = Adam(self.critic.weights, settings.critic_rate)
+        self._row_steps = Adam(self.rows.weights, settings.generator_rate)
+        self._mean, self._steps = [layer.copy() for layer in self.rows.weights], 0
+
+    def start(self, frequencies: Sequence[np.ndarray]) -> None:
+        """Let the generator begin with columns of these frequencies, nearly independent: per column (bins) shares above 0."""
+        last = self.rows.weights[-1]
+        last[:-1] *= 0.1
+        last[-1] = np.log(np.concatenate(frequencies))
+
+    def step(self, gradient: Weights, conditions: Conditions | None = None) -> None:
+        """One step of the critic against a gradient that is private already, and one of the generator."""
+        limit = self.settings.weight_limit
+        self._critic_steps.step(gradient)
+        for layer in self.critic.weights:
+            np.clip(layer, -limit, limit, out=layer)
+        self._improve(conditions)
+        share = 0.01 if 2 * self._steps > self.settings.steps else 1.0
+        self._mean = [a + share * (layer - a) for a, layer in zip(self._mean, self.rows.weights, strict=True)]
+        self._steps += 1
+
+    def finish(self) -> None:
+        """From here on the generator is the mean of those of the later steps."""
+        self.rows.weights = self._mean
+
+    def _improve(self, conditions: Conditions | None) -> None:
+        """One step of the generator, towards rows that the critic scores higher."""
+        made = self.generated(conditions)
+        passed = self.critic.forward(made.rows)
+        by_row = self.critic.by_rows(self.critic.deltas(passed, np.full_like(passed.output, -1 / len(made.rows))))
+        by_score = np.empty_like(by_row)
+        for column in self.columns():
+            soft, slope = made.rows[:, column], by_row[:, column]
+            by_score[:, column] = _HARDNESS * soft * (slope - (soft * slope).sum(axis=1, keepdims=True))  # a given bin: 0
+        self._row_steps.step(Network.gradient(made.passed, self.rows.deltas(made.passed, by_score)))
+
+    def generated(self, conditions: Conditions | None = None) -> Generated:
+        """A batch of rows, one for each condition where there are any."""
+        passed = self._scored(self.settings.batch, conditions)
+        scores = _HARDNESS * (passed.output + self.public.gumbel(size=passed.output.shape))
+        rows = np.hstack([softmax(scores[:, column]) for column in self.columns()])
+        return Generated(passed, rows if conditions is None else self._given(rows, conditions))
+
+    def chances(self, conditions: Conditions | None = None) -> np.ndarray:
+        """(draws, bins of all columns) The chances of bins for draws of the generator's noise, one for each condition."""
+        scores = self._scored(DRAWS if conditions is None else len(conditions.columns), conditions).output
+        chances = np.hstack([softmax(scores[:, column]) for column in self.columns()])
+        return chances if conditions is None else self._given(chances, conditions)
+
+    def one_hot(self, bins: list[np.ndarray]) -> np.ndarray:
+        """(rows, bins of all columns) 1 where a row has the bin."""
+        rows = np.zeros((len(bins[0]), self._ends[-1]))
+        for start, digits in zip(self._ends, bins, strict=False):
+            rows[np.arange(len(digits)), start + digits] = 1
+        return rows
+
+    def shares(self, conditions: Conditions | None = None) -> np.ndarray:
+        """(sizes of the columns) The generator's law: the mean of products of columns, over draws of its noise.
+
+        Parameters
+        ----------
+        conditions : one for every draw.
+        """
+        chances, law = self.chances(conditions), np.zeros(self.layout.sizes)
+        draws, columns = len(chances), [chances[:, column] for column in self.columns()]
+        half = len(columns) // 2
+        widest = max(math.prod(self.layout.sizes[:half]), math.prod(self.layout.sizes[half:]))
+        for chunk in np.array_split(np.arange(draws), max(1, draws * widest // _LAW_CHUNK)):
+            law += (products(columns[:half], chunk).T @ products(columns[half:], chunk)).reshape(self.layout.sizes)
+        return law / draws
+
+    def columns(self) -> list[slice]:
+        """Where each column's bins are among those of all columns."""
+        return [slice(start, stop) for start, stop in zip(self._ends[:-1], self._ends[1:], strict=True)]
+
+    def _scored(self, rows: int, conditions: Conditions | None) -> Passed:
+        noise = self.public.normal(size=(rows, self.settings.latent))
+        if conditions is None:
+            return self.rows.forward(noise)
+        wanted = np.zeros((rows, self._ends[-1]))
+        wanted[np.arange(rows), self._ends[conditions.columns] + conditions.bins] = 1
+        return self.rows.forward(np.hstack([noise, wanted]))
+
+    def _given(self, rows: np.ndarray, conditions: Conditions) -> np.ndarray:
+        """The same rows, each with exactly the bin that it was given."""
+        for number, column in enumerate(self.columns()):
+            given = np.flatnonzero(conditions.columns == number)
+            rows[given, column] = 0
+            rows[given, self._ends[number] + conditions.bins[given]] = 1
+        return rows
+
+
+def modelled(layout: Layout, shares: np.ndarray) -> DenseModel:
+    """The model of a law. Raises RejectedRound when there is none: a function of noisy values only."""
+    if not (np.isfinite(shares).all() and shares.sum() > 0):
+        raise RejectedRound("the networks learned no table")
+    return DenseModel(layout=layout, shares=shares / shares.sum())
+
+
+def softmax(scores: np.ndarray) -> np.ndarray:
+    """(rows, bins) along each row."""
+    powers = np.exp(scores - scores.max(axis=1, keepdims=True))
+    return powers / powers.sum(axis=1, keepdims=True)
+
+
+def products(columns: list[np.ndarray], chunk: np.ndarray) -> np.ndarray:
+    """(draws, product of the sizes) of each draw's shares in all columns, the first column outermost."""
+    whole = np.ones((len(chunk), 1))
+    for column in columns:
+        whole = (whole[:, :, None] * column[chunk][:, None, :]).reshape(len(chunk), -1)
+    return whole
+
+
+def gradient_cells(layout: Layout, critic_width: int) -> int:
+    """Numbers that `noisy_gradient` holds at once."""
+    return CHUNK * (4 * critic_width + len(layout.sizes))
+
+
+# Conditions of generated rows, drawn from frequencies that were measured with noise and paid for.
+#
+# DPCTGAN and PATECTGAN of smartnoise-synth draw theirs from the exact frequencies, for which nothing is charged.
+
+_SWEEPS = 20
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wanted:
+    """How much rows count by their bin in one column: `weights` (bins of that column), above 0. Public."""
+
+    column: int
+    weights: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frequencies:
+    """`columns`: per column the shares of its bins, above 0; they add up to 1. Measured with noise: public."""
+
+    columns: tuple[np.ndarray, ...]
+
+    def by_logarithm(self, column: int, n: int, most: float) -> np.ndarray:
+        """(bins) Shares in proportion to the logarithms of the counts of n rows, as in CTGAN (Xu et al. 2019).
+
+        Every bin gets its frequency to about a factor of `most`, at least 1, and with 1 its frequency.
+        """
+        frequency = self.columns[column]
+        logarithms = np.log1p(n * frequency)
+        wanted = np.clip(logarithms / logarithms.sum(), frequency / most, frequency * most)
+        return wanted / wanted.sum()
+
+    def everywhere(self, rows: int, public: np.random.Generator) -> Conditions:
+        """Conditions on all columns alike, each bin as often as it was measured."""
+        columns, bins = np.arange(rows) % len(self.columns), np.zeros(rows, dtype=np.int64)
+        for column, shares in enumerate(self.columns):
+            here = np.flatnonzero(columns == column)
+            bins[here] = public.choice(len(shares), size=len(here), p=shares)
+        return Conditions(columns=columns, bins=bins)
+
+    def raked(self, shares: np.ndarray) -> np.ndarray:
+        """The law of the table (sizes of the columns), up to a factor, with the measured frequencies of every column.
+
+        Iterative proportional fitting (Deming & Stephan 1940): after-treatment of what was paid for. Cells of share 0 keep it.
+        """
+        for _ in range(_SWEEPS):
+            for column, frequency in enumerate(self.columns):
+                others = tuple(axis for axis in range(shares.ndim) if axis != column)
+                found = shares.sum(axis=others)
+                factors = np.divide(frequency, found, out=np.zeros_like(frequency), where=found > 0)
+                shares = shares * factors.reshape([-1 if axis == column else 1 for axis in range(shares.ndim)])
+        return shares
+
+
+def on_one(column: int, shares: np.ndarray, rows: int, public: np.random.Generator) -> Conditions:
+    """Conditions on one column, each bin with its share."""
+    return Conditions(columns=np.full(rows, column), bins=public.choice(len(shares), size=rows, p=shares))

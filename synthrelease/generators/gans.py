@@ -1,0 +1,337 @@
+"""A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
+
+In every step teachers on disjoint parts of the table vote which of some generated rows are real (`mechanism`). The price of the
+noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the
+generator sees the critic. Votes are numbers, not thresholded labels, and the law of all cells is released, not
+single draws. docs/generators.md says why the library's is not offered.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.data.layout import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.base import Background, Guaranteed
+from synthrelease.generators.counting_queries import DenseModel, plausible_cells
+from synthrelease.generators.gan_networks import (
+    DRAWS,
+    AdversarialGenerator,
+    Frequencies,
+    Game,
+    Network,
+    Weights,
+    gradient_cells,
+    modelled,
+)
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.settings.base import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.generators.patectgan_mechanism import Ask, Pairs
+
+# DPGAN, a generative adversarial network whose critic is trained privately (Xie, Lin, Wang, Wang & Zhou 2018), on cell
+# counts.
+#
+# A generator network turns noise into rows, a critic network tells rows of the table from generated ones, and each is trained
+# against the other. Only the critic's gradient over the table's rows is private (`adversarial.mechanism`); the rest is
+# `adversarial`.
+
+
+class GradientGenerator(AdversarialGenerator):
+    """Networks of which the critic is trained with noisy gradients.
+
+    Attributes
+    ----------
+    clip : the gradient of a row is shortened to this length, where it is longer. Example: `clip = [0.1, 1, 5]`.
+    """
+
+    clip: float = Field(default=1.0, ge=1e-3, le=1e3)
+
+    def private_cells(self, layout: Layout) -> int:
+        return gradient_cells(layout, self.critic_width)
+
+
+class DPGAN(GradientGenerator):
+    """DPGAN: a generative adversarial network whose critic is trained with noisy gradients.
+
+    Examples
+    --------
+    >>> DPGAN(steps=100, batch=100, generator_width=16, latent=4, critic_width=8, generator_rate=0.003).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "DPGAN (Xie, Lin, Wang, Wang and Zhou 2018): two neural networks are trained against each other, one makes rows, the "
+        "other tells them from the original records; what the second one learns from the records has noise."
+    )
+    family: Literal["dpgan"] = "dpgan"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    seconds_per_effort: ClassVar[float] = 8.5e-5
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated(GENERATION, epsilon, f"DPGAN: {self.steps} noisy gradients (Xie et al. 2018)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: each of T steps spends rho / T on one `noisy_gradient`; adaptive
+        composition. Everything else sees generated rows and noisy gradients alone.
+        """
+        from synthrelease.generators.adversarial_mechanism import trained
+
+        entropy, layout, part = private.entropy, private.layout, charge.curve().rho / self.steps
+        free, game = plausible_cells(background.plausibility), Game(self, layout, private.entropy.generator())
+        private.spend(charge, partial(trained, game=game, steps=self.steps, clip=self.clip, part=part, entropy=entropy))
+        return modelled(layout, game.shares() * free)
+
+
+TABLE_LIMIT = 2**26
+"""Counts that all teachers keep together: 256 MiB, and twice that while they are prepared."""
+
+_DRAWS = 2000
+"""Draws of the generator's noise that teachers compare with."""
+
+_MIRRORS = 64
+"""Teachers of generated rows, whose votes are taken off: what they find real is no sign of a real row."""
+
+
+class PATECTGAN(AdversarialGenerator):
+    """PATECTGAN: as DPCTGAN, and the critic learns from noisy votes of teachers on disjoint parts of the table.
+
+    Attributes
+    ----------
+    teachers : how many; a row of the table belongs to one of them. Example: `teachers = [300, 1000]`.
+    labels : generated rows that are voted on in each step. Example: `labels = 100`.
+    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+
+    Examples
+    --------
+    >>> PATECTGAN(steps=60, batch=50, generator_width=16, latent=4, critic_width=8, teachers=50, labels=40).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "A conditional GAN that learns from votes (after PATE-GAN, Jordon et al. 2019): many teachers, each with "
+        "its own part of the original records, vote which generated rows look real, and a neural network learns to make such "
+        "rows; the votes, and how frequent the categories are, have noise."
+    )
+    family: Literal["patectgan"] = "patectgan"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    seconds_per_effort: ClassVar[float] = 1.8e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    batch: int = Field(default=500, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
+    teachers: int = Field(default=1000, ge=1, le=100_000)
+    labels: int = Field(default=200, ge=1, le=100_000)
+    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        from synthrelease.generators.patectgan_mechanism import Pairs
+
+        yield from super().mistakes(layout, tied)
+        cells = self.teachers * Pairs(layout).cells
+        if cells > TABLE_LIMIT:
+            expected = f"at most {TABLE_LIMIT} counts of all teachers, who each keep the tables of all pairs of columns"
+            yield Mistake(
+                field="teachers", expected=expected, found=f"{cells} counts; the largest columns are {layout.largest()}"
+            )
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        name = f"PATECTGAN: noisy frequencies, and noisy votes on {self.steps * self.labels} rows (Papernot et al. 2018)"
+        return zero_concentrated(GENERATION, epsilon, name)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Measure the frequencies, deal the rows out, then train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_votes` of each of T steps, given to whom the rows belong;
+        adaptive composition, and the mean over all ways to deal the rows out (theory 12.8, votes of teachers). Everything else
+        sees generated rows, noisy frequencies and noisy votes alone.
+        """
+        from synthrelease.generators.patectgan_mechanism import Pairs, taught
+
+        rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
+        first, rows, public = rho * self.measured, private.n / self.teachers, private.entropy.generator()
+        free, game, pairs = (
+            plausible_cells(background.plausibility),
+            Game(self, layout, public, conditioned=True),
+            Pairs(layout),
+        )
+
+        def step(found: Frequencies, ask: Ask) -> None:
+            mirrors = Mirrors(pairs, game.chances(found.everywhere(_DRAWS, public)), game.columns(), rows, public)
+            asked = mirrors.drawn(self.labels)
+            surplus = ask(asked, mirrors.expected) / self.teachers - mirrors.votes(asked)
+            game.step(towards(game.critic, game.one_hot(asked), surplus), found.everywhere(self.batch, public))
+
+        learn = partial(
+            taught,
+            pairs=pairs,
+            number=self.teachers,
+            steps=self.steps,
+            first=first,
+            part=(rho - first) / self.steps,
+            entropy=entropy,
+            start=lambda found: game.start(found.columns),
+            step=step,
+        )
+        found = private.spend(charge, learn)
+        game.finish()
+        return modelled(layout, found.raked(game.shares(found.everywhere(DRAWS, public)) * free))
+
+    def effort(self, layout: Layout) -> float:
+        from synthrelease.generators.patectgan_mechanism import Pairs
+
+        votes = self.labels * self.teachers * len(Pairs(layout)) / 10_000
+        return float(self.steps * (self.batch + _DRAWS + self.critic_width + self.generator_width + votes))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """The rows of all teachers are dealt out once, those of the teachers of generated rows in every step."""
+        from synthrelease.generators.patectgan_mechanism import Pairs
+
+        dealt = rows + self.steps * rows / self.teachers * _MIRRORS
+        return super().seconds(layout, rows) + dealt * len(Pairs(layout)) * 3e-8
+
+    def private_cells(self, layout: Layout) -> int:
+        """The counts of all teachers and of those of generated rows, their votes, and the rows that are dealt out at once."""
+        from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Pairs
+
+        pairs = Pairs(layout)
+        dealt = TEACHER_CHUNK * (2 * len(pairs) + 2 * len(layout.sizes) + 4)
+        return (self.teachers + _MIRRORS) * (3 * pairs.cells // 2 + self.labels) + dealt + 3 * _DRAWS * sum(layout.sizes)
+
+
+class Mirrors:
+    """What is public about teachers: the generator's law, and teachers who have rows of it.
+
+    Parameters
+    ----------
+    chances : (draws, bins of all columns) of bins, for draws of the generator's noise; columns are independent in each.
+    columns : where each column's bins are among those of all columns.
+    rows : of a teacher, on average.
+    """
+
+    def __init__(self, pairs: Pairs, chances: np.ndarray, columns: list[slice], rows: float, public: np.random.Generator):
+        self._pairs, self._rows, self._public = pairs, rows, public
+        self._limits = [np.cumsum(chances[:, column], axis=1) for column in columns]
+        self.expected = rows * shares_of(pairs, [chances[:, column] for column in columns])
+
+    def drawn(self, rows: int) -> list[np.ndarray]:
+        """Per column the bins (rows,) of generated rows."""
+        chosen = self._public.integers(len(self._limits[0]), size=rows)
+        found = []
+        for limits in self._limits:
+            tried = self._public.random((rows, 1)) * limits[chosen, -1:]
+            found.append(np.minimum((tried >= limits[chosen]).sum(axis=1), limits.shape[1] - 1))
+        return found
+
+    def votes(self, asked: list[np.ndarray]) -> np.ndarray:
+        """(rows,) the share of teachers of generated rows who hold each row for real."""
+        from synthrelease.generators.patectgan_mechanism import TEACHER_CHUNK, Teachers
+
+        taken, mirrors = round(self._rows * _MIRRORS), Teachers(self._pairs, _MIRRORS)
+        for start in range(0, taken, TEACHER_CHUNK):
+            bins = self.drawn(min(TEACHER_CHUNK, taken - start))
+            mirrors.teach(self._public.integers(_MIRRORS, size=len(bins[0])), bins)
+        return mirrors.votes(asked, self.expected) / _MIRRORS
+
+
+def shares_of(pairs: Pairs, chances: list[np.ndarray]) -> np.ndarray:
+    """(cells,) the share of rows with each pair, from chances (draws, bins) of columns that are independent in a draw."""
+    joint = [np.diag(chances[a].sum(axis=0)) if a == b else chances[a].T @ chances[b] for a, b in pairs.columns]
+    return np.concatenate([table.ravel() for table in joint]) / len(chances[0])
+
+
+def towards(critic: Network, rows: np.ndarray, surplus: np.ndarray) -> Weights:
+    """The gradient that, stepped against, raises the critic's score of rows with more votes, and lowers that of others."""
+    passed = critic.forward(rows)
+    return Network.gradient(passed, critic.deltas(passed, (surplus.mean() - surplus)[:, None] / len(rows)))
+
+
+# A conditional DPGAN, after DPCTGAN (Rosenblatt et al. 2020) and CTGAN (Xu et al. 2019): rare bins are asked for on purpose.
+#
+# In every step one column is the condition: the generator is given a bin of it and makes the rest of the row, and rows of the
+# table count by their bin in it, so that both sides have it equally often. Which bins are asked for how often is a function
+# of
+# frequencies that were measured with noise and are part of the charge. Unlike the library's, gradients are
+# over all rows, not over batches; there are no packs of rows and no extra loss for the condition, since a row has its bin by
+# construction; and the law of all cells is released, not single draws. docs/generators.md says why the library's is not
+# offered.
+
+
+class DPCTGAN(GradientGenerator):
+    """DPCTGAN: as DPGAN, and rows are made for a bin that is asked for, rare ones more often than they occur.
+
+    Attributes
+    ----------
+    measured : share of the budget for the frequencies of all bins, in (0, 1). Example: `measured = [0.05, 0.2]`.
+    oversampling : a bin is asked for as often as the logarithm of its count says (CTGAN), but within about this factor of how
+        often it occurs; its rows count as much more or less, before `clip`. With 1 bins are asked for as often as they occur.
+        Example: `oversampling = [1, 2]`, `clip = 2`.
+
+    Examples
+    --------
+    >>> DPCTGAN(steps=100, batch=100, generator_width=16, latent=4, critic_width=8).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "A conditional GAN (after DPCTGAN, Rosenblatt et al. 2020): two neural networks are trained against each other, one "
+        "makes rows with a category that is asked for, the other tells them from the original records; what is learned from "
+        "the records, also how frequent the categories are, has noise."
+    )
+    family: Literal["dpctgan"] = "dpctgan"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    seconds_per_effort: ClassVar[float] = 9e-5
+    steps: int = Field(default=300, ge=1, le=100_000)
+    generator_rate: float = Field(default=0.002, gt=0, le=0.1)
+    measured: Fraction = Field(default=Fraction(1, 10), gt=0, lt=1)
+    oversampling: float = Field(default=1.0, ge=1, le=1e3)
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        name = f"DPCTGAN: noisy frequencies, and {self.steps} noisy gradients (Xie et al. 2018)"
+        return zero_concentrated(GENERATION, epsilon, name)
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Measure the frequencies, then train both networks.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: rho_1 = `measured` rho for the frequencies
+        (`noisy_frequencies`), and (rho - rho_1) / T for the `noisy_gradient` of each of T steps, whose weights are a
+        function of the noisy frequencies; adaptive composition (theory 12.7, conditional networks). Everything else
+        sees generated rows, noisy frequencies and noisy gradients alone.
+        """
+        from synthrelease.generators.adversarial_mechanism import trained_on_conditions
+
+        rho, entropy, layout = charge.curve().rho, private.entropy, private.layout
+        first, public = rho * self.measured, private.entropy.generator()
+        free, game = plausible_cells(background.plausibility), Game(self, layout, public, conditioned=True)
+        learn = partial(
+            trained_on_conditions,
+            game=game,
+            steps=self.steps,
+            clip=self.clip,
+            first=first,
+            part=(rho - first) / self.steps,
+            oversampling=self.oversampling,
+            entropy=entropy,
+            public=public,
+        )
+        found = private.spend(charge, learn)
+        conditions = found.everywhere(DRAWS, public)
+        return modelled(layout, found.raked(game.shares(conditions) * free))

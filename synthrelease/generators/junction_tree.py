@@ -1,0 +1,243 @@
+"""Junction trees: exact marginals of a product of small tables, without the large table (Lauritzen & Spiegelhalter 1988).
+
+Axes of every table are its columns in increasing order. Tables are logarithms, so that impossible cells are -inf and
+nothing underflows.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.layout import Columns
+
+# Products of tables with all but some columns summed out, in an order that keeps what is held small (variable elimination).
+#
+# Zhang & Poole, "A simple approach to Bayesian network computations" (1994); the next column is the one that leads to the
+# smallest table. Columns are numbered as they like: numpy.einsum can tell 52 axes apart, and sees those of two tables at a
+# time.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Factor:
+    """A table of non-negative numbers with one axis per column, in the order of `columns`."""
+
+    columns: tuple[int, ...]
+    values: np.ndarray
+
+
+def elimination_order(
+    scopes: Sequence[frozenset[int]], kept: frozenset[int], sizes: Mapping[int, int]
+) -> tuple[list[int], int]:
+    """Columns outside `kept` in the order in which to sum them out, and the cells of the largest table on the way.
+
+    Found from the columns of the factors alone, before anything is multiplied.
+    """
+    left = [scope for scope in scopes if scope]
+    order: list[int] = []
+    largest = max((_cells(scope, sizes) for scope in left), default=1)
+
+    def joined(column: int) -> frozenset[int]:
+        return frozenset[int]().union(*(scope for scope in left if column in scope))
+
+    while open_columns := frozenset[int]().union(*left) - kept:
+        column = min(open_columns, key=lambda each: (_cells(joined(each), sizes), each))
+        union = joined(column)
+        largest = max(largest, _cells(union, sizes))
+        left = [scope for scope in left if column not in scope] + [union - {column}]
+        order.append(column)
+    return order, max(largest, _cells(frozenset[int]().union(*left), sizes))
+
+
+def marginal(factors: Sequence[Factor], kept: Sequence[int], order: Sequence[int]) -> np.ndarray:
+    """The product of the factors, summed over the columns of `order`; axes in the order of `kept`.
+
+    Parameters
+    ----------
+    order : all columns of the factors outside `kept`, as `elimination_order` gives them.
+    """
+    left = list(factors)
+    for column in order:
+        product = _product([factor for factor in left if column in factor.columns])
+        left = [factor for factor in left if column not in factor.columns]
+        left.append(_einsum([product], [other for other in product.columns if other != column]))
+    return _einsum([_product(left)], kept).values
+
+
+def _product(factors: Sequence[Factor]) -> Factor:
+    """All factors multiplied, small ones first."""
+    first, *others = sorted(factors, key=lambda factor: factor.values.size)
+    for factor in others:
+        first = _einsum([first, factor], sorted({*first.columns, *factor.columns}))
+    return first
+
+
+def _einsum(factors: Sequence[Factor], onto: Sequence[int]) -> Factor:
+    labels = {column: label for label, column in enumerate(sorted(set().union(*(factor.columns for factor in factors))))}
+    operands: list[np.ndarray | list[int]] = []
+    for factor in factors:
+        operands += [factor.values, [labels[column] for column in factor.columns]]
+    return Factor(columns=tuple(onto), values=np.einsum(*operands, [labels[column] for column in onto]))
+
+
+def _cells(columns: frozenset[int], sizes: Mapping[int, int]) -> int:
+    return math.prod(sizes[column] for column in columns)
+
+
+@dataclass(frozen=True, kw_only=True)
+class JunctionTree:
+    """Cliques of columns as a rooted tree: for any column, the cliques that hold it are connected.
+
+    Attributes
+    ----------
+    sizes : bins of every column.
+    cliques : column sets, parents before children; every given set lies inside one.
+    parents : index of each clique's parent; -1 for the root.
+    """
+
+    sizes: tuple[int, ...]
+    cliques: tuple[Columns, ...]
+    parents: tuple[int, ...]
+
+    @classmethod
+    def of(cls, sizes: Sequence[int], sets: Iterable[Columns]) -> JunctionTree:
+        """A tree whose cliques hold all given column sets; every column is in some clique.
+
+        Columns are eliminated greedily: those first whose neighbours are joined already, which adds nothing and is never wrong,
+        then the one with the smallest clique. So the cliques of a chordal graph stay as they are. The tree is a maximum
+        spanning tree by the size of the separators (Jensen & Jensen 1994).
+        """
+        found = [frozenset(clique) for clique in _eliminated(sizes, sets)]
+        maximal = sorted({tuple(sorted(c)) for c in found if not any(c < other for other in found)})
+        linked = _spanning_tree(maximal)
+        root = max(range(len(maximal)), key=lambda place: math.prod(sizes[i] for i in maximal[place]))
+        order, parents, left = list[Columns](), list[int](), [(root, -1, -1)]
+        while left:  # depth first
+            place, above, parent = left.pop()
+            left += [(other, place, len(order)) for other in reversed(linked[place]) if other != above]
+            order.append(maximal[place])
+            parents.append(parent)
+        return cls(sizes=tuple(sizes), cliques=tuple(order), parents=tuple(parents))
+
+    @property
+    def largest(self) -> int:
+        """Cells of the largest clique."""
+        return max(self._cells)
+
+    def home(self, columns: Columns) -> int:
+        """Index of the smallest clique that holds these columns."""
+        wanted = frozenset(columns)
+        return min((i for i, clique in enumerate(self._sets) if wanted <= clique), key=self._cells.__getitem__)
+
+    def separator(self, index: int) -> Columns:
+        """Columns that a clique shares with its parent; none for the root."""
+        return self._separators[index]
+
+    @cached_property
+    def _sets(self) -> tuple[frozenset[int], ...]:
+        return tuple(map(frozenset, self.cliques))
+
+    @cached_property
+    def _cells(self) -> tuple[int, ...]:
+        return tuple(math.prod(self.sizes[column] for column in clique) for clique in self.cliques)
+
+    @cached_property
+    def _separators(self) -> tuple[Columns, ...]:
+        return tuple(
+            () if above < 0 else tuple(column for column in clique if column in self._sets[above])
+            for clique, above in zip(self.cliques, self.parents, strict=True)
+        )
+
+    def calibrate(self, potentials: Sequence[np.ndarray]) -> tuple[float, list[np.ndarray]]:
+        """Log of the total mass, and the log of each clique's share of it.
+
+        Parameters
+        ----------
+        potentials : one log table per clique; the mass of a cell of the whole domain is exp of the sum of all. -inf allowed.
+        """
+        inward, messages = list(potentials), [np.zeros(())] * len(self.cliques)
+        for index in range(len(self.cliques) - 1, 0, -1):
+            above, shared = self.parents[index], self.separator(index)
+            messages[index] = sum_out(inward[index], self.cliques[index], shared)
+            inward[above] = inward[above] + spread(messages[index], shared, self.cliques[above])
+        total = float(sum_out(inward[0], self.cliques[0], ()))
+        with np.errstate(invalid="ignore"):  # without any mass the total is -inf and the shares are not numbers
+            beliefs = [inward[0] - total]
+        for index in range(1, len(self.cliques)):
+            above, shared = self.parents[index], self.separator(index)
+            outward = sum_out(beliefs[above], self.cliques[above], shared)
+            possible = np.isfinite(messages[index])
+            ratio = np.where(possible, outward - np.where(possible, messages[index], 0.0), -np.inf)
+            beliefs.append(inward[index] + spread(ratio, shared, self.cliques[index]))
+        return total, beliefs
+
+
+def _spanning_tree(cliques: Sequence[Columns]) -> list[list[int]]:
+    """To which other cliques each is linked in the tree of them all that shares most columns along its links."""
+    sets = list(map(frozenset, cliques))
+    tree, linked = list(range(len(sets))), list[list[int]]([] for _ in sets)
+    for one, other in sorted(combinations(tree, 2), key=lambda pair: -len(sets[pair[0]] & sets[pair[1]])):
+        if tree[one] != tree[other]:
+            linked[one].append(other)
+            linked[other].append(one)
+            tree = [tree[one] if each == tree[other] else each for each in tree]
+    return linked
+
+
+def largest_clique(sizes: Sequence[int], sets: Iterable[Columns]) -> int:
+    """Cells of the largest clique of `JunctionTree.of`, without the tree."""
+    return max(math.prod(sizes[column] for column in clique) for clique in _eliminated(sizes, sets))
+
+
+def _eliminated(sizes: Sequence[int], sets: Iterable[Columns]) -> Iterator[Columns]:
+    """Each column, when it is eliminated, with its neighbours. Neighbours are bits of a number."""
+    around = [0] * len(sizes)
+    for columns in sets:
+        together = sum(1 << column for column in columns)
+        for column in columns:
+            around[column] |= together & ~(1 << column)
+    order: dict[int, tuple[bool, int, int]] = {}
+    changed = set(range(len(sizes)))
+    while len(order) + len(changed) > 0:
+        for column in changed:
+            near = tuple(_places(around[column]))
+            loose = any(around[column] & ~around[other] & ~(1 << other) for other in near)
+            order[column] = loose, math.prod(sizes[other] for other in near) * sizes[column], column
+        column = min(order, key=order.__getitem__)
+        near = tuple(_places(around[column]))
+        yield column, *near
+        changed = set()
+        for other in near:
+            before = around[other]
+            around[other] = (before | around[column]) & ~(1 << other) & ~(1 << column)
+            changed |= {other, *_places(around[other])}
+        del order[column]
+
+
+def _places(bits: int) -> Iterator[int]:
+    while bits:
+        low = bits & -bits
+        yield low.bit_length() - 1
+        bits ^= low
+
+
+def sum_out(table: np.ndarray, columns: Columns, onto: Columns) -> np.ndarray:
+    """Log of the sums of exp(table) over all columns but those of `onto`."""
+    axes = tuple(i for i, column in enumerate(columns) if column not in onto)
+    if not axes:
+        return table
+    top = table.max(axis=axes, keepdims=True)
+    top = np.where(np.isfinite(top), top, 0.0)
+    with np.errstate(divide="ignore"):
+        return np.asarray(np.log(np.exp(table - top).sum(axis=axes)) + top.squeeze(axis=axes))
+
+
+def spread(table: np.ndarray, columns: Columns, over: Columns) -> np.ndarray:
+    """View of a table over `columns` that broadcasts over a table with the axes `over`; both increasing."""
+    sizes = iter(table.shape)
+    return table.reshape([next(sizes) if column in columns else 1 for column in over])

@@ -1,0 +1,466 @@
+"""Marginals of stated columns are measured; the model is the table of largest entropy that fits them.
+
+The measurement is one discrete Laplace, or Gaussian, mechanism over a fixed set of marginals; the model is the table of
+largest entropy, or nearest to a public table, that matches them (`maximum_entropy`; after McKenna, Sheldon & Miklau 2019,
+Private-PGM).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, partial
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator, model_validator
+
+from synthrelease.data.counts import DENSE_LIMIT, Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import STEPS
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import RejectedRound, Unexpected
+from synthrelease.generators.associations import TableNoise, Ties
+from synthrelease.generators.base import Background, Generator, Guaranteed, KeptModel, MeasuringGenerator
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.counters import Counters, Counting
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.measured_noise import CountNoise, RoundedGaussian
+from synthrelease.generators.measurements import (
+    Formula,
+    FormulaTerm,
+    NoisyBin,
+    NoisyMarginals,
+    NoisySum,
+    RareBin,
+    bins_of,
+    mistakes_of,
+    read_bins,
+    read_terms,
+    unknown_columns,
+)
+from synthrelease.generators.scored_sums import ScoredSum, SumGroup, read_sums
+from synthrelease.privacy.charges import GENERATION, Charge, zero_concentrated
+from synthrelease.privacy.charges import mechanism as pure_charge
+from synthrelease.settings.base import Mistake, ReleasedPrior
+
+# Rows of rare bins that were counted apart, beside the model of all other rows. All of it is post-processing.
+#
+# Of a row in such a bin nothing is known but the bin. It is given the other columns of a drawn row in the bin next to it,
+# where
+# the column is in order, otherwise of any row.
+
+_DONORS = 1_000
+"""Rows, at least, that those of rare bins may be like."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithRareBins:
+    """A model of the rows that tables have, and how many rows of each rare bin there are beside them.
+
+    Attributes
+    ----------
+    n : how many rows the first ones are.
+    plausibility : rules for all rows.
+    ordered : per column, how many of its first bins are in order; empty where none are.
+    """
+
+    rest: KeptModel
+    n: int
+    bins: tuple[NoisyBin, ...]
+    plausibility: Plausibility
+    ordered: tuple[int, ...]
+
+    @property
+    def numbers(self) -> int:
+        """How many it holds."""
+        return self.rest.numbers + len(self.bins)
+
+    def sample(self, n: int, generator: np.random.Generator) -> Counts:
+        """n rows: of each rare bin its share, exactly its noisy count among as many rows as were measured.
+
+        Raises
+        ------
+        RejectedRound : when the rules allow none of the drawn rows in a rare bin.
+        """
+        whole = self.n + sum(each.value for each in self.bins)
+        numbers = [(each.value * n + int(generator.integers(whole))) // whole for each in self.bins]
+        left = max(n - sum(numbers), 0)
+        others = self.rest.sample(max(left, min(n, _DONORS)), generator)
+        rows = others if others.total == left else self.rest.sample(left, generator) if left else Counts.empty(others.layout)
+        for one, number in zip(self.bins, numbers, strict=True):
+            rows = rows + self._like_neighbours(others, one.of, min(number, n - rows.total), generator)
+        return rows if rows.total == n else rows + self.rest.sample(n - rows.total, generator)
+
+    def _like_neighbours(self, others: Counts, bin_: RareBin, number: int, generator: np.random.Generator) -> Counts:
+        """So many rows of a bin, each a drawn row but for this column."""
+        moved = list(others.bins)
+        moved[bin_.column] = np.full(len(others), bin_.bin, dtype=moved[bin_.column].dtype)
+        possible = ~self.plausibility.forbidden(moved)
+        for near in self._nearest(others.digits(bin_.column), bin_):
+            weights = np.where(near & possible, others.counts, 0)
+            if weights.any():
+                return Counts.of(others.layout, moved, generator.multinomial(number, weights / weights.sum()))
+        if number:
+            raise RejectedRound("no row that was drawn may be in a rare bin")
+        return Counts.empty(others.layout)
+
+    def _nearest(self, places: np.ndarray, bin_: RareBin) -> Iterator[np.ndarray]:
+        """(n_cells,) which rows are in the bins next to this one, nearest first; at last all of them."""
+        ordered = self.ordered[bin_.column] if self.ordered else 0
+        if bin_.bin < ordered:
+            for steps in range(1, ordered):
+                yield (np.abs(places - bin_.bin) == steps) & (places < ordered)
+        yield np.ones(len(places), dtype=bool)
+
+
+_COUNTED = 2**16
+"""Cells that counts of rules tie together, at most, where the tables themselves do not tie more."""
+
+
+class MarginalsGenerator(MeasuringGenerator):
+    """What both kinds of noise share.
+
+    Attributes
+    ----------
+    tables : the marginals to measure, as in a log-linear model: "age:region + week:weight + 2 region"; "all 2-way" stands for
+        every table of two columns. A number in front of a term is its weight: each table gets the share weight / sum of weights
+        of the budget. A term of weight 0 is not measured: the model takes what ties its columns together from the prior.
+        Example: `tables = "all 2-way + 2 region"`.
+    only_measured : marginals that are measured, too, and that the model leaves aside: for criteria that measurements answer,
+        and for readers of the published measurements. Their weights share the budget with those of `tables`.
+        Example: `only_measured = "birth_sex:birth_weight + 0.5 birth_month"`.
+    prior : a public file with the columns of the private one, relative to the configuration; the model is the nearest table to
+        it that matches the measurements. A wrong one costs accuracy, never privacy. An earlier release of the same series is
+        named by its folder, as `prior = { release = "../births-2023" }`. Example: `prior = "../public.csv"`.
+    prior_weight : how many records the prior (the uniform table, where none is named) is worth against the noise.
+        Example: `prior_weight = [100, 1000]`.
+    draw : "evenly" lets rows share out the bins of a column among those with the same bins in the columns that it depends on,
+        so that drawing them adds next to no error to the tables of the model. It costs no epsilon, and tells where there are
+        many columns, or rare bins. Without it, once there are too many columns to round the model's counts, each row's bin is
+        a draw of its own. Example: `draw = "evenly"`.
+    """
+
+    counts: ClassVar[bool] = True
+    no_draft: ClassVar[str] = "Which tables are measured is a decision about the columns at hand."
+    tables: Formula
+    only_measured: str | None = Field(default=None, min_length=1, max_length=10_000)
+    prior: str | ReleasedPrior | None = None
+    prior_weight: float = Field(default=300.0, gt=0, le=1e12)
+    draw: Literal["evenly"] | None = None
+
+    @field_validator("only_measured")
+    @classmethod
+    def _weighted_terms(cls, text: str | None) -> str | None:
+        if text is not None and not all(term.weight for term in read_terms(text)):
+            raise Unexpected("tables with weights above 0", repr(text))
+        return text
+
+    @model_validator(mode="after")
+    def _zeros_need_a_prior(self) -> MarginalsGenerator:
+        if self.prior is None and not all(term.weight for term in self.terms):
+            raise ValueError("tables of weight 0 take what ties their columns together from a prior, and none is named")
+        return self
+
+    @cached_property
+    def terms(self) -> tuple[FormulaTerm, ...]:
+        return read_terms(self.tables)
+
+    @cached_property
+    def other_terms(self) -> tuple[FormulaTerm, ...]:
+        """What is measured and not modelled."""
+        return () if self.only_measured is None else read_terms(self.only_measured)
+
+    @property
+    def sum_groups(self) -> tuple[SumGroup, ...]:
+        """Measured beside the tables; none, unless a family has them."""
+        return ()
+
+    @property
+    def scored_sums(self) -> tuple[ScoredSum, ...]:
+        return tuple(one for group in self.sum_groups for one in group.sums)
+
+    def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
+        """Bins whose rows are in no table and no sum; none, unless a family has them."""
+        return ()
+
+    def structure(self, layout: Layout) -> list[tuple[int, ...]]:
+        """Columns, by increasing index, of every table and every sum of the model."""
+        tables = [columns for term in self.terms for columns in term.sets(layout)]
+        return list(dict.fromkeys([*tables, *(one.columns(layout) for one in self.scored_sums)]))
+
+    def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
+        """Every table, by increasing column indices, with its share of the budget (0: not measured); with sums they make 1."""
+        weights: dict[tuple[int, ...], Fraction] = {}
+        for term in (*self.terms, *self.other_terms):
+            for columns in term.sets(layout):
+                weights[columns] = weights.get(columns, Fraction(0)) + term.weight
+        total = sum(weights.values(), Fraction(0)) + self._weight_of_sums
+        return {columns: weight / total for columns, weight in weights.items()}
+
+    def sum_shares(self, layout: Layout) -> list[Fraction]:
+        """The share of the budget of every group of sums."""
+        left = 1 - sum(self.shares(layout).values(), Fraction(0))
+        return [left * group.weight / self._weight_of_sums for group in self.sum_groups]
+
+    @property
+    def _weight_of_sums(self) -> Fraction:
+        return sum((group.weight for group in self.sum_groups), Fraction(0))
+
+    @property
+    def prior_file(self) -> str | None:
+        return self.prior.name if isinstance(self.prior, ReleasedPrior) else self.prior
+
+    def unknown(self, layout: Layout) -> list[Mistake]:
+        """What is wrong with the columns that its tables and sums name."""
+        others = [replace(mistake, field="only_measured") for mistake in unknown_columns(self.other_terms, layout)]
+        of_sums = [mistake for one in self.scored_sums for mistake in one.mistakes(layout)]
+        return [*unknown_columns(self.terms, layout), *others, *of_sums]
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        unknown = self.unknown(layout)
+        yield from unknown
+        if unknown:
+            return
+        tree = JunctionTree.of(layout.sizes, [*self.structure(layout), *tied])
+        cells = tree.largest
+        if cells > DENSE_LIMIT:
+            clique = max(tree.cliques, key=lambda columns: layout.subset(columns).n_cells)
+            yield Mistake(
+                field="tables",
+                expected=f"tables that, with the rules, tie at most {DENSE_LIMIT} cells together (fewer or smaller tables)",
+                found=f"{cells} cells in one clique of the model; of its columns the largest are {layout.largest(clique)}",
+            )
+
+    def ties(self, layout: Layout) -> Ties:
+        """Its tables and sums; a public table ties what a clique of the model holds, whether it was measured or not."""
+        measured, structure = self.measured_tables(layout, Fraction(1)), self.structure(layout)
+        return Ties(
+            measured=tuple(columns for columns in structure if columns in measured),
+            sums=tuple(one.columns(layout) for one in self.scored_sums),
+            public=() if self.prior is None else tuple(structure),
+        )
+
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        return {
+            columns: replace(noise, prior=self.prior_weight) for columns, noise in super().count_noise(layout, charge).items()
+        }
+
+    def same_measurements(self, other: Generator) -> bool:
+        return type(other) is type(self) and isinstance(other, MarginalsGenerator) and other._measured() == self._measured()
+
+    def _measured(self) -> tuple[object, ...]:
+        return {term for term in self.terms if term.weight}, set(self.other_terms), self.sum_groups
+
+    def _measured_of(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        from synthrelease.generators.marginals_mechanism import measured
+
+        part, layout = self.part(charge), private.layout
+        tables, asked = list(self.measured_tables(layout, part).items()), self.measured_sums(layout, part)
+        bins, entropy = self.counted_apart(layout), private.entropy
+        measure = partial(measured, tables=tables, kind=self.noise, sums=asked, bins=bins, budget=part, entropy=entropy)
+        noisy, sums, apart = private.spend(charge, measure)
+        left = max(1, private.n - sum(each.value for each in apart))
+        return NoisyMarginals(layout=layout, n=left, tables=noisy, sums=sums, rare_bins=apart)
+
+    def model(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+        if not measured.rare_bins:
+            return self._of_all(measured, background)
+        rules = background.plausibility
+        zeros = tuple(each.of.forbidden(measured.layout) for each in measured.rare_bins)
+        rest = self._of_all(measured, replace(background, plausibility=replace(rules, masks=(*rules.masks, *zeros))))
+        bins, ordered = measured.rare_bins, background.ordered
+        return WithRareBins(rest=rest, n=measured.n, bins=bins, plausibility=rules, ordered=ordered)
+
+    def _of_all(self, measured: NoisyMarginals, background: Background) -> KeptModel:
+        """The model of the rows that the tables and sums have."""
+        structure = self.structure(measured.layout)
+        tables = tuple(table for table in measured.tables if table.columns in set(structure))
+        measured = replace(measured, tables=tables)
+        rules, prior, evenly = background.plausibility, background.prior, self.draw is not None
+        tied = [*structure, *(mask.columns for mask in rules.masks)]
+        counters = Counters.of(rules, max(_COUNTED, JunctionTree.of(rules.layout.sizes, tied).largest), structure)
+        if not counters.steps:
+            return maximum_entropy(measured, structure, rules, prior, self.prior_weight, evenly=evenly)
+        wide = Plausibility(layout=counters.wide, masks=(*rules.masks, *counters.masks))
+        prior = None if prior is None else counters.added(prior)
+        measured = replace(measured, layout=wide.layout)
+        network = maximum_entropy(measured, structure, wide, prior, self.prior_weight, evenly=evenly)
+        return Counting(layout=rules.layout, network=network)
+
+    def measured_tables(self, layout: Layout, part: Fraction) -> dict[tuple[int, ...], Fraction]:
+        return {columns: share * part for columns, share in self.shares(layout).items() if share}
+
+    def measured_sums(self, layout: Layout, part: Fraction) -> tuple[NoisySum, ...]:
+        return tuple(
+            NoisySum(
+                text=one.text,
+                columns=one.columns(layout),
+                scores=one.scores(layout),
+                value=0,
+                epsilon=share * part,
+                sensitivity=STEPS if one.own_values_of else int(np.ptp(one.scores(layout))),
+                exact=not one.own_values_of,
+                own=one if one.own_values_of else None,
+                together=len(group.sums),
+            )
+            for group, share in zip(self.sum_groups, self.sum_shares(layout), strict=True)
+            for one in group.sums
+        )
+
+    def effort(self, layout: Layout) -> float:
+        return float(JunctionTree.of(layout.sizes, self.structure(layout)).largest)
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Steps of the optimiser, each through all cliques: more steps the smaller the noise is beside the counts."""
+        tree = JunctionTree.of(layout.sizes, self.structure(layout))
+        cells = sum(layout.subset(clique).n_cells for clique in tree.cliques)
+        return (5e-7 * cells + 4e-5 * len(tree.cliques)) * min(max(rows / 350, 100), 10_000)
+
+    def peak_cells(self, layout: Layout) -> int:
+        """Rows are drawn, or the optimiser remembers thirty steps of the measured cells and has a few copies of the cliques."""
+        measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
+        return max(BayesianNetwork.peak_cells(layout), 80 * measured)
+
+
+class RareBinsGenerator(MarginalsGenerator):
+    """What the families share that count rare bins apart; rows of areas are allotted by tables that have all rows.
+
+    Attributes
+    ----------
+    rare_bins : bins that are counted apart, each at no further cost: half of the whole budget goes into its count, and its
+        rows are in no table and no sum. A released row of such a bin is like a row of the next bin, but for this column, so
+        what else is peculiar to it is lost. They are bins of one column, named as in a sum, of those on which it is measured:
+        1 for the rare bin, 0 for all others. Measurements with such bins are not published.
+        Example: `rare_bins = "parity[0 0 0 1]"`.
+    """
+
+    rare_bins: str | None = Field(default=None, min_length=1, max_length=10_000)
+
+    @field_validator("rare_bins")
+    @classmethod
+    def _read_bins(cls, text: str | None) -> str | None:
+        read_bins(text)
+        return text
+
+    @property
+    def leaves_out(self) -> str:
+        return "" if self.rare_bins is None else "rare_bins"
+
+    def counted_apart(self, layout: Layout) -> tuple[RareBin, ...]:
+        return bins_of(self.rare_bins, layout)
+
+    def bins_apart(self, layout: Layout) -> frozenset[int]:
+        return frozenset(one.column for one in self.counted_apart(layout))
+
+    def stated(self, layout: Layout) -> list[tuple[int, ...]]:
+        return self.structure(layout)
+
+    def unknown(self, layout: Layout) -> list[Mistake]:
+        return [*super().unknown(layout), *mistakes_of(self.rare_bins, layout)]
+
+    def _measured(self) -> tuple[object, ...]:
+        return (*super()._measured(), read_bins(self.rare_bins))
+
+
+class Marginals(RareBinsGenerator):
+    """Noisy marginals of stated columns, and the table of maximum entropy that fits them.
+
+    Attributes
+    ----------
+    sums : sums of public scores over the rows, each measured as one number, which the model matches: "parity[0 0 0 1]" counts
+        the rows of the last of four bins, "age[-20..20]:weight[-2 0 3]" adds up products of scores, evenly spaced in the first
+        column. There is a score for every bin on which the column is measured; where a configuration's bins are
+        coarser, the mean score stands for them. "age(15..90 - 40):income(0..9000)" adds up products of the own values of the
+        rows, each clipped to limits and less a centre; in the model the numbers that stand for bins take their place, so that
+        means and lines of the released table come near those of the file. `within -60..60` after a term clips every row's
+        product: the noise goes with the range, and few rows have the extremes. Weights as in `tables`, in the same budget; the
+        noise of a sum is that of one number, of sensitivity highest minus lowest score. Sums in braces share one noise: at the
+        weight of a single one, m of them have sqrt((m + 1)(m + 2) / 6) times its noise, so five with the noise that each had at
+        weight 1 cost 2.6 and not 5. Example: `sums = "2 parity[0 0 0 1] + 2.6 {sex[0 1] + age[-20..20]:weight[-2 0 3]}"`.
+
+    Examples
+    --------
+    >>> Marginals(tables="all 3-way").guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with noise, and the rows follow the table of largest entropy, or nearest to a public one, that matches them."
+    )
+    family: Literal["marginals"] = "marginals"
+    sums: str | None = Field(default=None, min_length=1, max_length=10_000)
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    @field_validator("sums")
+    @classmethod
+    def _different_sums(cls, text: str | None) -> str | None:
+        names = [one.text for group in read_sums(text) for one in group.sums] if text is not None else []
+        if len(set(names)) < len(names):
+            raise Unexpected("different sums", "one of them twice")
+        return text
+
+    @cached_property
+    def sum_groups(self) -> tuple[SumGroup, ...]:
+        return () if self.sums is None else read_sums(self.sums)
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of marginals")
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table and every sum.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. Which tables are measured is public. Replacing one
+        record moves one count down and one up in each table: l1 sensitivity 2, so discrete Laplace noise of scale 2 / eps_j
+        makes table j eps_j-DP. A sum of public whole scores moves by at most the highest minus the lowest of them, so discrete
+        Laplace noise of that over eps_i makes it eps_i-DP (theory 12.12, scored sums), and so does one noise for all sums of a
+        group, each of which moves by no more (theory 9.18, one noise for many numbers). The eps_j and eps_i add up to eps
+        (sequential composition). Bins counted apart add nothing (theory 12.14, bins counted apart).
+        """
+        return self._measured_of(private, charge)
+
+
+class GaussianTables(MarginalsGenerator):
+    """What families with Gaussian noise share."""
+
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    gaussian: ClassVar[bool] = True
+    noise: ClassVar[type[CountNoise]] = RoundedGaussian
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated(GENERATION, epsilon, "rounded Gaussian noise on a fixed set of marginals")
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table.
+
+        Privacy
+        -------
+        rho-zero-concentrated, and sqrt(2 rho)-Gaussian where the charge says so, neighbours replace one record. Which tables
+        are measured is public. Replacing one record moves one count down and one up in each table: squared l2 sensitivity 2, so
+        rounded Gaussian noise of variance 2 / (2 rho_j) makes table j sqrt(2 rho_j)-Gaussian (theory 9.13, rounded Gaussian
+        noise), and the rho_j add up to rho. Bins counted apart add nothing (theory 12.14, bins counted apart).
+        """
+        return self._measured_of(private, charge)
+
+
+class GaussianMarginals(GaussianTables, RareBinsGenerator):
+    """Measured marginals with Gaussian noise: squares of the parts add up, so that many tables get far less noise each.
+
+    Examples
+    --------
+    >>> GaussianMarginals(tables="all 2-way").guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Maximum entropy on measured marginals (after McKenna, Sheldon and Miklau, ICML 2019): a fixed set of small tables is "
+        "measured with Gaussian noise, and the rows follow the table of largest entropy, or nearest to a public one, that "
+        "matches them."
+    )
+    family: Literal["gaussian_marginals"] = "gaussian_marginals"  # type: ignore[assignment]

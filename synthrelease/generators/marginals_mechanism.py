@@ -1,0 +1,133 @@
+"""The private half of `marginals`: exact tables and sums go in, and come out with noise.
+
+Private: the counts of the table, and the own values that its atomic cells tell. Out: `NoisyMarginal` and `NoisySum`, public.
+
+Guarantee: eps-DP, the sum of all eps_j and eps_i; neighbours replace one record. Which tables and sums are measured is public.
+A replaced record moves one count of a table down and one up: l1 sensitivity 2. A sum of public whole scores moves by at most
+the highest minus the lowest of them: its stated `sensitivity` (theory 12.12, scored sums). Sums that share a noise move by at
+most that, each of them, and cost eps_i together (theory 9.18, one noise for many numbers). Sequential composition adds up.
+
+With Gaussian noise there are tables alone: squared l2 sensitivity 2, each at its rho_j, and the whole is mu-Gaussian, mu^2 / 2
+the sum of all rho_j (theory 9.13, rounded Gaussian noise).
+
+Bins that are counted apart cost nothing more: their rows are in no table, and add the middle of all scores to every sum. So a
+record that comes from one of these bins, or goes there, moves tables and sums by half as much, and a count by 1 at half of the
+budget (theory 12.14, bins counted apart).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import Lattice, lattice
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.schema import STEPS
+from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
+from synthrelease.generators.measured_noise import TABLE_CHANGE, CountNoise
+from synthrelease.generators.measurements import SHARE, NoisyBin, NoisyMarginal, NoisySum, RareBin
+from synthrelease.generators.own_totals import own_total
+from synthrelease.privacy.noise import SystemEntropy, discrete_laplace, one_noise
+
+_BY_LAW: dict[type[CountNoise], type[PrivateTables]] = {steps.law: steps for steps in (Laplace, Gaussian)}
+_MIDDLE = STEPS // 2
+"""No score is further from it than half of what a sum can move by."""
+
+
+def measured(
+    counts: Counts,
+    tables: list[tuple[tuple[int, ...], Fraction]],
+    kind: type[CountNoise],
+    sums: Sequence[NoisySum],
+    bins: Sequence[RareBin],
+    budget: Fraction,
+    entropy: SystemEntropy,
+) -> tuple[tuple[NoisyMarginal, ...], tuple[NoisySum, ...], tuple[NoisyBin, ...]]:
+    """Every table and every sum, each at the epsilon or the rho that stands beside it, and the bins that are counted apart.
+
+    Parameters
+    ----------
+    budget : what all tables and sums cost together.
+    """
+    rest = without(counts, bins)
+    of_tables = measure_tables(rest, tables, kind, entropy)
+    of_sums = measure_sums(rest, sums, entropy, apart=counts.total - rest.total)
+    noisy = count_apart(counts, bins, kind, budget, entropy)
+    about = sum(each.value for each in noisy)
+    return of_tables, tuple(replace(one, value=one.value - about * _MIDDLE) for one in of_sums), noisy
+
+
+def count_apart(
+    counts: Counts, bins: Sequence[RareBin], kind: type[CountNoise], budget: Fraction, entropy: SystemEntropy
+) -> tuple[NoisyBin, ...]:
+    """The rows of each bin, at half of the budget: a replaced record moves each of them by 1."""
+    if not bins:
+        return ()
+    exact = np.array([int(counts.counts[counts.bins[each.column] == each.bin].sum()) for each in bins])
+    noisy = _BY_LAW[kind].noisy(exact, sensitivity=1, part=budget * SHARE, entropy=entropy)
+    found, left = [], counts.total
+    for each, value in zip(bins, noisy.tolist(), strict=True):
+        found.append(NoisyBin(of=each, value=min(max(value, 0), left)))
+        left -= found[-1].value
+    return tuple(found)
+
+
+def measure_tables(
+    counts: Counts, tables: list[tuple[tuple[int, ...], Fraction]], kind: type[CountNoise], entropy: SystemEntropy
+) -> tuple[NoisyMarginal, ...]:
+    """Every table, at eps_j or rho_j each."""
+    marginals = lattice(counts)
+    measured = []
+    for columns, cost in tables:
+        exact = marginals.get(columns)
+        noisy = _BY_LAW[kind].noisy(exact.ravel(), sensitivity=TABLE_CHANGE, part=cost, entropy=entropy)
+        cells = np.ones(exact.shape, dtype=np.int64)
+        measured.append(NoisyMarginal(columns=columns, values=noisy.reshape(exact.shape), cost=cost, cells=cells, kind=kind))
+    return tuple(measured)
+
+
+def measure_sums(counts: Counts, asked: Sequence[NoisySum], entropy: SystemEntropy, *, apart: int = 0) -> tuple[NoisySum, ...]:
+    """Every sum, with a noise of its own or with the next ones that share one.
+
+    Parameters
+    ----------
+    apart : the number of further rows, each of which adds the middle of the scores to every sum.
+    """
+    marginals = lattice(counts)
+    exact = np.array([_total(one, counts, marginals) + apart * _MIDDLE for one in asked], dtype=np.int64)
+    measured: list[NoisySum] = []
+    while len(measured) < len(asked):
+        group = asked[len(measured) : len(measured) + asked[len(measured)].together]
+        noise = discrete_laplace if len(group) == 1 else one_noise
+        noisy = noise(
+            exact[len(measured) : len(measured) + len(group)],
+            sensitivity=max(one.sensitivity for one in group),
+            epsilon=group[0].epsilon,
+            entropy=entropy,
+        )
+        measured += [replace(one, value=value) for one, value in zip(group, noisy.tolist(), strict=True)]
+    return tuple(measured)
+
+
+def without(counts: Counts, bins: Sequence[RareBin]) -> Counts:
+    """The rows in none of these bins, with their own values where they know them."""
+    if not bins:
+        return counts
+    if not isinstance(counts, BinnedCounts):
+        return counts.keep(np.all([counts.bins[each.column] != each.bin for each in bins], axis=0))
+    maps, atoms = counts.transformation.maps, counts.atoms
+    left = np.all([maps[each.column][atoms.bins[each.column]] != each.bin for each in bins], axis=0)
+    return BinnedCounts.of_atoms(atoms.keep(left), counts.transformation)
+
+
+def _total(one: NoisySum, counts: Counts, marginals: Lattice) -> int:
+    """The exact sum: of own values from the atomic cells, of others from the marginal of their columns."""
+    if one.own is None:
+        return int((marginals.get(one.columns) * one.scores).sum())
+    if isinstance(counts, BinnedCounts):
+        return own_total(counts.atoms, one.columns, one.own.own_steps(counts.transformation), one.own.ends)
+    raise ValueError("expected rows that know their own values, found bins alone")

@@ -1,0 +1,733 @@
+"""The table of largest entropy, or nearest to a public one, that matches noisy marginals. All of it is post-processing.
+
+Over all tables p on the plausible cells it minimises
+
+    weight * KL(p || prior) + sum over measured cells of (n p(cell) - y)^2 / (2 variance),
+
+the prior being uniform where none is given. The solution is prior * exp(sum of one parameter per measured cell), so it lives
+on a junction tree of the measured tables and of the plausibility rules; cells that a rule excludes are exact zeros. In the
+parameters the problem is convex and smooth (its Fenchel dual). Proportional fitting brings it near the solution in a number of
+sweeps that does not grow with n (`proportional_fitting`); what is left to the stated precision is done by L-BFGS.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Columns
+from synthrelease.data.marginals import lattice
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.errors import RejectedRound
+from synthrelease.generators.bayesian_network import BayesianNetwork, Family, margin_of
+from synthrelease.generators.junction_tree import JunctionTree, spread
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+
+# Noisy tables that overlap are made to agree, by weighted least squares. Post-processing.
+#
+# The nearest tables that are marginals of one signed table with the public total are found in its components: one for every
+# set
+# of columns inside a measured table, centred along each axis (the decomposition of an analysis of variance; McKenna, Sheldon
+# &
+# Miklau 2019, Section 3; Mullins, Fuentes, Xiao, Kifer, Musco & Sheldon 2024, ReM). With equal noise in all cells of a table
+# the
+# components are independent, so that conjugate gradients end after as many steps as there are different precisions.
+
+_CERTAIN = 100.0
+"""How much more than a noisy count a cell counts that is known to be 0."""
+
+_MOST_PASSES = 10
+_MOST_TABLE_STEPS = 40
+_TABLE_PRECISION = 1e-3
+"""Steps end when the error of all tables together is below this, in noise deviations."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Target:
+    """What a table of some columns should be: its counts, one axis per column, and the noise variance of each (> 0)."""
+
+    columns: Columns
+    values: np.ndarray
+    variance: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumTarget:
+    """What a sum of scores over the table of some columns should be: the score of every cell, and the noise variance (> 0)."""
+
+    columns: Columns
+    scores: np.ndarray
+    value: float
+    variance: float
+
+
+def consistent(
+    targets: Sequence[Target], possible: Sequence[np.ndarray], sizes: Sequence[int], n: int, sums: Sequence[SumTarget] = ()
+) -> tuple[list[np.ndarray], list[float]]:
+    """The values of all targets and sums, moved as little as possible in units of their noise: they agree, add up to n, and
+    have no cell below 0 but those that are best left empty. A sum of columns that no target holds stays as it is.
+
+    Parameters
+    ----------
+    possible : per target, False where a cell is known to be 0.
+
+    Notes
+    -----
+    For every table p of mass n that is 0 in a set of cells, the sum of (p - y)^2 / variance over the other cells differs from
+    the same sum with what least squares returns in place of y, when it takes those cells as known, by a constant: the normal
+    equations. So whatever is fitted to the one is fitted to the other. The set is searched as in least squares with
+    non-negative unknowns (Lawson & Hanson 1974): a cell below 0 joins it, and leaves it when the others and its own value
+    together would raise it above 0; what they come to otherwise, a number below 0, is returned for it.
+    """
+    problem = _LeastSquares(targets, sizes, n, sums)
+    known, values = _flat(possible), _flat([target.values for target in targets])
+    free = known
+    for _ in range(_MOST_PASSES):
+        table = problem.solved(free)
+        pulled = np.where(free, table, _CERTAIN * table + values)
+        before, free = free, known & (pulled > 0)
+        if np.array_equal(before, free):
+            break
+    return problem.split(np.where(known, pulled, 0.0)), problem.sums()
+
+
+class _LeastSquares:
+    """Weighted least squares for the components; every solution starts from the one before.
+
+    All cells of all tables stand in one row, and so do all components: `_spread` is the sparse matrix from these to those.
+    """
+
+    def __init__(self, targets: Sequence[Target], sizes: Sequence[int], n: int, sums: Sequence[SumTarget]):
+        from scipy.sparse import csr_matrix, vstack
+
+        self._shapes = [target.values.shape for target in targets]
+        self._values = _flat([target.values for target in targets])
+        self._precision = 1 / _flat([target.variance for target in targets])
+        self._even = _flat([np.full(target.values.shape, n / target.values.size) for target in targets])
+        kept = sorted({part for target in targets for part in parts(target.columns)})
+        ends = np.cumsum([math.prod(sizes[column] for column in part) for part in kept])
+        place = dict(zip(kept, [0, *ends[:-1].tolist()], strict=True))
+        self._centring = _Centring([[sizes[column] for column in part] for part in kept])
+        columns, shares, entries = list[np.ndarray](), list[np.ndarray](), list[np.ndarray]()
+        for target in targets:
+            inside = list(parts(target.columns))
+            of_cells = [_components_of_cells(part, target.columns, sizes) + place[part] for part in inside]
+            columns.append(np.stack(of_cells, axis=1).ravel())
+            shares.append(np.tile([1 / _cells_between(target.columns, part, sizes) for part in inside], target.values.size))
+            entries.append(np.full(target.values.size, len(inside)))
+        starts = np.concatenate([[0], np.cumsum(np.concatenate(entries))])
+        shape = (len(self._values), int(ends[-1]))
+        self._spread = csr_matrix((np.concatenate(shares), np.concatenate(columns), starts), shape=shape)
+        self._gather = self._spread.T.tocsr()
+        self._found = np.zeros(shape[1])
+        cells = _flat(
+            [np.full(shape, 1 / np.mean(1 / target.variance)) for shape, target in zip(self._shapes, targets, strict=True)]
+        )
+        self._scale = self._gather @ (1 / cells)
+        self._n_cells = len(self._values)
+        self._all_sums = [each.value for each in sums]
+        self._placed: list[int] = []
+        starts_of = np.cumsum([0, *(target.values.size for target in targets)])
+        for number, each in enumerate(sums):
+            holding = [index for index, target in enumerate(targets) if set(each.columns) <= set(target.columns)]
+            if not holding:
+                continue
+            home = min(holding, key=lambda one: targets[one].values.size)
+            shape = targets[home].values.shape
+            scores = np.broadcast_to(spread(each.scores, each.columns, targets[home].columns), shape).ravel()
+            rows = slice(int(starts_of[home]), int(starts_of[home + 1]))
+            self._placed.append(number)
+            self._spread = vstack([self._spread, csr_matrix(scores[None, :]) @ self._spread[rows]]).tocsr()
+            self._even = np.append(self._even, scores @ self._even[rows])
+            self._values = np.append(self._values, each.value)
+            self._precision = np.append(self._precision, 1 / each.variance)
+        self._gather = self._spread.T.tocsr()
+
+    def solved(self, free: np.ndarray) -> np.ndarray:
+        """The tables, by conjugate gradients; cells that are not free count as 0, `_CERTAIN` times as much as a noisy one."""
+        free = np.append(free, np.ones(len(self._placed), dtype=bool))
+        weights = np.where(free, 1.0, _CERTAIN) * self._precision
+        wanted = np.where(free, self._values, 0.0)
+        residual = self._components(weights * (wanted - self._tables()))
+        step = residual / self._scale
+        energy = float(residual @ step)
+        for _ in range(_MOST_TABLE_STEPS):
+            if not energy > _TABLE_PRECISION**2:
+                break
+            curved = self._components(weights * (self._spread @ step))
+            length = energy / float(step @ curved)
+            self._found = self._found + length * step
+            residual = residual - length * curved
+            scaled = residual / self._scale
+            before, energy = energy, float(residual @ scaled)
+            step = scaled + energy / before * step
+        return self._tables()[: self._n_cells]
+
+    def sums(self) -> list[float]:
+        """Every sum as the last solution has it."""
+        found, rows = list(self._all_sums), self._tables()[self._n_cells :]
+        for place, value in zip(self._placed, rows.tolist(), strict=True):
+            found[place] = value
+        return found
+
+    def split(self, cells: np.ndarray) -> list[np.ndarray]:
+        """The tables of a row of all cells."""
+        ends = np.cumsum([math.prod(shape) for shape in self._shapes])
+        return [table.reshape(shape) for table, shape in zip(np.split(cells, ends[:-1]), self._shapes, strict=True)]
+
+    def _tables(self) -> np.ndarray:
+        return np.asarray(self._even + self._spread @ self._found)
+
+    def _components(self, cells: np.ndarray) -> np.ndarray:
+        """The transposed map of `_spread`, centred."""
+        return self._centring.of(self._gather @ cells)
+
+
+class _Centring:
+    """Takes the mean along every axis out of many small tables that stand in one row."""
+
+    def __init__(self, shapes: Sequence[Sequence[int]]):
+        self._lines: list[tuple[np.ndarray, np.ndarray, np.ndarray]] = []
+        for axis in range(max(map(len, shapes))):
+            places, lines, lengths, start, line = list[np.ndarray](), list[np.ndarray](), list[np.ndarray](), 0, 0
+            for shape in shapes:
+                cells = math.prod(shape)
+                if axis < len(shape):
+                    after = math.prod(shape[axis + 1 :])
+                    numbers = np.arange(cells)
+                    places.append(start + numbers)
+                    lines.append(line + numbers // (after * shape[axis]) * after + numbers % after)
+                    lengths.append(np.full(cells // shape[axis], shape[axis]))
+                    line += cells // shape[axis]
+                start += cells
+            self._lines.append((np.concatenate(places), np.concatenate(lines), np.concatenate(lengths)))
+
+    def of(self, row: np.ndarray) -> np.ndarray:
+        centred = row.copy()
+        for places, lines, lengths in self._lines:
+            values = centred[places]
+            centred[places] = values - (np.bincount(lines, weights=values, minlength=len(lengths)) / lengths)[lines]
+        return centred
+
+
+def _flat(tables: Sequence[np.ndarray]) -> np.ndarray:
+    return np.concatenate([table.ravel() for table in tables])
+
+
+def _components_of_cells(part: Columns, columns: Columns, sizes: Sequence[int]) -> np.ndarray:
+    """(cells,) for every cell of the table of `columns`, which cell of the table of `part` it belongs to."""
+    shape = [sizes[column] for column in part]
+    numbers = np.arange(math.prod(shape)).reshape(shape)
+    return np.broadcast_to(spread(numbers, part, columns), [sizes[column] for column in columns]).ravel()
+
+
+def parts(columns: Columns) -> Iterator[Columns]:
+    """All sets of columns inside a set, but the empty one."""
+    for size in range(1, len(columns) + 1):
+        yield from combinations(columns, size)
+
+
+def _cells_between(columns: Columns, part: Columns, sizes: Sequence[int]) -> int:
+    """Cells of the table of `columns` for each cell of the table of `part`."""
+    return math.prod(sizes[column] for column in columns if column not in part)
+
+
+# One step of proportional fitting towards a measured sum: the table is tilted by exp(parameter * score). Post-processing.
+#
+# A step solves for the parameter l of a sum with scores f (from 0 to 1) and noisy value y,
+#
+#     n E_p[f exp((l' - l) f)] / E_p[exp((l' - l) f)] + k l' = y,    k = weight * variance / n,
+#
+# whose left side rises with l': one root, found by Brent's method between limits that hold it.
+
+_FARTHEST = 60.0
+"""Of a parameter, either way: the rarest score counts exp(60) times as much as before, or as little."""
+
+_TOLERANCE = 0.2
+"""A step is small when it moves the sum by this share of its noise deviation."""
+
+
+class Tilt:
+    """A sum in a fit, with its parameter so far."""
+
+    def __init__(self, measured: NoisySum, n: int, weight: float):
+        self.columns = measured.columns
+        self.scores = measured.scores / measured.sensitivity
+        self.aim = self.given = measured.value / measured.sensitivity
+        self.variance = measured.variance / measured.sensitivity**2
+        self.ridge, self.n, self.parameter = weight * self.variance / n, n, 0.0
+
+    @property
+    def target(self) -> SumTarget:
+        return SumTarget(columns=self.columns, scores=self.scores, value=self.given, variance=self.variance)
+
+    def aim_at(self, value: float) -> None:
+        """Take this value, which agrees with other targets, in place of the measured one."""
+        self.aim = value
+
+    @property
+    def original_parameter(self) -> float:
+        """The parameter of the same table for the measured value."""
+        return self.parameter + (self.given - self.aim) / self.ridge
+
+    def step(self, margin: np.ndarray) -> tuple[np.ndarray, float]:
+        """What every cell's share is multiplied by, up to a factor, and how far the sum was moved, in its tolerance.
+
+        Parameters
+        ----------
+        margin : the shares of the cells of its columns.
+        """
+        from scipy.optimize import brentq
+
+        def tilted(parameter: float) -> float:
+            powers = (parameter - self.parameter) * self.scores
+            shares = margin * np.exp(powers - powers.max())
+            return self.n * float((shares * self.scores).sum() / shares.sum())
+
+        def short(parameter: float) -> float:
+            return tilted(parameter) + self.ridge * parameter - self.aim
+
+        before, old = tilted(self.parameter), self.parameter
+        if short(-_FARTHEST) >= 0:
+            new = -_FARTHEST
+        elif short(_FARTHEST) <= 0:
+            new = _FARTHEST
+        else:
+            new = float(brentq(short, -_FARTHEST, _FARTHEST, xtol=1e-12, rtol=1e-12))
+        moved = (tilted(new) - before) / (_TOLERANCE * max(np.sqrt(self.variance), 0.25))
+        self.parameter = new
+        powers = (new - old) * self.scores
+        return np.exp(powers - powers.max()), float(moved)
+
+
+# Iterative proportional fitting to noisy tables, on a junction tree. Post-processing.
+#
+# Over all tables p of mass 1 it minimises
+#
+#     weight * KL(p || base) + sum over targets and cells of (n p(cell) - y)^2 / (2 variance)
+#
+# by exact steps on one target after the other (Deming & Stephan 1940; with a penalty Dudik, Phillips & Schapire 2007). A step
+# solves for the parameters l of a target, p = base * exp(sum of l): each of its cells has the equation
+#
+#     q exp(l' - l) + k l' = y,    q = n p(cell),  k = weight * variance / n,
+#
+# whose solution is a Wright omega function. Cliques are visited along the tree, and each passes on what it knows.
+#
+# The number of sweeps stays small whatever n is because the targets are first made to agree (`consistent_tables`), so that
+# steps
+# do not pull against each other, and because a step solves each cell's equation however far from its solution it is.
+
+_SMALL = 1.0
+"""Steps are small when they move cells by their tolerances, in the root mean square."""
+
+_FAIR, _WITHIN, _STALLED = 2.0, 10, 0.95
+"""Steps up to twice as large are small enough when the last sweeps hardly made them smaller: they move rows to and fro within
+their noise. With 80 tables of 32 columns the error hardly changes after 40 sweeps, and 600 do not bring the steps to a half."""
+
+_LARGE = 2**15
+"""Cells from which on it pays to sum a table up in another order."""
+
+LOWEST = -30.0
+"""Of a parameter: a cell whose share is multiplied by exp(-30) gets no row."""
+
+_FLOOR = 1e-200
+"""Share of every possible cell, at least: a cell that has become 0 could never come back."""
+
+
+class ProportionalFit:
+    """A fit in progress: the shares of all cliques, and one parameter for every cell of every target.
+
+    Parameters
+    ----------
+    tree : every target lies inside one of its cliques.
+    base : one log table per clique, -inf where a cell is impossible; some cell must be possible.
+    parameters : where to start; zeros when omitted.
+    """
+
+    def __init__(
+        self,
+        tree: JunctionTree,
+        base: Sequence[np.ndarray],
+        targets: Sequence[Target],
+        n: int,
+        weight: float,
+        parameters: Sequence[np.ndarray] | None = None,
+        sums: Sequence[NoisySum] = (),
+    ):
+        self.tree, self.targets, self.n, self.weight = tree, targets, n, weight
+        self.parameters = [np.zeros(t.values.shape) for t in targets] if parameters is None else list(parameters)
+        self._homes = [tree.home(target.columns) for target in targets]
+        self._sums = [Tilt(one, n, weight) for one in sums]
+        potentials = list(base)
+        for target, home, table in zip(targets, self._homes, self.parameters, strict=True):
+            potentials[home] = potentials[home] + spread(table, target.columns, tree.cliques[home])
+        beliefs = tree.calibrate(potentials)[1]
+        self._floors = [np.where(np.isfinite(belief), _FLOOR, 0.0) for belief in beliefs]
+        self.shares = [np.maximum(np.exp(belief), floor) for belief, floor in zip(beliefs, self._floors, strict=True)]
+        self.possible = [self.margin(number) > 0 for number in range(len(targets))]
+        self.aims = [target.values for target in targets]
+        self._ridges = [np.maximum(target.variance, 1e-12) * (weight / n) for target in targets]
+        self._logs = [np.log(ridge) for ridge in self._ridges]
+        self._separators = [self._margin(clique, tree.separator(clique)) for clique in range(len(tree.cliques))]
+        self._below: list[list[int]] = [[] for _ in tree.cliques]
+        for child, parent in enumerate(tree.parents):
+            if parent >= 0:
+                self._below[parent].append(child)
+        self._at = [
+            [number for number, home in enumerate(self._homes) if home == clique] for clique in range(len(tree.cliques))
+        ]
+        self._tilts = [
+            [tilt for tilt in self._sums if tree.home(tilt.columns) == clique] for clique in range(len(tree.cliques))
+        ]
+
+    def margin(self, number: int) -> np.ndarray:
+        """The share of every cell of a target."""
+        return self._margin(self._homes[number], self.targets[number].columns)
+
+    def table(self, columns: Columns) -> np.ndarray:
+        """The share of every cell of a table inside a clique."""
+        return self._margin(self.tree.home(columns), columns)
+
+    def solve(self, tolerances: Sequence[np.ndarray], sweeps: int, *, agreed: bool = False) -> bool:
+        """Sweep until steps move the cells by little: by their tolerances, or up to twice that where more sweeps do not help.
+
+        Parameters
+        ----------
+        tolerances : in records, for every cell of every target.
+        sweeps : how many, at most.
+        agreed : whether the targets agree as they are, as exact tables of the same rows do.
+
+        Returns
+        -------
+        Whether that was reached.
+        """
+        if not agreed:
+            sums = [tilt.target for tilt in self._sums]
+            self.aims, of_sums = consistent(self.targets, self.possible, self.tree.sizes, self.n, sums)
+            for tilt, aim in zip(self._sums, of_sums, strict=True):
+                tilt.aim_at(aim)
+        moved: list[float] = []
+        for _ in range(sweeps):
+            moved.append(self.sweep(tolerances))
+            stalled = len(moved) > _WITHIN and moved[-1] > _STALLED * moved[-1 - _WITHIN]
+            if moved[-1] <= _SMALL or (stalled and moved[-1] <= _FAIR):
+                return True
+        return False
+
+    def sweep(self, tolerances: Sequence[np.ndarray]) -> float:
+        """One step for every target; the root mean square over all cells of how far each was moved, in its tolerance."""
+        squares = self._visit(0, tolerances)
+        self._tell_below(0)
+        return math.sqrt(squares / (sum(target.values.size for target in self.targets) + len(self._sums)))
+
+    def original_parameters(self) -> list[np.ndarray]:
+        """The parameters of the same table for the targets as they were given, before they were made to agree."""
+        return [
+            np.where(mask, table + (target.values - aim) / ridge, table)
+            for mask, table, target, aim, ridge in zip(
+                self.possible, self.parameters, self.targets, self.aims, self._ridges, strict=True
+            )
+        ]
+
+    def _visit(self, clique: int, tolerances: Sequence[np.ndarray]) -> float:
+        squares = 0.0
+        for number in self._at[clique]:
+            squares += self._step(number, tolerances[number])
+        for tilt in self._tilts[clique]:
+            squares += self._tilt(tilt, clique)
+        for child in self._below[clique]:
+            self._tell(clique, child, child)
+            squares += self._visit(child, tolerances)
+            self._tell(child, clique, child)
+        return squares
+
+    def _tell_below(self, clique: int) -> None:
+        for child in self._below[clique]:
+            self._tell(clique, child, child)
+            self._tell_below(child)
+
+    def _tell(self, teller: int, listener: int, child: int) -> None:
+        """The listener takes over what the teller knows about the columns that both have."""
+        columns = self.tree.separator(child)
+        new, old = self._margin(teller, columns), self._separators[child]
+        ratio = np.divide(new, old, out=np.zeros_like(new), where=old > 0)
+        table = self.shares[listener]
+        table *= spread(ratio, columns, self.tree.cliques[listener])
+        np.maximum(table, self._floors[listener], out=table)
+        self._separators[child] = new
+
+    def _step(self, number: int, tolerance: np.ndarray) -> float:
+        target, home, ridge = self.targets[number], self._homes[number], self._ridges[number]
+        now, old, possible = self.n * self.margin(number), self.parameters[number], self.possible[number]
+        found = _parameters(now, old, self.aims[number], ridge, self._logs[number])
+        new = np.where(possible & np.isfinite(found), np.maximum(found, LOWEST), old)
+        factor = np.exp(np.minimum(new - old, 700.0))
+        self.parameters[number] = new
+        table = self.shares[home]
+        mass = float((now * factor).sum()) / self.n  # of the table, which is divided by it
+        table *= spread(factor / mass, target.columns, self.tree.cliques[home])
+        np.maximum(table, self._floors[home], out=table)
+        return float(((now * (factor - 1) / tolerance) ** 2).sum())
+
+    def _tilt(self, tilt: Tilt, home: int) -> float:
+        factor, moved = tilt.step(self._margin(home, tilt.columns))
+        table = self.shares[home]
+        table *= spread(factor, tilt.columns, self.tree.cliques[home])
+        table /= table.sum()
+        np.maximum(table, self._floors[home], out=table)
+        return moved**2
+
+    def sum_parameters(self) -> np.ndarray:
+        """One for every sum, of its scores in highest scores, for the sum as it was measured."""
+        return np.array([tilt.original_parameter for tilt in self._sums])
+
+    def _margin(self, clique: int, columns: Sequence[int]) -> np.ndarray:
+        return summed_onto(self.shares[clique], [column in columns for column in self.tree.cliques[clique]])
+
+
+def summed_onto(table: np.ndarray, kept: Sequence[bool]) -> np.ndarray:
+    """The sums over all axes but those that are kept, as `table.sum(axis=...)`, which takes two to four times as long for large
+    tables.
+
+    Neighbouring axes of one kind are one axis, and the last ones are summed up as a product with ones: a loop over an axis of
+    few bins takes most of its time to begin.
+
+    Parameters
+    ----------
+    table : contiguous, or it is copied.
+    kept : for each axis.
+    """
+    if table.size < _LARGE:
+        return np.asarray(table.sum(axis=tuple(axis for axis, keep in enumerate(kept) if not keep)))
+    runs: list[tuple[bool, int]] = []
+    for keep, size in zip(kept, table.shape, strict=True):
+        if runs and runs[-1][0] == keep:
+            runs[-1] = keep, runs[-1][1] * size
+        else:
+            runs.append((keep, size))
+    found = table
+    if runs and not runs[-1][0]:
+        _, size = runs.pop()
+        found = found.reshape(-1, size) @ np.ones(size)
+    found = found.reshape([size for _, size in runs])
+    axes = [axis for axis, (keep, _) in enumerate(runs) if not keep]
+    for done, axis in enumerate(axes):
+        found = found.sum(axis=axis - done)
+    return np.asarray(found).reshape([size for keep, size in zip(kept, table.shape, strict=True) if keep])
+
+
+def _parameters(now: np.ndarray, old: np.ndarray, aim: np.ndarray, ridge: np.ndarray, log_ridge: np.ndarray) -> np.ndarray:
+    """The solution l of now * exp(l - old) + ridge * l = aim, in every cell: aim / ridge - w, where w = omega(...).
+
+    Where w is large the difference would lose its digits; there l follows from the new count, which is ridge * w.
+    """
+    from scipy.special import wrightomega
+
+    with np.errstate(divide="ignore", invalid="ignore"):
+        omega = wrightomega(np.log(now) - old + aim / ridge - log_ridge)
+        return np.asarray(np.where(omega > 1, old + np.log(ridge * omega / now), aim / ridge - omega))
+
+
+def tolerances_of(targets: Sequence[Target], share: float, finest: float) -> list[np.ndarray]:
+    """This share of each cell's noise deviation, at least `finest` records."""
+    return [np.maximum(share * np.sqrt(target.variance), finest) for target in targets]
+
+
+_UNIFORM_SHARE = 0.001
+"""Mass of the prior that is spread over all plausible cells, so that the data can fill what the public table lacks."""
+
+_PRECISION = 0.2
+"""The fit ends when every measured cell is within this share of its noise deviation of where it should be."""
+
+_FINEST = 0.05
+"""Or within this part of a record: rows are whole, and a double can tell no less where the noise is next to nothing. A cell
+that has less than that and should have still less gets no row, and is where it should be, too."""
+
+_SWEEPS = 150
+"""Of proportional fitting, at most: some 0.1 s for cliques of 10,000 cells."""
+
+_MOST_STEPS = 20_000
+
+_STARTS = 5
+"""The search is begun again where it stopped: its line search gives up when what it remembers of the curvature misleads it."""
+
+
+def maximum_entropy(
+    measured: NoisyMarginals,
+    structure: Sequence[Columns],
+    plausibility: Plausibility,
+    prior: Counts | None,
+    weight: float,
+    *,
+    exact: bool = False,
+    evenly: bool = False,
+) -> BayesianNetwork:
+    """Fit the model and turn it into conditional tables to sample from.
+
+    Parameters
+    ----------
+    structure : column sets that the model keeps together, among them those of all measured tables.
+    prior : a public table over the same layout; it enters through its marginals on the cliques of the junction tree.
+    weight : how many records the prior is worth, > 0.
+    exact : whether the tables are those of **public** rows without noise, which agree as they are.
+    evenly : how rows are drawn from it (`BayesianNetwork`).
+
+    Raises
+    ------
+    RejectedRound : when no table is plausible, or the optimiser does not converge.
+    """
+    sets = [*structure, *(mask.columns for mask in plausibility.masks)]  # every rule lies inside one clique
+    tree = JunctionTree.of(measured.layout.sizes, sets)
+    base = base_potentials(tree, plausibility, prior)
+    fit = ProportionalFit(tree, base, [target_of(table) for table in measured.tables], measured.n, weight, sums=measured.sums)
+    near = fit.solve(tolerances_of(fit.targets, _PRECISION, _FINEST), _SWEEPS, agreed=exact)
+    shares = fit.shares if near else _Dual(tree, base, measured, weight).solved(fit.original_parameters(), fit.sum_parameters())
+    families = tuple(families_of(tree, shares))
+    return BayesianNetwork(layout=measured.layout, families=families, plausibility=plausibility, evenly=evenly)
+
+
+def target_of(table: NoisyMarginal) -> Target:
+    """A measured table as what a fit should come to."""
+    return Target(columns=table.columns, values=table.values.astype(float), variance=table.variance())
+
+
+def base_potentials(tree: JunctionTree, plausibility: Plausibility, prior: Counts | None) -> list[np.ndarray]:
+    """The prior as clique potentials: uniform over plausible cells, or that of the public table, slightly smoothed."""
+    uniform = [np.where(plausibility.structural_zeros(clique), -np.inf, 0.0) for clique in tree.cliques]
+    total, beliefs = tree.calibrate(uniform)
+    if not np.isfinite(total):
+        raise RejectedRound("the rules leave no plausible cell")
+    if prior is None:
+        return uniform
+    public = lattice(prior)
+    potentials = []
+    for index, clique in enumerate(tree.cliques):
+        counts = np.where(np.isfinite(uniform[index]), public.get(clique), 0)
+        shares = (1 - _UNIFORM_SHARE) * counts / max(1, counts.sum()) + _UNIFORM_SHARE * np.exp(beliefs[index])
+        given = margin_of(shares, clique, tree.separator(index))
+        with np.errstate(divide="ignore", invalid="ignore"):
+            table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
+        potentials.append(np.where(shares > 0, table, -np.inf))
+    return potentials
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Block:
+    """The parameters of one measured table: where they act, and which of its cells are possible."""
+
+    columns: Columns
+    home: int
+    shape: tuple[int, ...]
+    possible: np.ndarray
+    place: slice
+
+
+class _Dual:
+    """The dual of the fit: smooth and convex in one parameter per measured cell that is possible.
+
+    f(lambda) = log Z(lambda) - lambda.y/n + 1/2 sum r lambda^2 with r = weight * variance / n^2; its gradient is
+    p - y/n + r lambda. Parameters are scaled by about one over the root of the curvature.
+    """
+
+    def __init__(self, tree: JunctionTree, base: list[np.ndarray], measured: NoisyMarginals, weight: float):
+        self.tree, self.base = tree, base
+        _, beliefs = tree.calibrate(base)
+        blocks, targets, ridges, start = [], [], [], 0
+        for table in measured.tables:
+            home = tree.home(table.columns)
+            possible = (margin_of(np.exp(beliefs[home]), tree.cliques[home], table.columns) > 0).ravel()
+            place = slice(start, start + int(possible.sum()))
+            start = place.stop
+            blocks.append(_Block(columns=table.columns, home=home, shape=table.values.shape, possible=possible, place=place))
+            targets.append(table.values.ravel()[possible] / measured.n)
+            ridges.append(table.variance().ravel()[possible] * (weight / measured.n**2))
+        self.tilts = [Tilt(one, measured.n, weight) for one in measured.sums]
+        targets.append(np.array([tilt.aim / measured.n for tilt in self.tilts]))
+        ridges.append(np.array([tilt.ridge / measured.n for tilt in self.tilts]))
+        self.start_of_tilts = start
+        self.blocks, self.target, self.ridge = blocks, np.concatenate(targets), np.concatenate(ridges)
+        deviation = np.sqrt(self.ridge / weight)
+        self.tolerance = np.maximum(_PRECISION * deviation, _FINEST / measured.n)
+        self.shares = self.latest = np.full(len(self.target), np.inf)
+        self.empty = np.append(np.full(start, _FINEST / measured.n), np.full(len(self.tilts), -1.0))
+        self.scale = 1 / np.sqrt(np.maximum(self.target, deviation) + self.ridge)
+
+    def potentials(self, parameters: np.ndarray) -> list[np.ndarray]:
+        tables = list(self.base)
+        for block in self.blocks:
+            full = np.zeros(len(block.possible))
+            full[block.possible] = parameters[block.place]
+            tables[block.home] = tables[block.home] + spread(
+                full.reshape(block.shape), block.columns, self.tree.cliques[block.home]
+            )
+        for tilt, parameter in zip(self.tilts, parameters[self.start_of_tilts :].tolist(), strict=True):
+            home = self.tree.home(tilt.columns)
+            tables[home] = tables[home] + spread(parameter * tilt.scores, tilt.columns, self.tree.cliques[home])
+        return tables
+
+    def __call__(self, scaled: np.ndarray) -> tuple[float, np.ndarray]:
+        parameters = self.scale * scaled
+        total, beliefs = self.tree.calibrate(self.potentials(parameters))
+        shares = [np.exp(belief) for belief in beliefs]
+        model = np.concatenate(
+            [
+                margin_of(shares[block.home], self.tree.cliques[block.home], block.columns).ravel()[block.possible]
+                for block in self.blocks
+            ]
+            + [[self._of_tilt(tilt, shares)] for tilt in self.tilts]
+        )
+        value = total - parameters @ self.target + 0.5 * (self.ridge * parameters) @ parameters
+        self.shares = model
+        self.latest = self.scale * (model - self.target + self.ridge * parameters)
+        return float(value), self.latest
+
+    def _of_tilt(self, tilt: Tilt, shares: Sequence[np.ndarray]) -> float:
+        home = self.tree.home(tilt.columns)
+        return float((margin_of(shares[home], self.tree.cliques[home], tilt.columns) * tilt.scores).sum())
+
+    def solved(self, start: Sequence[np.ndarray], tilts: np.ndarray) -> list[np.ndarray]:
+        """Shares of every clique's cells at the optimum, searched from one table of parameters for every measured one, and one
+        parameter for every measured sum."""
+        from scipy.optimize import minimize
+
+        def stop(_: np.ndarray) -> None:
+            if self.converged(self.latest):  # at the point of this iteration, the last to be evaluated
+                raise StopIteration
+
+        options = {"maxiter": _MOST_STEPS, "maxfun": 2 * _MOST_STEPS, "maxcor": 30, "gtol": 0.0, "ftol": 0.0}
+        begun = [table.ravel()[block.possible] for table, block in zip(start, self.blocks, strict=True)]
+        at = np.concatenate([*begun, tilts]) / self.scale
+        for _ in range(_STARTS):
+            if self.converged(self(at)[1]):
+                _, beliefs = self.tree.calibrate(self.potentials(self.scale * at))
+                return [np.exp(belief) for belief in beliefs]
+            at = minimize(self, at, jac=True, method="L-BFGS-B", options=options, callback=stop).x
+        raise RejectedRound("the fit of the marginals did not converge")
+
+    def converged(self, scaled_gradient: np.ndarray) -> bool:
+        """Whether every measured cell is within its tolerance of where it should be, or empty; not a number is not."""
+        gradient = scaled_gradient / self.scale
+        empty = (self.shares <= self.empty) & (gradient > 0)
+        return bool(((np.abs(gradient) <= self.tolerance) | empty).all())
+
+
+def families_of(tree: JunctionTree, shares: Sequence[np.ndarray]) -> list[Family]:
+    """Pr[column | columns before it in its clique], clique by clique: the same law, in an order to sample from."""
+    families = []
+    for index, clique in enumerate(tree.cliques):
+        known = list(tree.separator(index))
+        for column in clique:
+            if column in known:
+                continue
+            joint = margin_of(shares[index], clique, (*known, column))
+            sums = joint.sum(axis=-1, keepdims=True)
+            uniform = np.full_like(joint, 1 / joint.shape[-1])  # for parents that do not occur
+            conditional = np.divide(joint, sums, out=uniform, where=sums > 0)
+            families.append(Family(column=column, parents=tuple(known), conditional=conditional))
+            known.append(column)
+    return families

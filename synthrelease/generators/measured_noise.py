@@ -1,0 +1,406 @@
+"""The laws of the noise of one published count: whole numbers, symmetric around 0. All of them are public."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from synthrelease.privacy.grids import gaussian_scale, laplace_sd
+
+TABLE_CHANGE = 2
+"""A replaced record moves one count of a table down and one up: 2 in the l1 norm, and 2 in the squared l2 norm."""
+
+_ROUNDED_UP = 1e-9
+"""Relative: the scale of the noise that was drawn is the exact one, rounded up."""
+
+_TURNS = 4
+"""Terms of Poisson's sum on either side: the next one is below e^(-2 pi^2 5^2 scale^2), 1e-9 for a scale of a fifth."""
+
+
+@dataclass(frozen=True, order=True)
+class CountNoise:
+    """One noise.
+
+    Attributes
+    ----------
+    scale : above 0, in rows.
+    """
+
+    scale: float
+    name: ClassVar[Literal["discrete Laplace", "rounded Gaussian"]]
+    cost: ClassVar[Literal["epsilon", "rho"]]
+    """What a part of a budget is that buys such noise."""
+
+    @classmethod
+    def of_table(cls, cost: Fraction) -> CountNoise:
+        """Of every count of a table that is measured at this cost."""
+        raise NotImplementedError
+
+    @property
+    def rounded_up(self) -> CountNoise:
+        """With a scale that is certainly no smaller than that of the noise that was drawn."""
+        return type(self)(self.scale * (1 + _ROUNDED_UP))
+
+    @property
+    def variance(self) -> float:
+        """Of the whole number."""
+        raise NotImplementedError
+
+    @property
+    def variance_above(self) -> float:
+        """That of the continuous law of the same scale, by which tables are weighed."""
+        raise NotImplementedError
+
+    @property
+    def mean_size(self) -> float:
+        """E|z| of the continuous law of the same scale: what a table pays for each of its cells."""
+        raise NotImplementedError
+
+    @property
+    def highest_moment(self) -> float:
+        """E[e^(h z)] is finite for 0 <= h below this."""
+        raise NotImplementedError
+
+    def limit(self, risk: float) -> int:
+        """The least t with Pr[|z| > t] <= risk."""
+        raise NotImplementedError
+
+    def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
+        """ln E[e^(i t z)] at the angles t, a real number."""
+        raise NotImplementedError
+
+    def log_moment(self, h: np.ndarray) -> np.ndarray:
+        """ln E[e^(h z)], or a little more."""
+        raise NotImplementedError
+
+
+class DiscreteLaplace(CountNoise):
+    """Pr[z] proportional to e^(-|z| / scale).
+
+    Examples
+    --------
+    >>> DiscreteLaplace(2.0).limit(0.05)
+    6
+    """
+
+    name = "discrete Laplace"
+    cost = "epsilon"
+
+    @classmethod
+    def of_table(cls, cost: Fraction) -> DiscreteLaplace:
+        """Scale 2 / epsilon."""
+        return cls(float(TABLE_CHANGE / cost))
+
+    @property
+    def variance(self) -> float:
+        return laplace_sd(Fraction(self.scale)) ** 2
+
+    @property
+    def variance_above(self) -> float:
+        return 2.0 * self.scale**2
+
+    @property
+    def mean_size(self) -> float:
+        return self.scale
+
+    @property
+    def highest_moment(self) -> float:
+        return 1 / self.scale
+
+    def limit(self, risk: float) -> int:
+        """Pr[|z| > t] = 2 a^(t+1) / (1 + a), a = e^(-1 / scale)."""
+        return max(0, math.ceil(-self.scale * math.log(risk * (1 + math.exp(-1 / self.scale)) / 2)) - 1)
+
+    def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
+        return np.asarray(-np.log1p(self._spread * np.sin(angles / 2) ** 2))
+
+    def log_moment(self, h: np.ndarray) -> np.ndarray:
+        return np.asarray(-np.log1p(-self._spread * np.sinh(h / 2) ** 2))
+
+    @property
+    def _spread(self) -> float:
+        """4 a / (1 - a)^2."""
+        return 4 * math.exp(-1 / self.scale) / math.expm1(-1 / self.scale) ** 2
+
+
+_NOTHING = -60.0
+"""A logarithm of a characteristic function below this is not told apart from its main term, which is within ln 3."""
+
+
+class RoundedGaussian(CountNoise):
+    """N(0, scale^2), rounded to the next whole number (theory 9.13, rounded Gaussian noise).
+
+    Its probabilities are the values at whole numbers of the density of N(0, scale^2) plus a uniform number from -1/2 to 1/2,
+    so Poisson's sum gives its characteristic function (theory 13.5, limits of noise).
+
+    Examples
+    --------
+    >>> RoundedGaussian(2.0).limit(0.05)
+    4
+    """
+
+    name = "rounded Gaussian"
+    cost = "rho"
+
+    @classmethod
+    def of_table(cls, cost: Fraction) -> RoundedGaussian:
+        """Scale sqrt(2 / (2 rho))."""
+        return cls(gaussian_scale(TABLE_CHANGE / (2 * cost)))
+
+    @property
+    def variance(self) -> float:
+        if self.scale > 2:
+            return self.scale**2 + 1 / 12  # but for a part of e^(-2 pi^2 scale^2)
+        z = np.arange(-40, 41)
+        steps = np.array([math.erf((place + 0.5) / self.scale / math.sqrt(2)) for place in range(-41, 41)])
+        return float((z**2 * np.diff(steps)).sum() / 2)
+
+    @property
+    def variance_above(self) -> float:
+        return self.scale**2 + 1 / 12
+
+    @property
+    def mean_size(self) -> float:
+        return self.scale * math.sqrt(2 / math.pi)
+
+    @property
+    def highest_moment(self) -> float:
+        return math.inf
+
+    def limit(self, risk: float) -> int:
+        """Pr[|z| > t] = 2 Pr[N > (t + 1/2) / scale]."""
+        low, high = -1, 1
+        while not self._within(high, risk):
+            low, high = high, 2 * high
+        while high - low > 1:
+            middle = (low + high) // 2
+            low, high = (low, middle) if self._within(middle, risk) else (middle, high)
+        return high
+
+    def _within(self, t: int, risk: float) -> bool:
+        return math.erfc((t + 0.5) / self.scale / math.sqrt(2)) <= risk
+
+    def log_characteristic(self, angles: np.ndarray) -> np.ndarray:
+        turned = np.remainder(angles + np.pi, 2 * np.pi) - np.pi
+        turns = 2 * np.pi * np.arange(-_TURNS, _TURNS + 1)
+        near = np.asarray(-((self.scale * turned) ** 2) / 2)
+        told = near > _NOTHING
+        if 2 * np.pi * self.scale**2 * (np.pi - np.abs(turned[told]).max(initial=0.0)) > -_NOTHING:  # e^- this: the next turn
+            near[told] += np.log(np.sinc(turned[told] / (2 * np.pi)))
+            return near
+        shifted = turned[told, None] + turns
+        terms = np.exp(-((self.scale * shifted) ** 2) / 2 - near[told, None]) * np.sinc(shifted / (2 * np.pi))
+        near[told] += np.log(terms.sum(axis=-1))
+        return near
+
+    def log_moment(self, h: np.ndarray) -> np.ndarray:
+        """The term of no turn, and an upper bound of the others."""
+        half, turns = h / 2, np.arange(1, _TURNS + 1)
+        others = 2 * (np.exp(-2 * (np.pi * turns * self.scale) ** 2) / (np.pi * turns)).sum() * half
+        return np.asarray((self.scale * h) ** 2 / 2 + np.log(np.sinh(half) / half) + np.log1p(others * (1 + _ROUNDED_UP)))
+
+
+LAWS = {law.name: law for law in (DiscreteLaplace, RoundedGaussian)}
+"""By the name that published measurements give it."""
+
+
+# The law of one number of a noise that several numbers share (theory 9.18, one noise for many numbers).
+#
+# The noise of m numbers is z with Pr[z] proportional to q^max|z_i|, q = e^(-1/b), b the scale. A radius k has Pr[k]
+# proportional
+# to (2k + 1)^m q^k, and given it each entry is uniform on {-k, ..., k}. So, for t at least 0,
+#
+#     Pr[|z_i| > t] = 2 sum_{k > t} (k - t) (2k + 1)^(m - 1) q^k / sum_k (2k + 1)^m q^k,      E[z_i^2] = E[k (k + 1)] / 3.
+#
+# Both are made of sums of j^p q^j, which have a closed form; nothing is subtracted. With m = 1 the law is discrete Laplace.
+
+MOST_NUMBERS = 100
+"""That may share one noise: so far the sums below are within the range of floats."""
+
+_CUBE_ROUNDED_UP = 1e-9
+"""Relative: scales and probabilities of a limit are raised by so much, more than floats lose in hundreds of operations."""
+
+
+@lru_cache(maxsize=10_000)
+def cube_sd(size: int, scale: Fraction) -> float:
+    """Standard deviation of each of so many numbers at this scale, the sensitivity over epsilon."""
+    sums, stop = _power_sums(size + 2, float(scale)), -math.expm1(-1 / float(scale))
+    squared = sum(_ways(size, p) * stop ** (size - p) * (sums[p + 2] + stop * sums[p + 1]) for p in range(size + 1))
+    return math.sqrt(squared / _all_radii(size, sums, stop) / 3) / stop
+
+
+@lru_cache(maxsize=100_000)
+def cube_limit(size: int, scale: Fraction, risk: float) -> int:
+    """A t with Pr[|z_i| > t] <= risk, the least up to rounding; risk above 0, below 1."""
+
+    def enough(beyond: int) -> bool:
+        return cube_tail(size, float(scale) * (1 + _CUBE_ROUNDED_UP), beyond) * (1 + _CUBE_ROUNDED_UP) <= risk
+
+    low, high = -1, 0
+    while not enough(high):
+        low, high = high, 2 * high + 1
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if enough(middle) else (middle, high)
+    return high
+
+
+def entry_limit(together: int, scale: Fraction, risk: float) -> int:
+    """A t with Pr[|z| > t] <= risk for a noise of its own, or for one number of a noise that so many share."""
+    return DiscreteLaplace(float(scale)).rounded_up.limit(risk) if together == 1 else cube_limit(together, scale, risk)
+
+
+def cube_tail(size: int, scale: float, beyond: int) -> float:
+    """Pr[|z_i| > beyond], beyond at least 0."""
+    sums, stop = _power_sums(size, scale), -math.expm1(-1 / scale)
+    start = (2 * beyond + 1) * stop  # 2k + 1 = 2 beyond + 1 + 2j, j = 1, 2, ...
+    found = sum(_ways(size - 1, p) * start ** (size - 1 - p) * sums[p + 1] for p in range(size))
+    return 2 * math.exp(-beyond / scale) * found / _all_radii(size, sums, stop)
+
+
+def _all_radii(size: int, sums: tuple[float, ...], stop: float) -> float:
+    """(1 - q)^(size + 1) times the sum over k of (2k + 1)^size q^k."""
+    return sum(_ways(size, p) * stop ** (size - p) * sums[p] for p in range(size + 1))
+
+
+def _ways(size: int, p: int) -> int:
+    """What stands before j^p in (1 + 2j)^size."""
+    return math.comb(size, p) * 2**p
+
+
+@lru_cache(maxsize=1_000)
+def _power_sums(most: int, scale: float) -> tuple[float, ...]:
+    """s_0 = 1, s_1, ..., s_most: s_p is (1 - q)^(p + 1) times the sum of j^p q^j.
+
+    For p above 0 that is q times the p-th Eulerian polynomial at q, whose coefficients are all above 0.
+    """
+    q = math.exp(-1 / scale)
+    found, eulerian = [1.0], [1]
+    for p in range(1, most + 1):
+        if p > 1:
+            longer = [0, *eulerian, 0]
+            eulerian = [(p - place) * longer[place] + (place + 1) * longer[place + 1] for place in range(p)]
+        found.append(q * sum(number * q**place for place, number in enumerate(eulerian)))
+    return tuple(found)
+
+
+# The law of a weighted sum of independent noises and of a normal error (theory 13.8, measured ratios).
+#
+# `limits` has limits for whole weights, which hold without exception. Here weights are any numbers, dozens of them
+# for every interval, so the law is computed to about five digits.
+
+_STEPS = 64
+"""Noises of one scale whose weighted standard deviations round to the same part of the largest are given one weight; their
+summed variance is kept. Those that round to 0 count together as a normal error of their summed variance."""
+
+_PERIOD = 60.0
+"""Standard deviations: the law is folded onto such a stretch. Beyond half of it lies less than e^(-40)."""
+
+_HIGHEST = 120.0
+"""Highest frequency, per standard deviation, at which the characteristic function is used."""
+
+_ANGLES = (np.arange(math.ceil(_HIGHEST * _PERIOD / (2 * np.pi))) + 0.5) * (2 * np.pi / _PERIOD)
+
+_ALLOWANCE = 1e-5
+"""Of a probability, for frequencies that are left out and weights that are rounded."""
+
+_EXACT = _PERIOD / 2**41
+"""Standard deviations: how exactly a limit is found."""
+
+_MOST_STEPS = 30
+"""Of secants: about eleven are needed."""
+
+_LEAST = -45.0
+"""Logarithm below which a characteristic function counts as 0: all its terms together are less than 1e-16 of a probability."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Noises:
+    """Independent noises, in one row: those of all published cells, and that of the number of kept rows.
+
+    Attributes
+    ----------
+    laws : those that occur.
+    law : (n_noises,) which of them each has.
+    count : (n_noises,) how many independent noises of that law are in it; 0 where it is known that there is none.
+    """
+
+    laws: tuple[CountNoise, ...]
+    law: np.ndarray
+    count: np.ndarray
+
+    @cached_property
+    def each(self) -> np.ndarray:
+        """(n_noises,) the variance of one of them."""
+        return np.array([one.variance for one in self.laws])[self.law]
+
+    @cached_property
+    def variances(self) -> np.ndarray:
+        """(n_noises,)."""
+        return np.asarray(self.count * self.each)
+
+    def covariance(self, first: np.ndarray, second: np.ndarray) -> np.ndarray:
+        """(j, k) covariances of sums with weights (j, n_noises) and (k, n_noises)."""
+        return np.asarray((first * self.variances) @ second.T)
+
+
+def half_width(noises: Noises, weights: np.ndarray, normal_variance: float, confidence: float, step: float = 0.0) -> float:
+    """A t with Pr[|Z| <= t] >= confidence, Z = sum of weights * noises + a normal error.
+
+    The probability is (2 / pi) times the integral over u > 0 of sin(u t) phi(u) / u, phi the characteristic function, which is
+    known (theory 13.5, limits of noise), because the law is symmetric. It is computed for Z + U, U uniform within half of the
+    largest weight w, so that the law has no steps; |Z| <= |Z + U| + w/2, so w/2 is added to the limit.
+
+    Parameters
+    ----------
+    weights : (n_noises,) of the noises.
+    normal_variance : of an independent normal error with mean 0.
+    step : of the lattice of what is taken as normal; half of it is added in the same way where it is larger (continuity
+        correction).
+    """
+    used = (weights != 0) & (noises.count > 0)
+    size, law, count = np.abs(weights[used]), noises.law[used], noises.count[used]
+    each = size**2 * noises.each[used]
+    whole = math.sqrt(float(each @ count) + normal_variance)
+    if not whole > 0:
+        return 0.0
+    largest = max(float(size.max(initial=0.0)), step if normal_variance > 0 else 0.0)
+    angles = _ANGLES
+    steps = np.rint(np.sqrt(each / each.max(initial=1e-300)) * _STEPS).astype(np.int64)
+    lesser = normal_variance + float(each[steps == 0] @ count[steps == 0])
+    log_law = -(angles**2) * (lesser / whole**2) / 2
+    rough = steps > 0
+    kinds, count, size, each = (law * (_STEPS + 1) + steps)[rough], count[rough], size[rough], each[rough]
+    counts, squares, shares = (np.bincount(kinds, weights=of) for of in (count, size**2 * count, each * count))
+    for kind in np.argsort(-shares, kind="stable")[: np.count_nonzero(counts)]:
+        left = log_law > _LEAST  # a characteristic function is at most 1: what counts as 0 stays so
+        angles, log_law = angles[left], log_law[left]
+        weight = math.sqrt(squares[kind] / counts[kind]) / whole
+        log_law += counts[kind] * noises.laws[kind // (_STEPS + 1)].log_characteristic(angles * weight)
+    angles, log_law = angles[log_law > _LEAST], log_law[log_law > _LEAST]
+    parts = np.exp(log_law) / angles * (4 / _PERIOD)
+    if largest > 0:
+        halves = angles * (largest / whole / 2)
+        parts *= np.sin(halves) / halves
+    return _least(parts, angles, confidence + _ALLOWANCE) * whole + largest / 2
+
+
+def _least(parts: np.ndarray, angles: np.ndarray, wanted: float) -> float:
+    """The t up to half of the period, to `_EXACT`, from which on the sum of parts * sin(angles * t) is at least `wanted`.
+
+    The sum is a distribution function, and rises: secants through the last two values, each a little beyond where they meet
+    `wanted`, so that both sides close in. Where one leads nowhere, the stretch that is left is halved.
+    """
+    low, high, at, before, was, steps = 0.0, _PERIOD / 2, 1.5, 0.0, wanted, 0
+    while high - low > _EXACT:
+        missing, steps = wanted - float(parts @ np.sin(angles * at)), steps + 1
+        low, high = (low, at) if missing <= 0 else (at, high)
+        rate = (was - missing) / (at - before)
+        further = at + missing / rate + math.copysign(_EXACT / 4, missing) if rate > 0 and steps <= _MOST_STEPS else low
+        at, before, was = further if low < further < high else (low + high) / 2, at, missing
+    return high

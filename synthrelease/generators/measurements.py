@@ -1,0 +1,444 @@
+"""Noisy marginals are what a generator measured: values that may be merged, shared by rounds and published."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations
+from typing import Annotated, TypeVar
+
+import numpy as np
+from pydantic import AfterValidator, Field
+
+from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Mask
+from synthrelease.errors import Unexpected, closest, listing, percent
+from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, cube_sd, entry_limit
+from synthrelease.generators.scored_sums import ScoredSum, ScoreFactor, merged_scores, terms_of
+from synthrelease.settings.base import Mistake
+
+# How far off the tables of areas are, level by level, and the division of a budget that keeps it in proportion. Public.
+
+Table = TypeVar("Table", bound=Hashable)
+"""What a table is named by: the places of its columns, or their names."""
+
+_AREA_GRID = 10**6
+"""Shares are multiples of about one over this, so that they are exact."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreaNoise:
+    """What noise leaves of one level.
+
+    Attributes
+    ----------
+    column : of the areas; the empty text for all of them together.
+    areas : how many there are.
+    rows : standard deviation of the number of rows of one area, from all tables of the level and of those below.
+    cell : that of one count in the most exact table of the level itself, in which there are `cells` for each area.
+    """
+
+    column: str
+    areas: int
+    rows: float
+    cell: float
+    cells: int
+
+    def text(self, n: int) -> str:
+        """In rows, and in percent of an area of mean size."""
+        area, cell = n / self.areas, n / (self.areas * self.cells)
+        return (
+            f"{self.column}: {self.rows:,.1f} rows ({percent(self.rows / area)} of {area:,.0f}, the mean area), "
+            f"{self.cell:,.1f} in a cell ({percent(self.cell / cell)} of {cell:,.0f}, the mean one)"
+        )
+
+
+def area_noise(
+    chain: Sequence[str], layout: Layout, costs: Mapping[tuple[int, ...], Fraction], noise: type[CountNoise]
+) -> tuple[AreaNoise, ...]:
+    """Of every level with a table, the largest areas first.
+
+    The number of rows of an area is told by each table of its level, as the sum of its cells, and by those of the level below,
+    as the sum over the areas in it; independent figures are weighed by their precision. That the whole number of rows is public
+    is left out, which matters for few areas.
+
+    Parameters
+    ----------
+    chain : the columns of areas, from the largest to the smallest.
+    costs : of each table, by its columns: an epsilon, or a rho.
+    """
+    found, below, of_below = list[AreaNoise](), 0.0, 1
+    for name in reversed(chain):
+        place = layout.columns.index(name)
+        areas = layout.sizes[place]
+        precision = below * areas / of_below  # of an area below, to a sum of so many of them
+        best: tuple[float, int] | None = None
+        for columns, cost in costs.items():
+            if place not in columns:
+                continue
+            law, cells = noise.of_table(cost), math.prod(layout.sizes[column] for column in columns) // areas
+            precision += 1 / (law.variance_above * cells)
+            best = min(best or (math.inf, 0), (math.sqrt(law.variance_above), cells))
+        if precision and best is not None:
+            rows = 1 / math.sqrt(precision)
+            found.append(AreaNoise(column=name, areas=areas, rows=rows, cell=best[0], cells=best[1]))
+        below, of_below = precision, areas
+    return tuple(reversed(found))
+
+
+def power_of(noise: type[CountNoise]) -> float:
+    """Budgets are in proportion to this power of cells over what is wanted of them (theory 12.13, areas within areas)."""
+    return 1.0 if noise.cost == "rho" else 2 / 3
+
+
+def divided(cells: Mapping[Table, int], wanted: Mapping[Table, float], noise: type[CountNoise]) -> dict[Table, Fraction]:
+    """The shares of a budget with the least sum of squares of (relative error of a mean cell) / (the wanted one).
+
+    A mean cell of a table of c cells has n / c rows. With Gaussian noise of variance 1 / rho_t the sum is that of
+    (c_t / (n w_t))^2 / rho_t, least for rho_t in proportion to c_t / w_t; with Laplace noise of variance 8 / eps_t^2 it is
+    least for eps_t in proportion to (c_t / w_t)^(2/3) (theory 12.13, areas within areas).
+
+    Parameters
+    ----------
+    cells, wanted : of every table; all above 0.
+
+    Returns
+    -------
+    dict
+        Exact shares, which add up to 1.
+    """
+    power = power_of(noise)
+    weights = {columns: (count / wanted[columns]) ** power for columns, count in cells.items()}
+    largest = max(weights.values())
+    whole = {columns: max(1, round(_AREA_GRID * weight / largest)) for columns, weight in weights.items()}
+    total = sum(whole.values())
+    return {columns: Fraction(weight, total) for columns, weight in whole.items()}
+
+
+# How far a weighted sum of independent noises is off at most, at a stated risk.
+#
+# Theory 13.5, limits of noise. A part (z, w, k) stands for w (z_1 + ... + z_k), w a whole number and every z_i of the law z,
+# whose characteristic function E[e^(i t z)] and moments E[e^(h z)] are known (`noise`). The law of a sum that fits on a grid
+# of
+# `_GRID` points follows from its characteristic function by one Fourier transform; other sums are bounded by Markov's
+# inequality
+# for e^(h sum), for which every h gives a valid limit.
+
+Parts = tuple[tuple[CountNoise, int, int], ...]
+"""(z, w, k) of each part: the law of the noise, whole weight above 0, how many noises have both."""
+
+_TRIED = 400
+"""Values of h that are tried; each gives a valid limit."""
+
+_FARTHEST = 2.0
+"""Values of h are tried up to so many times the one that would be best for a normal law."""
+
+_GRID = 2**17
+"""Points of the largest grid on which the law of a sum is computed."""
+
+_ALLOWANCE = 1e-8
+"""Of a probability that is computed on the grid: rounding of 2^17 terms (below 1e-9 in all), what lies beyond the grid (at most
+1e-10), and the scale that is rounded up (2^-50 of a law for each of at most a million noises)."""
+
+
+@lru_cache(maxsize=100_000)
+def noise_limit(parts: Parts, risk: float) -> int:
+    """A t with Pr[|sum of all parts| > t] <= risk.
+
+    Parameters
+    ----------
+    parts : their noises are independent.
+    risk : above 0, below 1.
+    """
+    if len(parts) == 1 and parts[0][1:] == (1, 1):
+        return parts[0][0].rounded_up.limit(risk)
+    markov = _markov(parts, risk)
+    if risk < 100 * _ALLOWANCE or sum(count for _, _, count in parts) > 1_000_000:
+        return markov
+    points = 2 ** math.ceil(math.log2(2 * _markov(parts, _ALLOWANCE / 100) + 4))
+    return markov if points > _GRID else min(markov, _on_grid(parts, risk, points))
+
+
+def _markov(parts: Parts, risk: float) -> int:
+    """Pr[|sum| > t] <= 2 e^(-h (t+1)) E[e^(h sum)] for every h at which all moments are finite."""
+    wider = [(noise.rounded_up, weight, count) for noise, weight, count in parts]
+    variance = sum(count * weight**2 * noise.variance for noise, weight, count in wider)
+    normal = _FARTHEST * math.sqrt(2 * math.log(2 / risk) / variance)
+    finite = min(noise.highest_moment / weight for noise, weight, _ in wider)
+    h = np.arange(1, _TRIED) / _TRIED * (finite if math.isfinite(finite) else normal)
+    log_moment = np.zeros_like(h)
+    for noise, weight, count in wider:
+        log_moment += count * noise.log_moment(h * weight)
+    return max(0, math.ceil(float(((log_moment + math.log(2 / risk)) / h).min())) - 1)
+
+
+def _on_grid(parts: Parts, risk: float, points: int) -> int:
+    """The least t at which the law of the sum, folded onto so many points, leaves at most the risk beyond t."""
+    angles = np.arange(points // 2 + 1) * (2 * np.pi / points)
+    log_law = np.zeros_like(angles)
+    for noise, weight, count in parts:
+        log_law += count * noise.log_characteristic(angles * weight)
+    law = np.fft.irfft(np.exp(log_law), points)[: points // 2]
+    beyond = 2 * np.cumsum(law[::-1])[::-1]  # of |sum| >= t
+    enough = np.flatnonzero(beyond[1:] + _ALLOWANCE <= risk)
+    return int(enough[0]) if len(enough) else points
+
+
+# Rare bins whose rows are counted apart: one count for each bin, and no table and no sum has these rows.
+#
+# A replaced record moves a table of all rows by two counts, one down and one up. One that comes from a bin counted apart, or
+# goes
+# there, moves it by one. So these records leave half of the budget over, and it pays for the count of their bin
+# (theory 12.14, bins counted apart).
+
+SHARE = Fraction(1, 2)
+"""Of the budget of all tables and sums, which the count of each bin gets beside them."""
+
+_FIELD = "rare_bins"
+_EXPECTED = (
+    "bins such as 'children[0 0 0 1] + children[1 0 0 0]', joined by +: one column, with 1 for a rare bin and 0 for all others"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RareBin:
+    """A bin whose rows are counted apart.
+
+    Attributes
+    ----------
+    column, bin : their places in the layout.
+    """
+
+    column: int
+    bin: int
+
+    def forbidden(self, layout: Layout) -> Mask:
+        """No row of the model of all other rows is in it."""
+        return Mask(columns=(self.column,), forbidden=np.arange(layout.sizes[self.column]) == self.bin)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyBin:
+    """The noisy number of rows in a rare bin.
+
+    Attributes
+    ----------
+    value : the count plus noise; at least 0, and together with those before it at most the number of all rows.
+    """
+
+    of: RareBin
+    value: int
+
+
+def merged(bins: Iterable[NoisyBin], maps: Sequence[np.ndarray]) -> tuple[NoisyBin, ...]:
+    """On coarser bins, each of which holds rare ones alone or none. Post-processing."""
+    values = dict[RareBin, int]()
+    for one in bins:
+        coarse = RareBin(column=one.of.column, bin=int(maps[one.of.column][one.of.bin]))
+        values[coarse] = values.get(coarse, 0) + one.value
+    return tuple(NoisyBin(of=of, value=value) for of, value in values.items())
+
+
+def bins_of(text: str | None, layout: Layout) -> tuple[RareBin, ...]:
+    """The bins that a text without `mistakes` names, in its order."""
+    return tuple(
+        RareBin(column=layout.index(factor.column), bin=factor.scores.index(Fraction(1))) for factor in read_bins(text)
+    )
+
+
+@lru_cache(maxsize=1_000)
+def read_bins(text: str | None) -> tuple[ScoreFactor, ...]:
+    """Read "age[0 0 1] + age[1 0 0]". Raises Unexpected for what is no such list."""
+    found = []
+    for term in terms_of(text) if text is not None else ():
+        read = ScoredSum.of(term)
+        one = read.factors[0]
+        if len(read.factors) > 1 or read.limits is not None or not isinstance(one, ScoreFactor) or one.spread:
+            raise Unexpected(_EXPECTED, repr(term.strip()))
+        if sorted(one.scores) != [*[0] * (len(one.scores) - 1), 1]:
+            raise Unexpected(_EXPECTED, repr(term.strip()))
+        found.append(one)
+    if len({one.column for one in found}) > 1 or len(set(found)) < len(found):
+        raise Unexpected("different bins of one column", repr(text))
+    return tuple(found)
+
+
+def mistakes_of(text: str | None, layout: Layout) -> Iterable[Mistake]:
+    """What is wrong with the columns, with how many scores they have, or where no row is left for the tables."""
+    factors = read_bins(text)
+    for factor in factors:
+        mistake = next(iter(ScoredSum(factors=(factor,)).mistakes(layout)), None)
+        if mistake is not None:
+            yield replace(mistake, field=_FIELD)
+            return
+    if factors and len(factors) == layout.sizes[layout.index(factors[0].column)]:
+        yield Mistake(field=_FIELD, expected=f"a bin of {factors[0].column!r} that is no rare one", found="all of them")
+
+
+# Formulas that name tables: "age:region + 2 all 2-way".
+
+_NAME = r"(?:(?:first|other)\.)?\w+"
+_TERM = re.compile(
+    rf"(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+)?(?:all\s+(?P<ways>[1-9])-way|(?P<columns>{_NAME}(?:\s*:\s*{_NAME})*))"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FormulaTerm:
+    """One term of a formula: the table of some columns, or all tables of `ways` columns; and its weight."""
+
+    columns: tuple[str, ...] = ()
+    ways: int = 0
+    weight: Fraction
+
+    @classmethod
+    def of(cls, text: str) -> FormulaTerm:
+        """Read "age:region", "2 region" or "all 2-way". Raises Unexpected for anything else."""
+        match = _TERM.fullmatch(text.strip())
+        columns = tuple(name.strip() for name in match["columns"].split(":")) if match and match["columns"] else ()
+        if match is None or len(set(columns)) != len(columns):
+            expected = "terms such as 'age:region', '2 region' or 'all 2-way', joined by +, of different columns"
+            raise Unexpected(expected, repr(text.strip()))
+        weight = Fraction(1 if match["weight"] is None else match["weight"])
+        return cls(columns=columns, ways=int(match["ways"] or 0), weight=weight)
+
+    def sets(self, layout: Layout) -> Iterable[tuple[int, ...]]:
+        """Increasing column indices of each of its tables; no more columns than there are."""
+        if self.columns:
+            return [tuple(sorted(layout.index(name) for name in self.columns))]
+        return combinations(range(len(layout.sizes)), min(self.ways, len(layout.sizes)))
+
+
+def read_terms(formula: str) -> tuple[FormulaTerm, ...]:
+    """All terms of a formula, which are joined by +. Raises Unexpected."""
+    return tuple(FormulaTerm.of(term) for term in formula.split("+"))
+
+
+def _measures(formula: str) -> str:
+    if not any(term.weight for term in read_terms(formula)):
+        raise Unexpected("a table with a weight above 0", repr(formula))
+    return formula
+
+
+Formula = Annotated[str, Field(min_length=1, max_length=10_000), AfterValidator(_measures)]
+"""The tables that a generator measures, at least one of them with a weight above 0."""
+
+
+def unknown_columns(terms: Sequence[FormulaTerm], layout: Layout) -> Iterable[Mistake]:
+    """What is wrong with the columns that a formula names."""
+    named = [name for term in terms for name in term.columns]
+    for name in dict.fromkeys(named):
+        if name not in layout.columns:
+            guess = closest(name, layout.columns)
+            yield Mistake(field="tables", expected=f"columns ({listing(layout.columns)})", found=repr(name), suggestion=guess)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMarginal:
+    """One measured sub-table.
+
+    Attributes
+    ----------
+    columns : increasing indices of its columns.
+    values : int64, one axis per column: counts plus independent noise per cell.
+    cost : what it cost: an epsilon, or a rho where the noise is Gaussian.
+    cells : how many noisy cells were added up in each of `values`; 1 as measured.
+    kind : the kind of noise, whose scale follows from the cost.
+    """
+
+    columns: tuple[int, ...]
+    values: np.ndarray
+    cost: Fraction
+    cells: np.ndarray
+    kind: type[CountNoise] = DiscreteLaplace
+
+    @cached_property
+    def noise(self) -> CountNoise:
+        """The law of the noise of one cell."""
+        return self.kind.of_table(self.cost)
+
+    def variance(self) -> np.ndarray:
+        """Noise variance of each value; of Laplace noise that of the continuous law of the same scale, an upper bound."""
+        return self.cells * self.noise.variance_above
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginal:
+        """The same measurement on coarser bins. Post-processing."""
+        values, cells = self.values, self.cells
+        for axis, column in enumerate(self.columns):
+            values, cells = (with_merged_bins(array, axis, maps[column], layout.sizes[column]) for array in (values, cells))
+        return replace(self, values=values, cells=cells)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisySum:
+    """One measured sum of public scores over all rows.
+
+    Attributes
+    ----------
+    text : its factors, as the configuration names them.
+    columns : increasing indices of its columns.
+    scores : one axis per column: what a row of each cell adds, from 0 to `scored_sums.STEPS`; on merged bins, in the mean.
+    value : the sum plus discrete Laplace noise of scale `sensitivity` / epsilon, or its part of a noise that several share.
+    epsilon : what it cost, or all that share its noise cost together.
+    sensitivity : how far one replaced record moves the sum: the highest score as measured, the lowest being 0.
+    exact : whether `value` is the sum of `scores` over the rows, but for its noise: not where bins of different scores were
+        merged, nor where own values were added up.
+    own : the sum of own values, where they were; `scores` are then what the numbers of bins lead to.
+    together : how many sums share its noise (theory 9.18, one noise for many numbers); they stand one after the other.
+    """
+
+    text: str
+    columns: tuple[int, ...]
+    scores: np.ndarray
+    value: int
+    epsilon: Fraction
+    sensitivity: int
+    exact: bool = True
+    own: ScoredSum | None = None
+    together: int = 1
+
+    @property
+    def variance(self) -> float:
+        """Of its noise; where it has one of its own that of continuous Laplace noise of the same scale, an upper bound."""
+        scale = self.sensitivity / self.epsilon
+        return 2.0 * float(scale) ** 2 if self.together == 1 else cube_sd(self.together, scale) ** 2
+
+    def limit(self, risk: float) -> int:
+        """How far the noise is off at most, at this risk."""
+        return entry_limit(self.together, self.sensitivity / self.epsilon, risk)
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisySum:
+        """The same measurement, with the scores of coarser bins. Post-processing."""
+        if self.own is not None:
+            return replace(self, scores=self.own.scores(layout))
+        merged = merged_scores(self.scores, self.columns, layout.sizes, maps)
+        same = np.array_equal(merged[np.ix_(*(maps[column] for column in self.columns))], self.scores)
+        return replace(self, scores=merged, exact=self.exact and same)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NoisyMarginals:
+    """Everything that was measured of one table, over one layout. Already private: may be published.
+
+    Attributes
+    ----------
+    n : how many rows the tables and sums are of: all of them, or about how many are in no bin that is counted apart.
+    rare_bins : bins whose rows are in no table and no sum.
+    """
+
+    layout: Layout
+    n: int
+    tables: tuple[NoisyMarginal, ...]
+    sums: tuple[NoisySum, ...] = ()
+    rare_bins: tuple[NoisyBin, ...] = ()
+
+    def merge(self, layout: Layout, maps: Sequence[np.ndarray]) -> NoisyMarginals:
+        """The same measurements on coarser bins: column c's bin b becomes `maps[c][b]`."""
+        tables = tuple(table.merge(layout, maps) for table in self.tables)
+        sums = tuple(one.merge(layout, maps) for one in self.sums)
+        return replace(self, layout=layout, tables=tables, sums=sums, rare_bins=merged(self.rare_bins, maps))

@@ -1,0 +1,200 @@
+"""What MWEM and PEP have in common as generators: their hyperparameters, and a fit."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+from functools import partial
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+from pydantic import Field, model_validator
+
+from synthrelease.data.layout import Layout
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import Unexpected
+from synthrelease.generators.base import Background, Generator, Guaranteed
+from synthrelease.generators.counting_queries import (
+    CELL_LIMIT,
+    CountingQuery,
+    DenseModel,
+    QueryPool,
+    Shares,
+    Update,
+    plausible_cells,
+)
+from synthrelease.privacy.charges import GENERATION, Charge, mechanism, zero_concentrated
+from synthrelease.privacy.plan import pure_epsilon
+from synthrelease.settings.base import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.generators.adaptive_mechanism import PrivateTables
+
+
+class CountingQueries(Generator):
+    """Hyperparameters of MWEM and PEP.
+
+    Attributes
+    ----------
+    queries : size of the pool of queries; at least `iterations`. Example: `queries = [512, 4096]`, `iterations = 100`.
+    iterations : each chooses and measures one query, at an equal part of the budget. Example: `iterations = 100`.
+    inner_updates : corrections of the model per iteration, of the measured queries that it answers worst.
+        Example: `inner_updates = [25, 100]`.
+    marginal : queries are cells of tables of at most so many columns. Example: `marginal = [2, 3]`.
+    """
+
+    no_draft: ClassVar[str] = (
+        "The numbers of queries and iterations are tuned in a rehearsal, from a draft that runs without them."
+    )
+    queries: int = Field(ge=1, le=100_000)
+    iterations: int = Field(ge=1, le=10_000)
+    inner_updates: int = Field(default=25, ge=1, le=1000)
+    marginal: int = Field(default=3, ge=1, le=6)
+
+    @model_validator(mode="after")
+    def _enough_queries(self) -> CountingQueries:
+        if self.queries < self.iterations:
+            raise Unexpected(f"at least as many queries as iterations ({self.iterations})", str(self.queries))
+        return self
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        if layout.n_cells > CELL_LIMIT:
+            expected = f"a table of at most {CELL_LIMIT} cells, because every iteration of {self.family!r} looks at all of them"
+            yield Mistake(
+                field="family", expected=expected, found=f"{layout.n_cells} cells; the largest columns are {layout.largest()}"
+            )
+
+    def _fit(
+        self,
+        private: PrivateCounts,
+        charge: Charge,
+        background: Background,
+        steps: type[PrivateTables],
+        part: Fraction,
+        update: Update,
+    ) -> DenseModel:
+        """Each step costs `part`, and the pool and the plausible cells are public."""
+        from synthrelease.generators.counting_queries_mechanism import answer
+
+        entropy, layout = private.entropy, private.layout
+        asked = partial(
+            answer,
+            pool=QueryPool(layout, self.queries, self.marginal, entropy.generator()),
+            free=plausible_cells(background.plausibility),
+            steps=steps,
+            part=part,
+            entropy=entropy,
+            iterations=self.iterations,
+            inner=self.inner_updates,
+            update=update,
+        )
+        return DenseModel(layout=layout, shares=private.spend(charge, asked).cells)
+
+    def effort(self, layout: Layout) -> float:
+        return float(self.iterations * (self.queries + self.inner_updates))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """500 iterations of 4,096 queries took 11 s on 207,000 cells; the updates of all cells are most of it."""
+        return self.effort(layout) * layout.n_cells * 2.6e-11
+
+    def peak_cells(self, layout: Layout) -> int:
+        return 4 * layout.n_cells
+
+
+# MWEM (Hardt, Ligett & McSherry, NIPS 2012), native, on cell counts: pure differential privacy.
+#
+# The version of smartnoise-synth 1.0.8 learns the bounds of its histogram from the private rows, and draws a query again, up
+# to
+# ten times, when it was measured before, which its guarantee does not cover (docs/generators.md).
+
+
+class MWEM(CountingQueries):
+    """MWEM: multiplicative weights, corrected by cells that the exponential mechanism chooses.
+
+    Examples
+    --------
+    >>> MWEM(queries=30, iterations=30, inner_updates=60).guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "MWEM (Hardt, Ligett and McSherry, NIPS 2012): again and again the count that the model gets most wrong is chosen "
+        "privately and measured with noise, and the model is corrected by multiplicative weights."
+    )
+    family: Literal["mwem"] = "mwem"
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return mechanism(GENERATION, epsilon, f"MWEM: {self.iterations} choices and counts (Hardt, Ligett & McSherry 2012)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Choose, measure and correct.
+
+        Privacy
+        -------
+        eps-DP, neighbours replace one record: each of T iterations spends eps / (2 T) on an exponential mechanism and as much
+        on a discrete Laplace count, both of sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
+        """
+        from synthrelease.generators.counting_queries_mechanism import PaperLaplace
+
+        return self._fit(private, charge, background, PaperLaplace, pure_epsilon(charge) / (2 * self.iterations), weighed)
+
+
+def weighed(model: Shares, query: CountingQuery, share: float) -> None:
+    """Multiply the cells of a query by exp((measured - answered) / 2), in shares (Figure 1 there)."""
+    model.multiply(query, math.exp((min(max(share, 0.0), 1.0) - model.of(query)) / 2))
+
+
+# PEP, private entropy projection (Liu, Vietri & Wu, NeurIPS 2021, Section 4.1): zero-concentrated, on cell counts.
+#
+# The model is the table of largest entropy that gives the measured answers, found by projecting onto one answer at a time.
+
+_SMALLEST = 1e-9
+"""Shares are projected onto this much at least, and as much below 1: a cell that is 0 could never come back."""
+
+_LARGEST = 100.0
+"""Of the logarithm of a correction: more would overflow. A cell of so small a share comes back in steps."""
+
+
+class PEP(CountingQueries):
+    """PEP: private entropy projection, corrected by cells that a zero-concentrated choice finds.
+
+    Examples
+    --------
+    >>> PEP(queries=30, iterations=20).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Private entropy projection (Liu, Vietri and Wu, NeurIPS 2021): again and again the count that the model gets most "
+        "wrong is chosen privately and measured with noise; the model is the table of largest entropy with the measured "
+        "counts."
+    )
+    family: Literal["pep"] = "pep"
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return zero_concentrated(GENERATION, epsilon, f"PEP: {self.iterations} choices and counts (Liu, Vietri & Wu 2021)")
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> DenseModel:
+        """Choose, measure and project.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record: each of T iterations spends rho / (2 T) on an exponential
+        mechanism of epsilon_0 = sqrt(8 rho / (2 T)), rounded down, which is epsilon_0^2 / 8 zero-concentrated because it has
+        bounded range (Cesar & Rogers 2021, Lemma 4), and rho / (2 T) on a count with rounded Gaussian noise; both have
+        sensitivity 1 (`counting_queries.mechanism`); adaptive composition.
+        """
+        from synthrelease.generators.adaptive_mechanism import Gaussian
+
+        rho = charge.curve().rho
+        return self._fit(private, charge, background, Gaussian, rho / (2 * self.iterations), projected)
+
+
+def projected(model: Shares, query: CountingQuery, share: float) -> None:
+    """The nearest table, in Kullback-Leibler divergence, that gives this answer: Lemma 1 there."""
+    now, wanted = model.of(query), min(max(share, _SMALLEST), 1 - _SMALLEST)
+    if 0 < now < 1:
+        odds = math.log(wanted) - math.log(now) + math.log1p(-now) - math.log1p(-wanted)
+        model.multiply(query, math.exp(min(odds, _LARGEST)))

@@ -1,0 +1,300 @@
+"""Areas within areas: tables of each level are measured, and rows are drawn level by level.
+
+The measurement is that of `marginals`. The model of the columns that are no areas is the table of largest entropy that matches
+their tables and the sums over areas (`maximum_entropy`); its rows are allotted to the areas of the highest level, and those of
+each area to the areas in it (`allotting`), as the TopDown algorithm of the United States census goes from a state to its
+counties (Abowd et al. 2022).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, field_validator
+
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Mask, Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import Unexpected
+from synthrelease.generators.associations import TableNoise, Ties
+from synthrelease.generators.base import Background, Generator, Guaranteed
+from synthrelease.generators.bayesian_network import BayesianNetwork
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.generators.marginals import GaussianTables, MarginalsGenerator
+from synthrelease.generators.maximum_entropy import maximum_entropy
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, divided
+from synthrelease.generators.nested_model import AreaTable, NestedModel, combined, levels_of
+from synthrelease.privacy.charges import GENERATION, Charge
+from synthrelease.privacy.charges import mechanism as pure_charge
+from synthrelease.settings.base import Mistake
+
+WITHIN = ">"
+
+
+class NestedGenerator(MarginalsGenerator):
+    """What both kinds of noise share.
+
+    Attributes
+    ----------
+    areas : the columns of areas, each within one of the column before, joined by ">": those of [geography], or one alone. Of
+        `tables` each may name one of them; those that name none are about the whole. Within an area, what its tables do not say
+        is as in the area it lies in. Example: `areas = "region > municipality"`.
+    wanted : how far off a mean cell may be, as a share of its count: for tables of the whole, then for those of each level. The
+        budget is divided so that the sum of squares of error over wanted is least; the numbers in front of `tables` multiply
+        the shares. Left out, these numbers alone decide.
+        Example: `wanted = "0.002 > 0.01 > 0.1"`, `areas = "region > municipality"`.
+    """
+
+    counts: ClassVar[bool] = False
+
+    areas: str = Field(min_length=1, max_length=1000)
+    wanted: str | None = Field(default=None, min_length=1, max_length=200)
+
+    @field_validator("wanted")
+    @classmethod
+    def _shares_of_a_count(cls, text: str | None) -> str | None:
+        try:
+            numbers = [] if text is None else [float(each) for each in text.split(WITHIN)]
+        except ValueError:
+            numbers = [math.nan]
+        if not all(1e-9 <= number <= 1e9 for number in numbers):
+            raise Unexpected("numbers above 0, joined by >, such as '0.002 > 0.01 > 0.1'", repr(text))
+        return text
+
+    @cached_property
+    def chain(self) -> tuple[str, ...]:
+        """The columns of areas, from the largest to the smallest."""
+        return tuple(name.strip() for name in self.areas.split(WITHIN))
+
+    def level_of(self, columns: Columns, layout: Layout) -> int:
+        """The level whose areas a table is about: 0 for the whole, 1 for the largest areas."""
+        return max(
+            (self.chain.index(layout.columns[one]) + 1 for one in columns if layout.columns[one] in self.chain), default=0
+        )
+
+    def shares(self, layout: Layout) -> dict[tuple[int, ...], Fraction]:
+        stated = super().shares(layout)
+        if self.wanted is None:
+            return stated
+        wanted = [float(each) for each in self.wanted.split(WITHIN)]
+        cells = {columns: layout.subset(columns).n_cells for columns, share in stated.items() if share}
+        even = divided(cells, {columns: wanted[self.level_of(columns, layout)] for columns in cells}, self.noise)
+        weights = {columns: share * even.get(columns, Fraction(0)) for columns, share in stated.items()}
+        total = sum(weights.values(), Fraction(0))
+        return {columns: weight / total for columns, weight in weights.items()}
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        found = [*self._wrong_areas(layout), *self.unknown(layout)]
+        yield from found
+        if found:
+            return
+        ties, lowest = set(tied), layout.index(self.chain[-1])
+        for name in self.chain[:-1]:
+            if tuple(sorted((layout.index(name), lowest))) not in ties:
+                expected = f"areas that a rule puts into one of {name!r} each, as [geography] does"
+                yield Mistake(field="areas", expected=expected, found="no such rule")
+        yield from self._wrong_tables(layout)
+        yield from self._too_large(layout, list(ties))
+
+    def _wrong_areas(self, layout: Layout) -> Iterable[Mistake]:
+        if unknown := [name for name in self.chain if name not in layout.columns]:
+            yield Mistake(field="areas", expected="columns, the largest areas first, joined by >", found=repr(unknown[0]))
+        if len(set(self.chain)) < len(self.chain):
+            yield Mistake(field="areas", expected="different columns", found=repr(self.areas))
+        if self.wanted is not None and self.wanted.count(WITHIN) != len(self.chain):
+            expected = f"{len(self.chain) + 1} numbers: one for the whole and one for each level"
+            yield Mistake(field="wanted", expected=expected, found=repr(self.wanted))
+
+    def _wrong_tables(self, layout: Layout) -> Iterable[Mistake]:
+        levels = [
+            [layout.columns[one] for one in columns if layout.columns[one] in self.chain] for columns in self.structure(layout)
+        ]
+        if several := [named for named in levels if len(named) > 1]:
+            yield Mistake(field="tables", expected="tables that name one column of areas", found=":".join(several[0]))
+            return
+        for name in self.chain:
+            if [name] not in levels:
+                yield Mistake(field="tables", expected=f"a table of {name!r}", found="none")
+
+    def _too_large(self, layout: Layout, tied: Sequence[tuple[int, ...]]) -> Iterable[Mistake]:
+        for name, cells in self._cells_within(layout).items():
+            if cells > DENSE_LIMIT:
+                expected = (
+                    f"tables of {name!r} and what lies in it of at most {DENSE_LIMIT} cells in an area of the level above"
+                )
+                yield Mistake(field="tables", expected=expected, found=str(cells))
+        others, sets = self._apart(layout), self._structure_of_whole(layout)
+        sets += [tuple(others.index(one) for one in each) for each in tied if set(each) <= set(others)]
+        if others and (cells := JunctionTree.of(layout.subset(others).sizes, sets).largest) > DENSE_LIMIT:
+            expected = f"tables and rules whose model has cliques of at most {DENSE_LIMIT} cells"
+            yield Mistake(field="tables", expected=expected, found=f"{cells} cells in one clique of the model")
+
+    def _cells_within(self, layout: Layout) -> dict[str, int]:
+        """For each level, the cells that an area of mean size of the level above is divided into."""
+        found, below, of_below = dict[str, int](), set[int](), 1
+        places = [layout.index(name) for name in self.chain]
+        for place, above in zip(reversed(places), [*reversed(places[:-1]), None], strict=True):
+            below |= {one for columns in self.structure(layout) if place in columns for one in columns} - {place}
+            of_below = layout.sizes[place] // (1 if above is None else layout.sizes[above])
+            found[layout.columns[place]] = layout.subset(tuple(sorted(below))).n_cells * max(1, of_below)
+        return found
+
+    def _apart(self, layout: Layout) -> Columns:
+        """The columns that are no areas."""
+        return tuple(one for one, name in enumerate(layout.columns) if name not in self.chain)
+
+    def _structure_of_whole(self, layout: Layout) -> list[Columns]:
+        """What the model of these columns ties together, by their places among themselves."""
+        others = self._apart(layout)
+        kept = (tuple(others.index(one) for one in columns if one in others) for columns in self.structure(layout))
+        return [columns for columns in dict.fromkeys(kept) if columns]
+
+    def model(self, measured: NoisyMarginals, background: Background) -> NestedModel:
+        """The model of the whole, and the tables of areas, each with what the others tell of it."""
+        layout, others = measured.layout, self._apart(measured.layout)
+        areas, structure = [layout.index(name) for name in self.chain], set(self.structure(layout))
+        of_whole, tables = list[AreaTable](), {column: list[AreaTable]() for column in areas}
+        for table in measured.tables:
+            if table.columns in structure:
+                named = next((one for one in table.columns if one in areas), None)
+                (of_whole if named is None else tables[named]).append(_by_area(table, named, background.plausibility))
+        levels, told = levels_of(areas, tables, background.plausibility)
+        whole = None
+        if others:
+            known = [table for table in combined([*of_whole, *told]) if table.columns]
+            rules = _among(others, background.plausibility)
+            noise = measured.tables[0]
+            whole = maximum_entropy(
+                NoisyMarginals(
+                    layout=rules.layout, n=measured.n, tables=tuple(_marginal(each, others, noise) for each in known)
+                ),
+                self._structure_of_whole(layout),
+                rules,
+                None if background.prior is None else background.prior.project(others),
+                self.prior_weight,
+                evenly=self.draw is not None,
+            )
+        return NestedModel(layout=layout, others=others, whole=whole, levels=levels, n=measured.n)
+
+    def ties(self, layout: Layout) -> Ties:
+        """Rows of the whole come first; the area of a row depends on the area above, and on the columns of the tables of this
+        level and of those below."""
+        found, others, drawn, below = super().ties(layout), set(self._apart(layout)), list[tuple[int, Columns]](), set[int]()
+        places = [layout.index(name) for name in self.chain]
+        for above, place in reversed(list(zip([None, *places], places, strict=False))):
+            below |= {one for columns in found.measured if place in columns for one in columns} & others
+            drawn.append((place, (*sorted(below), *(() if above is None else (above,)))))
+        return replace(found, drawn_after=tuple(reversed(drawn)))
+
+    def count_noise(self, layout: Layout, charge: Charge) -> Mapping[tuple[int, ...], TableNoise]:
+        """Tables of areas are allotted, without a prior."""
+        found = super().count_noise(layout, charge)
+        return {
+            columns: replace(noise, prior=0.0) if self.level_of(columns, layout) else noise for columns, noise in found.items()
+        }
+
+    def same_measurements(self, other: Generator) -> bool:
+        alike = isinstance(other, NestedGenerator) and (self.chain, self.wanted) == (other.chain, other.wanted)
+        return alike and super().same_measurements(other)
+
+    def effort(self, layout: Layout) -> float:
+        return float(sum(self._cells_within(layout).values()))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        """Sweeps over what the rows of each area are divided into, and rows that are dealt out, level by level."""
+        found, above = 0.2, 1
+        for place, cells in zip(map(layout.index, self.chain), reversed(self._cells_within(layout).values()), strict=True):
+            found += 5e-7 * min(cells * above, 30 * rows) + 5e-7 * rows
+            above = layout.sizes[place]
+        return found
+
+    def grows(self, layout: Layout) -> str:
+        return "with rows and with the cells of the tables of areas"
+
+    def peak_cells(self, layout: Layout) -> int:
+        """Rows of the whole are drawn, or the rows of the largest area are divided, beside all that was measured."""
+        measured = sum(layout.subset(columns).n_cells for columns in self.shares(layout))
+        return max(BayesianNetwork.peak_cells(layout), 6 * max(self._cells_within(layout).values()), 80 * measured)
+
+
+class Nested(NestedGenerator, GaussianTables):
+    """Areas within areas, with Gaussian noise.
+
+    Examples
+    --------
+    >>> Nested(areas="region > town", tables="age:sex + region:age + town").guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "Areas within areas: tables of the whole and of each level of areas are measured with Gaussian noise and made to "
+        "agree; rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by "
+        "level (after the TopDown algorithm of the United States census, Abowd et al. 2022)."
+    )
+    no_draft: ClassVar[str] = "Which columns are areas, and what is measured of each level, is a decision about the register."
+    family: Literal["nested"] = "nested"
+
+
+class NestedPure(NestedGenerator):
+    """The same with Laplace noise: without a delta, and with more noise where there are many tables.
+
+    Examples
+    --------
+    >>> NestedPure(areas="region > town", tables="age:sex + region:age + town").guarantee
+    'pure'
+    """
+
+    words: ClassVar[str] = (
+        "Areas within areas: tables of the whole and of each level of areas are measured with Laplace noise and made to agree; "
+        "rows of the whole follow the table of largest entropy that matches them, and are allotted to areas level by level "
+        "(after the TopDown algorithm of the United States census, Abowd et al. 2022)."
+    )
+    no_draft: ClassVar[str] = Nested.no_draft
+    family: Literal["nested_pure"] = "nested_pure"
+    guarantee: ClassVar[Guaranteed] = "pure"
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        return pure_charge(GENERATION, epsilon, "discrete Laplace noise on a fixed set of tables of areas")
+
+    def measure(self, private: PrivateCounts, charge: Charge) -> NoisyMarginals:
+        """Measure every table.
+
+        Privacy
+        -------
+        eps-DP, eps = pure_epsilon(charge), neighbours replace one record. A record is in one area of each level, so replacing
+        it moves one count down and one up in each table, whatever number of areas this has: l1 sensitivity 2, so discrete
+        Laplace noise of scale 2 / eps_j makes table j eps_j-DP, and the eps_j add up to eps (theory 12.13, areas within areas).
+        """
+        return self._measured_of(private, charge)
+
+
+def _by_area(table: NoisyMarginal, area: int | None, plausibility: Plausibility) -> AreaTable:
+    """A measured table with the axis of areas first; a table of the whole has one."""
+    known = plausibility.structural_zeros(table.columns)
+    values, variance = np.where(known, 0.0, table.values), np.where(known, 0.0, table.variance())
+    if area is None:
+        return AreaTable(columns=table.columns, values=values[None], variance=variance[None])
+    axis = table.columns.index(area)
+    columns = tuple(one for one in table.columns if one != area)
+    return AreaTable(columns=columns, values=np.moveaxis(values, axis, 0), variance=np.moveaxis(variance, axis, 0))
+
+
+def _marginal(table: AreaTable, others: Columns, like: NoisyMarginal) -> NoisyMarginal:
+    """A table of the whole for the model; a cell that is known to be empty has the noise of a measured one."""
+    cells = np.where(table.variance[0] > 0, table.variance[0] / like.noise.variance_above, 1.0)
+    columns = tuple(others.index(one) for one in table.columns)
+    return NoisyMarginal(columns=columns, values=table.values[0], cost=like.cost, cells=cells, kind=like.kind)
+
+
+def _among(columns: Columns, plausibility: Plausibility) -> Plausibility:
+    """The rules that are about these columns alone, over the layout of these."""
+    masks = (mask for mask in plausibility.masks if set(mask.columns) <= set(columns))
+    own = tuple(Mask(columns=tuple(columns.index(one) for one in mask.columns), forbidden=mask.forbidden) for mask in masks)
+    return Plausibility(layout=plausibility.layout.subset(columns), masks=own)

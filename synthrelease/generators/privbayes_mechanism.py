@@ -1,0 +1,139 @@
+"""The private half of `privbayes`: a network of columns is chosen by their dependence, and its tables get noise.
+
+Private: the exact sub-tables of the table, and the dependence scores of them. Out: noisy joint tables and which columns they
+are of, public.
+
+Guarantee: eps_structure + eps_tables, pure; neighbours replace one record. A score is a whole number of sensitivity 6 n + 4
+(`score_sensitivity`), and each choice takes it in at its part of eps_structure; a replaced record moves two counts in each of
+the d tables, so l1 sensitivity 2 d together (theory 6, PrivBayes).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from fractions import Fraction
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import Lattice, lattice
+from synthrelease.generators.bayesian_network import NoisyTable
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy, choose, discrete_laplace
+
+_PRODUCTS = 2**30
+"""Rows up to which 64 bits hold the sum of a score."""
+
+ParentSets = Callable[[int, Sequence[int]], list[tuple[int, ...]]]
+"""Of a column and those placed before it: the sets that may be its parents. Public."""
+
+
+def measured(
+    counts: Counts,
+    n: int,
+    parent_sets: ParentSets,
+    epsilon_structure: Fraction,
+    epsilon_tables: Fraction,
+    selector: str,
+    entropy: SystemEntropy,
+) -> list[NoisyTable]:
+    """Choose the structure, then measure its tables."""
+    marginals = lattice(counts)
+    network = _choose_structure(marginals, n, parent_sets, epsilon_structure, selector, entropy)
+    return _measure(marginals, network, epsilon_tables, entropy)
+
+
+def dependence_score(joint: np.ndarray, n: int) -> int:
+    """Dependence of the last axis on all others: sum |n c(x,p) - c(x) c(p)| = 2 n^2 R(X, P), an exact integer.
+
+    R(X, P) = 1/2 sum |Pr[x,p] - Pr[x] Pr[p]| is the score of PrivBayes (Zhang et al. 2014, Section 4.3).
+
+    Parameters
+    ----------
+    joint : counts of every cell of (parents..., column), summing to n.
+    """
+    table = joint.reshape(-1, joint.shape[-1]).astype(np.int64)
+    parents, column = table.sum(axis=1), table.sum(axis=0)
+    if n > _PRODUCTS:
+        return _sum_of_large(table, n, parents, column)
+    return int(np.abs(n * table - np.multiply.outer(parents, column)).sum())
+
+
+def _sum_of_large(table: np.ndarray, n: int, parents: np.ndarray, column: np.ndarray) -> int:
+    """The same sum where 64 bits do not hold its terms, up to 2^40 rows: each as high 2^64 + low, exactly.
+
+    The low part is the term modulo 2^64, in [-2^63, 2^63); what is left, over 2^64, is a whole number, and doubles know it up
+    to (2^81 2^-52 + 2^63 2^-52) / 2^64 < 2^-34.
+    """
+    low = n * table - np.multiply.outer(parents, column)  # wraps around
+    high = np.rint((float(n) * table - np.multiply.outer(parents.astype(float), column) - low) / 2.0**64).astype(np.int64)
+    sign = np.where(high != 0, np.sign(high), np.sign(low))
+    above, below = low >> 32, low & (2**32 - 1)
+    return (int((sign * high).sum()) << 64) + (int((sign * above).sum()) << 32) + int((sign * below).sum())
+
+
+def score_sensitivity(n: int) -> int:
+    """Largest change of `dependence_score` when one record is replaced: 6 n + 4.
+
+    R changes by at most 3/n + 2/n^2 (theory 6.1, dependence score); the score is 2 n^2 R.
+    """
+    return 6 * n + 4
+
+
+def _choose_structure(
+    marginals: Lattice,
+    n: int,
+    parent_sets: ParentSets,
+    epsilon: Fraction,
+    selector: str,
+    entropy: SystemEntropy = SYSTEM,
+) -> list[tuple[tuple[int, ...], int]]:
+    """(parents, column) pairs in sampling order.
+
+    Privacy
+    -------
+    eps-DP: the first column is drawn uniformly; each of the d - 1 further choices gets eps / (d - 1) and scores of
+    sensitivity 6n + 4 (theory 6.2, structure). Which pairs compete depends only on public sizes and earlier choices
+    (`parent_sets` gets nothing else), so two neighbours choose among the same pairs, whatever was chosen before, and adaptive
+    composition adds the choices up. The exact scores that are kept are looked at by further choices alone.
+    """
+    sizes = marginals.layout.sizes
+    first = entropy.pick(len(sizes))
+    network: list[tuple[tuple[int, ...], int]] = [((), first)]
+    placed, left = [first], [column for column in range(len(sizes)) if column != first]
+    share = epsilon / max(1, len(left))
+    scores: dict[tuple[tuple[int, ...], int], int] = {}
+    while left:
+        pairs = [(parents, column) for column in left for parents in parent_sets(column, placed)]
+        for parents, column in sorted(pair for pair in pairs if pair not in scores):  # same parents one after the other
+            scores[parents, column] = dependence_score(marginals.joint(parents, column), n)
+        chosen = choose(
+            [scores[pair] for pair in pairs],
+            sensitivity=score_sensitivity(n),
+            epsilon=share,
+            mechanism=selector,
+            entropy=entropy,
+        )
+        network.append(pairs[chosen])
+        placed.append(pairs[chosen][1])
+        left.remove(pairs[chosen][1])
+    return network
+
+
+def _measure(
+    marginals: Lattice, network: list[tuple[tuple[int, ...], int]], epsilon: Fraction, entropy: SystemEntropy = SYSTEM
+) -> list[NoisyTable]:
+    """One noisy joint table per column, axes (parents..., column).
+
+    Privacy
+    -------
+    eps-DP: replacing one record moves one count down and one up in each of the d tables, l1 sensitivity 2 d in all, so
+    each cell gets discrete Laplace noise of scale 2 d / eps (theory 6.3, tables).
+    """
+    tables = [marginals.joint(parents, column) for parents, column in network]
+    flat = np.concatenate([table.ravel() for table in tables])
+    noisy = discrete_laplace(flat, sensitivity=2 * len(tables), epsilon=epsilon, entropy=entropy)
+    pieces = np.split(noisy, np.cumsum([table.size for table in tables])[:-1])
+    return [
+        NoisyTable(columns=(*parents, column), values=piece.reshape(table.shape).astype(float))
+        for (parents, column), table, piece in zip(network, tables, pieces, strict=True)
+    ]

@@ -1,0 +1,278 @@
+"""Projections edit a candidate before it is scored: no row of the released table occurs too seldom (theory 7, face privacy).
+
+To add one: a class with its settings, and its line in `PROJECTIONS`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from itertools import combinations
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.synthetic_table import rare_first
+from synthrelease.errors import RejectedRound, so_many
+from synthrelease.settings.base import SpecTable
+
+# The contract of every projection: edit a synthetic table, keep its number of rows.
+
+
+class Projection(SpecTable):
+    """Settings of one projection, validated as they stand in the configuration file.
+
+    Adding one takes one file with a subclass, one line in `PROJECTIONS`, and examples in audit/examples/projections. Its
+    words, what it promises and how `init` drafts it stand on the class, and tests/test_contracts.py demands them.
+
+    Attributes
+    ----------
+    kind : which projection this is; its settings follow from it.
+    """
+
+    draft: ClassVar[Mapping[str, object]] = {}
+    """Settings that `init` drafts, by their keys; empty where it drafts none."""
+
+    no_draft: ClassVar[str] = ""
+    """Why `init` drafts no such projection."""
+
+    kind: str
+
+    @property
+    def sentence(self) -> str:
+        """What was done to the rows, for readers of the card."""
+        raise NotImplementedError
+
+    @property
+    def in_short(self) -> str:
+        """What a projected table is like, in a few words: "each row at least 2 times"."""
+        raise NotImplementedError
+
+    @property
+    def asked_count(self) -> int:
+        """How often what it looks at, rows or parts of them, occurs at least in a projected table."""
+        raise NotImplementedError
+
+    @property
+    def promised_count(self) -> int:
+        """How often each row of a projected table occurs at least."""
+        raise NotImplementedError
+
+    def project(self, table: Counts, generator: np.random.Generator) -> Counts:
+        """The projected table, of the same size. Sees synthetic rows only: free.
+
+        Raises
+        ------
+        RejectedRound : when there is no such table.
+        """
+        raise NotImplementedError
+
+
+# Stricter face privacy: no combination of bins of any few columns occurs seldom (theory 7.2, frequent combinations).
+
+MOST_CHOICES = 5_000
+"""Choices of columns that are looked at again and again: all of three of 31 columns, or of two of 100."""
+
+
+class FrequentCombinations(Projection):
+    """Projection to a table in which every combination of bins of any `columns` columns that occurs, occurs often enough.
+
+    Attributes
+    ----------
+    columns : of so many columns at a time; combinations of fewer are then no rarer. With many columns few rows are left: try it
+        in a rehearsal. Example: `columns = 2`.
+    minimum_count : how often each combination that occurs must occur at least. Example: `minimum_count = 5`.
+
+    Examples
+    --------
+    >>> FrequentCombinations(kind="frequent_combinations", columns=2, minimum_count=3).in_short
+    'each combination of 2 columns at least 3 times'
+    """
+
+    no_draft: ClassVar[str] = "How rare a combination of few columns may look is a decision; whole rows are what is drafted."
+    kind: Literal["frequent_combinations"] = "frequent_combinations"
+    columns: int = Field(ge=1)
+    minimum_count: int = Field(ge=1, le=1000)
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Rows with a combination of any {self.columns} columns that occurred fewer than {self.minimum_count} times were "
+            "left out, again and again until there were none; further copies of the others, drawn at random, take their place."
+        )
+
+    @property
+    def in_short(self) -> str:
+        return f"each combination of {so_many(self.columns, 'column')} at least {so_many(self.minimum_count, 'time')}"
+
+    @property
+    def asked_count(self) -> int:
+        return self.minimum_count
+
+    @property
+    def promised_count(self) -> int:
+        """A whole row may occur once where all its combinations of few columns are frequent."""
+        return 1
+
+    def project(self, table: Counts, generator: np.random.Generator) -> Counts:
+        """The projected table, of the same size.
+
+        Rows whose rarest combination occurs fewer than `minimum_count` times are dropped, which makes others rarer; so again,
+        until none is rare. Each pass drops a row or is the last. The largest table of such rows is left: a row that a pass
+        drops can be in no table of the kind. Then rows are drawn from those left, with replacement, up to the number of rows,
+        which makes no combination rarer. Post-processing of a synthetic table: free.
+
+        Raises
+        ------
+        RejectedRound : when no row is left, or there are too many choices of columns to look at.
+        """
+        width = len(table.layout.sizes)
+        chosen = min(self.columns, width)
+        if math.comb(width, chosen) > MOST_CHOICES:
+            raise RejectedRound(f"the projection looks at no more than {MOST_CHOICES} choices of columns")
+        left, rare = table, True
+        while rare and len(left):
+            kept = np.ones(len(left), dtype=bool)
+            for columns in combinations(range(width), chosen):
+                kept &= _occurrences(left, columns) >= self.minimum_count
+            left, rare = left.keep(kept), not kept.all()
+        if not len(left):
+            raise RejectedRound("the projection to frequent combinations kept no row")
+        missing = table.total - left.total
+        counts = left.counts + generator.multinomial(missing, left.counts / left.total)
+        return left.with_counts(counts)
+
+
+def _occurrences(table: Counts, columns: tuple[int, ...]) -> np.ndarray:
+    """(n_cells,) how many rows have the same bins of these columns as each cell."""
+    parts = table.project(columns)
+    places = parts.find([table.bins[column] for column in columns])
+    return parts.counts[places]
+
+
+# Face privacy: no row of the released table occurs fewer than m times (paper, Algorithm 3; theory 7.1, minimum count).
+
+_KEPT = {
+    "random": "drawn at random",
+    "spread": "spread evenly over them, so that rare bins keep their size",
+    "nested": "drawn at random in steps, the rarest first",
+}
+
+
+class MinimumCount(Projection):
+    """Projection to a table in which every row that occurs, occurs at least `minimum_count` times.
+
+    Attributes
+    ----------
+    minimum_count : how often each distinct row of the released table occurs at least. Example: `minimum_count = [2, 3]`.
+    keep : how the rows to keep are drawn: "random" as in the paper, "spread" at equal distances along an order in which the
+        rows of rare bins stand together, which keeps the totals of rare bins, or "nested" in steps, as for the published births
+        of 2014. Each row is as likely to be kept each way. Example: `keep = "spread"`.
+
+    Examples
+    --------
+    >>> MinimumCount(kind="minimum_count", minimum_count=2).in_short
+    'each row at least 2 times'
+    """
+
+    draft: ClassVar[Mapping[str, object]] = {"minimum_count": 2}
+    kind: Literal["minimum_count"] = "minimum_count"
+    minimum_count: int = Field(ge=1, le=1000)
+    keep: Literal["random", "spread", "nested"] = "random"
+
+    @property
+    def sentence(self) -> str:
+        return (
+            f"Of the rows that occurred too seldom some were kept, {_KEPT[self.keep]}, and repeated up to the minimum count; "
+            "they take the place of the others."
+        )
+
+    @property
+    def in_short(self) -> str:
+        return "no minimum count" if self.minimum_count == 1 else f"each row at least {self.minimum_count} times"
+
+    @property
+    def asked_count(self) -> int:
+        return self.minimum_count
+
+    @property
+    def promised_count(self) -> int:
+        return self.minimum_count
+
+    def project(self, table: Counts, generator: np.random.Generator) -> Counts:
+        """The projected table, of the same size.
+
+        Of the n_k distinct rows that occur k < m times, floor(k n_k / m) are kept, each m times; rows that
+        occur m times or more stay. What the rounding lacks (fewer than m rows for each k) is made up by adding single
+        rows to kept cells at random. With `keep = "nested"` the rows kept are drawn in m - 1 steps (theory 7.3, nested minimum
+        count). Post-processing of a synthetic table: free.
+
+        Raises
+        ------
+        RejectedRound : when nothing can be kept (theory 7.1, minimum count).
+        """
+        m = self.minimum_count
+        counts = np.where(table.counts >= m, table.counts, 0)
+        if self.keep == "nested":
+            counts[nested(table.counts, m, generator)] = m
+            return _filled_up(table, counts, generator)
+        order = rare_first(table.bins, table.counts, table.total) if self.keep == "spread" else None
+        for k in range(1, m):
+            cells = np.flatnonzero(table.counts == k) if order is None else order[table.counts[order] == k]
+            size = k * len(cells) // m
+            if order is None:
+                kept = generator.choice(cells, size=size, replace=False)
+            else:
+                kept = cells[((np.arange(size) + generator.random()) * len(cells) / max(1, size)).astype(np.int64)]
+            counts[kept] = m
+        return _filled_up(table, counts, generator)
+
+
+def nested(counts: np.ndarray, minimum_count: int, generator: np.random.Generator) -> np.ndarray:
+    """Places of the rare rows that are kept (Hod & Canetti 2024, Algorithm 4, the projection behind the release of 2014).
+
+    R_0 is empty. For k = 1 to m - 1 the rows that occur k times join R_(k-1), and of them all a share of k / (k + 1), rounded
+    down, is drawn without replacement: R_k. Rows of R_(m-1) are kept, so one of count k with probability k / (k + 1) x ... x
+    (m - 1) / m = k / m, up to the rounding. Step 5 of the text prints the proportion rounded down, which is 0; the proof needs
+    the number of rows rounded down.
+
+    Parameters
+    ----------
+    counts : (n_cells,) how often each row occurs.
+    """
+    kept = np.zeros(0, dtype=np.int64)
+    for k in range(1, minimum_count):
+        joined = np.concatenate([kept, np.flatnonzero(counts == k)])
+        kept = generator.choice(joined, size=k * len(joined) // (k + 1), replace=False)
+    return kept
+
+
+def _filled_up(table: Counts, counts: np.ndarray, generator: np.random.Generator) -> Counts:
+    """The table with these counts, rows that are missing from its size added singly to kept cells at random."""
+    missing = table.total - int(counts.sum())
+    if missing:
+        cells = np.flatnonzero(counts)
+        if not len(cells):
+            raise RejectedRound("the projection to a minimum count kept no row")
+        np.add.at(counts, generator.choice(cells, size=missing), 1)
+    return table.with_counts(counts)
+
+
+PROJECTIONS: Mapping[str, type[Projection]] = {
+    "minimum_count": MinimumCount,
+    "frequent_combinations": FrequentCombinations,
+}
+"""By the kind that a table of the configuration names."""
+
+
+def published_projection(settings: Mapping[str, Any]) -> Projection | None:
+    """The projection of a published configuration; None for a kind that is not known here.
+
+    Raises
+    ------
+    ValidationError (a ValueError) : when the settings are not those of this kind.
+    """
+    model = PROJECTIONS.get(str(settings.get("kind", "")))
+    return None if model is None else model.model_validate(settings)

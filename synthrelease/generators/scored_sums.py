@@ -1,0 +1,262 @@
+"""Sums of public scores over the rows: one number in place of a table of many noisy cells.
+
+A product moment, a mean or the size of one rare bin is a sum over all rows of a score that each row's bins have. Measured as
+one number it has the noise of one number; added up from a measured table it has that of all cells of the table, and in cells
+far from the middle it counts most.
+
+A score may also be the own value of a row: the mean of a column, or a product moment of two, is then that of the rows, and not
+of the numbers that stand for their bins.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+
+import numpy as np
+
+from synthrelease.data.axes import with_merged_bins
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import STEPS, OwnValue, Transformation
+from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.generators.measured_noise import MOST_NUMBERS
+from synthrelease.settings.base import Mistake
+
+_NUMBER = r"-?[0-9]+(?:\.[0-9]+)?"
+_FACTOR = re.compile(rf"\s*(?P<column>\w+)\s*\[\s*(?P<scores>{_NUMBER}\s*\.\.\s*{_NUMBER}|{_NUMBER}(?:\s+{_NUMBER})*)\s*\]\s*")
+_OWN = re.compile(
+    rf"\s*(?P<column>\w+)\s*\(\s*(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*(?:-\s*(?P<centre>{_NUMBER})\s*)?\)\s*"
+)
+_WEIGHT = re.compile(r"\s*(?P<weight>[0-9]+(?:\.[0-9]+)?)\s+(?P<rest>.*)", re.DOTALL)
+_PLUS = re.compile(r"\+(?![^{}]*\})")
+_GROUP = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)\s*)?\{(?P<rest>[^{}]*)\}\s*", re.DOTALL)
+_WITHIN = re.compile(rf"(?P<factors>.*[\])])\s*within\s+(?P<low>{_NUMBER})\s*\.\.\s*(?P<high>{_NUMBER})\s*", re.DOTALL)
+_EXPECTED = (
+    "terms such as 'children[0 0 0 1]', '2 age[18 25 40]:weight[-2000..2000]', 'age(15..90 - 40):income(0..9000)' or "
+    "'age[-20..20]:weight[-9..9] within -50..50', joined by +, of different columns; '3 {age[0 1] + income(0..9000)}' for sums "
+    "that share one noise, which have no weights of their own"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoreFactor:
+    """Scores of the bins of one column: one for each, or two limits between which they are evenly spread."""
+
+    column: str
+    scores: tuple[Fraction, ...]
+    spread: bool
+
+    def of_bins(self, size: int) -> list[Fraction]:
+        """One score per bin."""
+        if not self.spread or size == 1:
+            return list(self.scores[:size])
+        low, high = self.scores
+        return [low + (high - low) * bin_ / (size - 1) for bin_ in range(size)]
+
+    @property
+    def text(self) -> str:
+        return f"{self.column}[{('..' if self.spread else ' ').join(f'{float(score):g}' for score in self.scores)}]"
+
+
+@dataclass(frozen=True, kw_only=True)
+class ScoredSum:
+    """One sum: the product of the scores of a row's bins, or own values, added up over all rows.
+
+    Attributes
+    ----------
+    limits : what every row's product is clipped to; None where it is not.
+    """
+
+    factors: tuple[ScoreFactor | OwnValue, ...]
+    limits: tuple[Fraction, Fraction] | None = None
+
+    @classmethod
+    def of(cls, text: str) -> ScoredSum:
+        """Read "children[0 0 0 1]" or "age[18 25 40]:weight(0..200 - 70)". Raises Unexpected for anything else."""
+        within = _WITHIN.fullmatch(text)
+        limits = None if within is None else (Fraction(within["low"]), Fraction(within["high"]))
+        parts = (text if within is None else within["factors"]).split(":")
+        factors = [factor for factor in map(_factor, parts) if factor is not None]
+        if len(factors) < len(parts) or len({factor.column for factor in factors}) < len(parts):
+            raise Unexpected(_EXPECTED, repr(text.strip()))
+        return cls(factors=tuple(factors), limits=limits)
+
+    @cached_property
+    def text(self) -> str:
+        within = "" if self.limits is None else f" within {float(self.limits[0]):g}..{float(self.limits[1]):g}"
+        return ":".join(factor.text for factor in self.factors) + within
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        """The columns whose own values it adds up."""
+        return tuple(factor.column for factor in self.factors if isinstance(factor, OwnValue))
+
+    def columns(self, layout: Layout) -> tuple[int, ...]:
+        """Increasing indices of its columns."""
+        return tuple(sorted(layout.index(factor.column) for factor in self.factors))
+
+    def scores(self, layout: Layout) -> np.ndarray:
+        """(sizes of its columns) what a row of each cell adds, from 0 to STEPS; public, and read only.
+
+        Exact whole numbers, where bins alone decide. Otherwise what the numbers that stand for bins lead to, as floats: what a
+        row of a released table adds; of a layout that does not know them, what rows without values add.
+        """
+        if not self.own_values_of:
+            return _steps(self, layout)
+        from synthrelease.generators.own_totals import in_steps
+
+        of_bins = [self._of_numbers(factor, layout) for factor in self._in_order(layout)]
+        return in_steps(_product(of_bins), self.ends)
+
+    def own_steps(self, transformation: Transformation) -> list[np.ndarray]:
+        """Of each of its columns, in the order of the layout, (n_atoms,) the factor of a row with a value there."""
+        layout, found = transformation.layout, []
+        for factor in self._in_order(layout):
+            binning = transformation.binning(factor.column)
+            if isinstance(factor, OwnValue):
+                found.append(factor.of(transformation.schema[factor.column].atoms.known_numbers))
+            else:
+                found.append(np.array([float(score) for score in factor.of_bins(len(binning))])[list(binning.of_atom)])
+        return found
+
+    def _in_order(self, layout: Layout) -> list[ScoreFactor | OwnValue]:
+        return sorted(self.factors, key=lambda factor: layout.index(factor.column))
+
+    def _of_numbers(self, factor: ScoreFactor | OwnValue, layout: Layout) -> np.ndarray:
+        place = layout.index(factor.column)
+        if isinstance(factor, ScoreFactor):
+            return np.array([float(score) for score in factor.of_bins(layout.sizes[place])])
+        known = layout.numbers[place] if layout.numbers else (None,) * layout.sizes[place]
+        return factor.of(np.array([np.nan if number is None else number for number in known], dtype=float))
+
+    @cached_property
+    def ends(self) -> tuple[float, float]:
+        """The least and the most that one row can add, where own values count."""
+        low, high = 1.0, 1.0
+        for factor in self.factors:
+            scores = factor.ends if isinstance(factor, OwnValue) else [float(score) for score in factor.scores]
+            products = [end * score for end in (low, high) for score in (min(scores), max(scores))]
+            low, high = min(products), max(products)
+        if self.limits is None:
+            return low, high
+        return tuple(min(max(end, float(self.limits[0])), float(self.limits[1])) for end in (low, high))  # type: ignore[return-value]
+
+    def mistakes(self, layout: Layout) -> Iterable[Mistake]:
+        """What is wrong with its columns, or with how many scores they have."""
+        for factor in self.factors:
+            if factor.column not in layout.columns:
+                guess = closest(factor.column, layout.columns)
+                expected = f"columns ({listing(layout.columns)})"
+                yield Mistake(field="sums", expected=expected, found=repr(factor.column), suggestion=guess)
+                return
+            if isinstance(factor, OwnValue):
+                if layout.numbers and all(number is None for number in layout.numbers[layout.index(factor.column)]):
+                    expected = f"a column with numbers, and an alternative into whose bins all others fall, for {factor.text}"
+                    yield Mistake(field="sums", expected=expected, found=repr(factor.column))
+                    return
+                continue
+            size = layout.sizes[layout.index(factor.column)]
+            if not factor.spread and len(factor.scores) != size:
+                expected = (
+                    f"{size} scores of {factor.column!r}, one for each bin on which it is measured, or two with .. between"
+                )
+                yield Mistake(field="sums", expected=expected, found=str(len(factor.scores)))
+                return
+        if self.own_values_of:
+            if not self.ends[0] < self.ends[1]:
+                yield Mistake(
+                    field="sums", expected="limits that leave rows apart", found=f"the same for all rows in {self.text}"
+                )
+        elif not np.ptp(self.scores(layout)):
+            yield Mistake(field="sums", expected="scores that differ", found=f"the same for all rows in {self.text}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumGroup:
+    """Sums that share one noise (theory 9.18, one noise for many numbers), or one with a noise of its own; and its weight.
+
+    Attributes
+    ----------
+    weight : in the budget, above 0: of all of them together. Each has the noise that the group's budget buys.
+    """
+
+    sums: tuple[ScoredSum, ...]
+    weight: Fraction
+
+    @classmethod
+    def of(cls, text: str) -> SumGroup:
+        """Read "2 children[0 0 0 1]" or "3 {age[0 1] + income(0..9000)}". Raises Unexpected for anything else."""
+        weighted = _GROUP.fullmatch(text) or _WEIGHT.fullmatch(text)
+        weight = Fraction((weighted and weighted["weight"]) or 1)
+        sums = tuple(ScoredSum.of(term) for term in terms_of(weighted["rest"] if weighted else text))
+        if not weight or len(sums) > MOST_NUMBERS:
+            raise Unexpected(f"weights above 0, and at most {MOST_NUMBERS} sums that share one noise", repr(text.strip()))
+        return cls(sums=sums, weight=weight)
+
+
+def _product(factors: Sequence[np.ndarray]) -> np.ndarray:
+    """The product of arrays of one axis each, an axis for each."""
+    found = np.array(1.0)
+    for factor in factors:
+        found = found[..., None] * factor
+    return found
+
+
+@lru_cache(maxsize=1_000)
+def _steps(one: ScoredSum, layout: Layout) -> np.ndarray:
+    columns = one.columns(layout)
+    by_column = {
+        layout.index(factor.column): factor.of_bins(layout.sizes[layout.index(factor.column)])
+        for factor in one.factors
+        if isinstance(factor, ScoreFactor)
+    }
+    cells = [Fraction(1)]
+    for column in columns:
+        cells = [before * score for before in cells for score in by_column[column]]
+    if one.limits is not None:
+        cells = [min(max(cell, one.limits[0]), one.limits[1]) for cell in cells]
+    low, high = min(cells), max(cells)
+    width = (high - low) or Fraction(1)
+    steps = [round((cell - low) / width * STEPS) for cell in cells]
+    found = np.array(steps, dtype=np.int64).reshape([layout.sizes[column] for column in columns])
+    found.flags.writeable = False
+    return found
+
+
+def read_sums(text: str) -> tuple[SumGroup, ...]:
+    """The terms of a formula. Raises Unexpected."""
+    return tuple(SumGroup.of(term) for term in terms_of(text))
+
+
+def terms_of(formula: str) -> list[str]:
+    """What the signs + of a formula that stand outside of braces divide."""
+    return _PLUS.split(formula)
+
+
+def merged_scores(scores: np.ndarray, columns: Sequence[int], sizes: Sequence[int], maps: Sequence[np.ndarray]) -> np.ndarray:
+    """Scores on coarser bins: the mean score of the measured bins that make one."""
+    for axis, column in enumerate(columns):
+        added = with_merged_bins(scores.astype(float), axis, maps[column], sizes[column])
+        number = np.bincount(maps[column], minlength=sizes[column])
+        scores = added / np.maximum(number, 1).reshape([-1 if one == axis else 1 for one in range(len(columns))])
+    return scores
+
+
+def own_values_of(text: str) -> set[str]:
+    """The columns whose own values a formula names, also one that cannot be read otherwise."""
+    return {match["column"] for match in _OWN.finditer(text)}
+
+
+def _factor(text: str) -> ScoreFactor | OwnValue | None:
+    if own := _OWN.fullmatch(text):
+        low, high, centre = (float(own[name] or 0) for name in ("low", "high", "centre"))
+        return OwnValue(column=own["column"], low=low, high=high, centre=centre) if low < high else None
+    match = _FACTOR.fullmatch(text)
+    if match is None:
+        return None
+    spread = ".." in match["scores"]
+    texts = match["scores"].split("..") if spread else match["scores"].split()
+    return ScoreFactor(column=match["column"], scores=tuple(Fraction(text.strip()) for text in texts), spread=spread)

@@ -1,0 +1,246 @@
+"""MST and AIM as smartnoise-synth 1.0.8 has them (on mbi 1.1), with noise, choices and rows of our own.
+
+The library decides which tables are measured and fits the model. Three things of it are not used (docs/generators.md):
+
+- Its domain comes from the public layout, never from the rows that occur.
+- Its Gaussian noise is replaced by exact, rounded Gaussian noise, which is as good on integer counts, and its exponential
+  mechanism, which draws from numpy's global generator, by the one of all other generators: both draw from the operating system.
+- Its rows are not used. mbi's default, `round`, keeps the order of the rows inside each parent group, so that columns depend on
+  each other that should not. Rows are drawn from the fitted tables.
+
+Measuring and fitting are mixed there, so all of a fit runs behind the door (`mechanism`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+from importlib import import_module
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field
+
+from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Columns, Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import InputError, RejectedRound, rejecting
+from synthrelease.generators.base import Background, Generator, Guaranteed
+from synthrelease.generators.bayesian_network import BayesianNetwork, margin_of
+from synthrelease.generators.junction_tree import JunctionTree, spread
+from synthrelease.generators.maximum_entropy import families_of
+from synthrelease.libraries import install
+from synthrelease.privacy.charges import GENERATION, Charge
+from synthrelease.privacy.plan import library_charge, replacing_one
+from synthrelease.settings.base import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.generators.smartnoise_library import LearnedField
+
+_FLOOR = 1e-12
+"""Added to the share of every possible cell, so that rules can leave any of them."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class FittedTables:
+    """What a library fitted: shares of the cells of some tables, by their column sets, all of the same law."""
+
+    layout: Layout
+    tables: dict[Columns, np.ndarray]
+
+
+class LibraryGenerator(Generator):
+    """A family of smartnoise-synth with a zero-concentrated guarantee for adding or removing one record."""
+
+    guarantee: ClassVar[Guaranteed] = "zCDP"
+    by_library: ClassVar[bool] = True
+    library_megabytes: ClassVar[int] = 1200
+    most_rows: ClassVar[int] = 2**30  # `Randomness.choose`
+    usual_seconds: ClassVar[float] = 5.0
+    """Of a fit of the births, six columns; nearly all of it is the library's optimiser, whose work grows with the columns."""
+    packages: ClassVar[tuple[str, ...]] = ("smartnoise-synth", "mbi", "jax")
+    paper: ClassVar[str]
+
+    def mistakes(self, layout: Layout, tied: Iterable[Columns]) -> Iterable[Mistake]:
+        if not all(find_spec(package) for package in ("snsynth", "mbi")):
+            expected = 'a family that is installed; this one comes with the extra "smartnoise" of synthrelease'
+            yield Mistake(field="family", expected=expected, found=repr(self.family))
+
+    def load(self) -> None:
+        try:
+            for module in ("mbi", "mbi.junction_tree", f"snsynth.{self.family}"):
+                import_module(module)
+        except Exception as error:  # whatever a broken installation raises
+            raise InputError(
+                f"Expected the libraries of {self.family!r}, found an installation that cannot be used ({error}). Nothing was "
+                f"spent. {install('smartnoise')}"
+            ) from error
+
+    def charge(self, epsilon: Fraction) -> Charge:
+        """The rho of a fit. A quarter of it is asked of the library (`neighbours`)."""
+        return replacing_one(self._by_library(epsilon))
+
+    def rho_of_library(self, charge: Charge) -> Fraction:
+        """The rho that the library is given.
+
+        Privacy
+        -------
+        It is rho / 4 zero-concentrated for adding or removing a record, and replacing one is two such steps (`replacing_one`).
+        The number of rows that it is given is public.
+        """
+        return self._by_library(charge.curve().rho).curve().rho
+
+    def _by_library(self, rho: Fraction) -> Charge:
+        return library_charge(GENERATION, self.guarantee, rho, f"{self.family.upper()} ({self.paper})")
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return self.usual_seconds * len(layout.sizes) / 6
+
+    def peak_cells(self, layout: Layout) -> int:
+        return BayesianNetwork.peak_cells(layout)
+
+
+def network_of(fitted: FittedTables, plausibility: Plausibility) -> BayesianNetwork:
+    """A network to draw rows from. Rules on columns that stand together in a table are exact zeros. Post-processing.
+
+    Raises
+    ------
+    RejectedRound : when the library's tables hold what is not a number, or nothing plausible.
+    """
+    layout = fitted.layout
+    tree = JunctionTree.of(layout.sizes, fitted.tables)
+    potentials = []
+    for index, clique in enumerate(tree.cliques):
+        shares = fitted.tables[clique] + _FLOOR
+        given = margin_of(shares, clique, tree.separator(index))
+        with np.errstate(all="ignore"):
+            table = np.log(shares) - np.log(spread(given, tree.separator(index), clique))
+        potentials.append(np.where(plausibility.structural_zeros(clique), -np.inf, table))
+    total, beliefs = tree.calibrate(potentials)
+    if not np.isfinite(total) or any(np.isnan(belief).any() for belief in beliefs):
+        raise RejectedRound("the library fitted no table")
+    families = tuple(families_of(tree, [np.exp(belief) for belief in beliefs]))
+    return BayesianNetwork(layout=layout, families=families, plausibility=plausibility)
+
+
+def tables_of(learned: LearnedField, layout: Layout) -> FittedTables:
+    """The shares of what was learned, on the cliques of its junction tree. Post-processing.
+
+    Raises
+    ------
+    RejectedRound : when a clique has too many cells.
+    """
+    from synthrelease.generators.smartnoise_library import column_names
+
+    model = learned.field
+    names = column_names(layout)
+    sets = [tuple(sorted(names.index(name) for name in clique if name in names)) for clique in model.cliques]
+    tree = JunctionTree.of(layout.sizes, [columns for columns in sets if columns])
+    if tree.largest > DENSE_LIMIT:
+        raise RejectedRound("the model ties too many cells together")
+    tables = {}
+    for clique in tree.cliques:
+        with rejecting(ArithmeticError, np.linalg.LinAlgError, because="the library's model cannot be evaluated"):
+            values = np.asarray(model.project([names[c] for c in clique]).datavector(flatten=False), dtype=float)
+        tables[clique] = learned.expand(clique, np.maximum(values, 0.0) / values.sum())
+    return FittedTables(layout=layout, tables=tables)
+
+
+# AIM, an adaptive and iterative mechanism (McKenna, Mullins, Sheldon & Miklau, PVLDB 2022), from smartnoise-synth.
+
+
+class AIM(LibraryGenerator):
+    """AIM: tables are chosen and measured round by round, where the model is worst (smartnoise-synth).
+
+    Attributes
+    ----------
+    degree : columns of the tables of the workload. Example: `degree = 3`.
+    rounds : the budget of a round is one part of so many; it may end sooner or go on, as noisy answers say. At least as many as
+        there are columns: with fewer the library would spend more than its budget on the columns alone.
+        Example: `rounds = [16, 96]`.
+    max_model_size : megabytes of the model's junction tree, at most. Example: `max_model_size = 20`.
+
+    Examples
+    --------
+    >>> AIM(rounds=3).guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "AIM (McKenna, Mullins, Sheldon and Miklau, PVLDB 2022): in every round the table that the model gets most wrong is "
+        "chosen privately and measured with noise; the rows follow a model of these tables."
+    )
+    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
+    family: Literal["aim"] = "aim"
+    library_megabytes: ClassVar[int] = 1900
+    usual_seconds: ClassVar[float] = 40.0
+    degree: int = Field(default=2, ge=1, le=4)
+    rounds: int = Field(default=16, ge=1, le=1000)
+    max_model_size: float = Field(default=10.0, gt=0, le=32)
+    paper: ClassVar[str] = "McKenna, Mullins, Sheldon & Miklau 2022"
+
+    def mistakes(self, layout: Layout, tied: Iterable[tuple[int, ...]]) -> Iterable[Mistake]:
+        yield from super().mistakes(layout, tied)
+        if self.rounds < len(layout.sizes):
+            yield Mistake(field="rounds", expected=f"at least {len(layout.sizes)}, one for each column", found=str(self.rounds))
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
+        """Run the library behind the door, and build a network of what it fitted.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `mechanism.run_aim` says why).
+        """
+        from synthrelease.generators.smartnoise_mechanism import run_aim
+
+        rho = self.rho_of_library(charge)
+        learned = private.spend(
+            charge,
+            partial(
+                run_aim,
+                rho=rho,
+                entropy=private.entropy,
+                degree=self.degree,
+                rounds=self.rounds,
+                max_model_size=self.max_model_size,
+            ),
+        )
+        return network_of(tables_of(learned, private.layout), background.plausibility)
+
+
+# MST (McKenna, Miklau & Sheldon, 2021), from smartnoise-synth: a spanning tree of columns, chosen privately and measured.
+
+
+class MST(LibraryGenerator):
+    """MST: all tables of one column, and pairs along a privately chosen tree (smartnoise-synth).
+
+    Examples
+    --------
+    >>> MST().guarantee
+    'zCDP'
+    """
+
+    words: ClassVar[str] = (
+        "MST (McKenna, Miklau and Sheldon 2021): all single columns and, along a privately chosen tree, pairs of columns are "
+        "measured with noise; the rows follow a model of these tables."
+    )
+    no_draft: ClassVar[str] = "Its library is an extra, which is not always installed."
+    family: Literal["mst"] = "mst"
+    paper: ClassVar[str] = "McKenna, Miklau & Sheldon 2021"
+
+    def fit(self, private: PrivateCounts, charge: Charge, background: Background) -> BayesianNetwork:
+        """Run the library behind the door, and build a network of what it fitted.
+
+        Privacy
+        -------
+        rho-zero-concentrated, neighbours replace one record (`rho_of_library`; `mechanism.run_mst` says why).
+        """
+        from synthrelease.generators.smartnoise_mechanism import run_mst
+
+        rho = self.rho_of_library(charge)
+        learned = private.spend(charge, partial(run_mst, rho=rho, entropy=private.entropy))
+        return network_of(tables_of(learned, private.layout), background.plausibility)

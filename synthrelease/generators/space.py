@@ -1,0 +1,108 @@
+"""A configuration says how a candidate is made; the space holds all that may be drawn. Both are public before data are read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+
+from synthrelease.data.schema import Binning, Column, Schema, Transformation
+from synthrelease.generators.base import Generator
+from synthrelease.generators.projections import Projection
+
+
+@dataclass(frozen=True, kw_only=True)
+class Configuration:
+    """One draw: a binning for every column, a generator with its hyperparameters, a projection."""
+
+    transformation: Transformation
+    generator: Generator
+    projection: Projection
+
+    @property
+    def model_key(self) -> str:
+        """What the model of shared measurements depends on: all but the projection."""
+        described = self.describe()
+        return json.dumps([described["transformation"], described["generator"]], sort_keys=True)
+
+    def describe(self) -> dict[str, object]:
+        """Plain values for release.json and for the terminal."""
+        return {
+            "transformation": self.transformation.choice,
+            "generator": self.generator.model_dump(mode="json", exclude_none=True),
+            "projection": self.projection.model_dump(mode="json"),
+        }
+
+
+def join(column: Column, binnings: Sequence[Binning]) -> Binning:
+    """The common refinement of some binnings of a column: one of them, where it refines all others."""
+    for binning in binnings:
+        if all(binning.refines(other) for other in binnings):
+            return binning
+    bins: dict[tuple[int, ...], int] = {}
+    of_atom = tuple(bins.setdefault(key, len(bins)) for key in zip(*(b.of_atom for b in binnings), strict=True))
+    inside: list[list[str]] = [[] for _ in bins]
+    for label, index in zip(column.atoms.labels, of_atom, strict=True):
+        inside[index].append(label)
+    labels = tuple(" or ".join(found) for found in inside)
+    missing = None if column.atoms.missing is None else of_atom[-1]  # the last atom, by itself in all of them
+    return Binning(name="common", labels=labels, numbers=(None,) * len(bins), of_atom=of_atom, missing=missing)
+
+
+@dataclass(frozen=True, kw_only=True)
+class ConfigurationSpace:
+    """The product of transformations, generators and projections, drawn from uniformly.
+
+    Draws are independent and with replacement, from a distribution fixed beforehand: anything else (taking turns,
+    avoiding rejected configurations) voids the selection theorem (theory 2.3, what rounds may use). A `shortlist` of
+    indices into the product, drawn
+    up on public data, narrows the space to these.
+    """
+
+    schema: Schema
+    binnings: Mapping[str, tuple[str, ...]]
+    generators: tuple[Generator, ...]
+    projections: tuple[Projection, ...]
+    shortlist: tuple[int, ...] | None = None
+
+    @cached_property
+    def transformations(self) -> tuple[Transformation, ...]:
+        choices = [[column.alternatives[name] for name in self.binnings[column.name]] for column in self.schema.columns]
+        return tuple(Transformation(schema=self.schema, binnings=choice) for choice in product(*choices))
+
+    @cached_property
+    def common(self) -> Transformation:
+        """The coarsest bins that every transformation's bins are unions of: what measurements for all of them are made on."""
+        joined = [
+            join(column, [column.alternatives[name] for name in self.binnings[column.name]]) for column in self.schema.columns
+        ]
+        return Transformation(schema=self.schema, binnings=tuple(joined))
+
+    def __len__(self) -> int:
+        if self.shortlist is not None:
+            return len(self.shortlist)
+        return len(self.transformations) * len(self.generators) * len(self.projections)
+
+    def __getitem__(self, index: int) -> Configuration:
+        if not 0 <= index < len(self):
+            raise IndexError(index)
+        if self.shortlist is not None:
+            index = self.shortlist[index]
+        rest, projection = divmod(index, len(self.projections))
+        transformation, generator = divmod(rest, len(self.generators))
+        return Configuration(
+            transformation=self.transformations[transformation],
+            generator=self.generators[generator],
+            projection=self.projections[projection],
+        )
+
+    def __iter__(self) -> Iterator[Configuration]:
+        return (self[index] for index in range(len(self)))
+
+    def draw(self) -> Configuration:
+        """A uniform draw with operating-system entropy."""
+        from synthrelease.privacy.noise import SYSTEM  # which who plans has no use of
+
+        return self[SYSTEM.pick(len(self))]
