@@ -20,8 +20,8 @@ from jsonschema import Draft202012Validator, ValidationError
 from synthrelease import errors
 from synthrelease.cli import app
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
-from synthrelease.criteria.drafts import MOST_EPSILON
-from synthrelease.criteria.joint import JointTest
+from synthrelease.criteria.facts import MOST_EPSILON
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import MAX_BINS
 from synthrelease.drafting.columns import MAX_CODES

@@ -21,18 +21,10 @@ from hypothesis import strategies as st
 
 from synthrelease.audit import examples as all_examples
 from synthrelease.audit.examples import COLUMNS, examples
-from synthrelease.criteria import (
-    CRITERIA,
-    Criterion,
-    Fitted,
-    PublicCounts,
-    PublicFacts,
-    Score,
-    Setting,
-    fitted_before,
-    scores_of,
-)
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts, Partner
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted, Setting
+from synthrelease.criteria.facts import CriterionDraft, FileColumn, FileFacts, Partner, PublicCounts, PublicFacts, Score
+from synthrelease.criteria.scoring import fitted_before, scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility

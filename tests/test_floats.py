@@ -17,12 +17,12 @@ from pydantic import ValidationError
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
 from synthrelease.audit.worlds import World, integer_column
-from synthrelease.criteria import Criterion, Fitted, Score
-from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, Prior, least_squares
-from synthrelease.criteria.intervals import Interval
-from synthrelease.criteria.linear_regression import PriorGuess
-from synthrelease.criteria.records.mechanism import absolute_errors, moments, real_moments, records_of_cells
+from synthrelease.criteria.base import Criterion, Fitted, Regression
+from synthrelease.criteria.facts import Score
+from synthrelease.criteria.functional import Design, LinearModel, Prior, least_squares
+from synthrelease.criteria.records import Interval
+from synthrelease.criteria.records_mechanism import absolute_errors, moments, real_moments, records_of_cells
+from synthrelease.criteria.regressions import PriorGuess
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from synthrelease.newton import NewtonResult, maximum
+from synthrelease.criteria.records import NewtonResult, maximum
 
 
 def small(step: np.ndarray, _: NewtonResult) -> bool:

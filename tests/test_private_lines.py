@@ -109,7 +109,7 @@ def test_who_holds_a_closed_door() -> None:
     assert found - of_public_data == {"enclave", "candidates", "criteria", "releasing"}
 
 
-KIND = "from synthrelease.criteria.scores import Query\nfrom synthrelease.data.counts import Counts\n"
+KIND = "from synthrelease.criteria.facts import Query\nfrom synthrelease.data.counts import Counts\n"
 
 
 TAKING = [

@@ -13,10 +13,10 @@ from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep, Table, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import Criterion, Fitted, Query, fitted_before
-from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.mechanism import noisy_figures
-from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.base_mechanism import noisy_figures
+from synthrelease.criteria.facts import OneNoise, Query
+from synthrelease.criteria.scoring import JointTest, fitted_before
 from synthrelease.data.counts import Counts
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.noise import SYSTEM

@@ -16,19 +16,21 @@ import numpy as np
 from synthrelease.audit.exact_regressions import logistic, one_step, prediction
 from synthrelease.audit.exact_values import ExactFigures, digits, members, valued_cells
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import Criterion
-from synthrelease.criteria.conditional_means import ConditionalMean
-from synthrelease.criteria.conditional_medians import ConditionalMedian
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.columns import MarginalCriterion
 from synthrelease.criteria.faithfulness import Faithfulness
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.criteria.groups import ConditionalMean, ConditionalMedian
 from synthrelease.criteria.logistic_regression import LogisticRegression
-from synthrelease.criteria.marginal_tables import MarginalCriterion
-from synthrelease.criteria.marginals import AbsoluteMarginalError, RelativeMarginalError
-from synthrelease.criteria.proportions import DifferenceInProportions
-from synthrelease.criteria.regression_one_step import RegressionOneStep
-from synthrelease.criteria.regression_prediction import RegressionPrediction
-from synthrelease.criteria.typical_marginals import MeanMarginalError, QuantileMarginalError
-from synthrelease.criteria.weighted_marginals import WeightedMarginalError
+from synthrelease.criteria.marginals import (
+    AbsoluteMarginalError,
+    MeanMarginalError,
+    QuantileMarginalError,
+    RelativeMarginalError,
+    WeightedMarginalError,
+)
+from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
+from synthrelease.criteria.shares import DifferenceInProportions
 
 _LOWEST = -(2**30)
 """The slack of a candidate that no private table can make pass."""

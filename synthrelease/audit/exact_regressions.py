@@ -12,10 +12,9 @@ import numpy as np
 
 from synthrelease.audit.exact_values import SMALLEST, ExactFigures, digits, valued_cells
 from synthrelease.audit.worlds import World
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.functional import LinearModel
 from synthrelease.criteria.logistic_regression import LogisticRegression
-from synthrelease.criteria.regression_one_step import RegressionOneStep
-from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 
 
 def prediction(

@@ -15,8 +15,8 @@ import numpy as np
 from synthrelease.audit.cases import Case
 from synthrelease.audit.model_sensitivity import PRIOR
 from synthrelease.audit.worlds import World
-from synthrelease.criteria.functional_mechanism import Design, Prior
-from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
+from synthrelease.criteria.functional import Design, Prior
+from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.base import Background
 from synthrelease.generators.marginals import Marginals

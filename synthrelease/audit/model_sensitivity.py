@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease.audit.left_out_rows import pair_numbers, resized_pairs
 from synthrelease.audit.sensitivity import Enumeration, Recording, neighbour_pairs
 from synthrelease.audit.worlds import World
-from synthrelease.criteria.functional_mechanism import Design, Prior
-from synthrelease.criteria.records.mechanism import noisy_sums, records_of_cells
+from synthrelease.criteria.functional import Design, Prior
+from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
 from synthrelease.data.marginals import lattice
 from synthrelease.data.schema import STEPS
 from synthrelease.generators.adaptive_asked import Asked

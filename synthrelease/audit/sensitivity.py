@@ -25,10 +25,9 @@ from synthrelease.audit.exact_figures import exact_figures, least_slack
 from synthrelease.audit.left_out_rows import ResizedPairs, pair_numbers, resized_pairs
 from synthrelease.audit.sweep import Sweep
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import Fitted
-from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.linear_regression import RegressionCoefficients
+from synthrelease.criteria.base import Fitted, Regression
+from synthrelease.criteria.regressions import RegressionCoefficients
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.grids import noise_grid

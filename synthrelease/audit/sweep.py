@@ -9,8 +9,9 @@ from typing import NamedTuple
 from synthrelease.audit.exact_members import figures_of_members
 from synthrelease.audit.exact_values import ExactFigures
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.linked import Linked, slot_name
 
 WIDE = {"a": 1, "b": 2}

@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.audit.sweep import SMALL, WIDE, Neighbours, Sweep, criterion
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.functional import LinearModel
 
 MOST_RECORDS = 5
 

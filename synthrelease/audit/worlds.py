@@ -10,7 +10,7 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.criteria import Criterion, Setting
+from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility

@@ -19,7 +19,7 @@ from synthrelease.bounds.conditions import excluded
 from synthrelease.bounds.facts import Facts, FactSource
 from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
 from synthrelease.bounds.program import maximum
-from synthrelease.criteria.known_errors import SumError
+from synthrelease.criteria.facts import SumError
 from synthrelease.data.axes import with_merged_bins
 
 if TYPE_CHECKING:

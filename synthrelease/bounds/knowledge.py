@@ -13,7 +13,7 @@ import numpy as np
 from synthrelease.bounds.kept import RISK, KeptRows
 from synthrelease.bounds.limits import check_confidence, divided_risk, limits
 from synthrelease.bounds.measured import MeasuredLimits
-from synthrelease.criteria.known_errors import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
+from synthrelease.criteria.facts import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.published.facts import criterion_of, public_facts

@@ -24,7 +24,8 @@ import math
 from dataclasses import dataclass
 
 from synthrelease.bounds.measured import measured_times
-from synthrelease.criteria import CRITERIA, Score
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.facts import Score
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published import PublishedRelease

@@ -18,7 +18,7 @@ from itertools import combinations
 
 import numpy as np
 
-from synthrelease.criteria.known_errors import SumError
+from synthrelease.criteria.facts import SumError
 from synthrelease.data.axes import added_up
 from synthrelease.data.schema import in_steps
 from synthrelease.generators.measured_noise import CountNoise

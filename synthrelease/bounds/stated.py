@@ -14,7 +14,7 @@ import numpy as np
 from synthrelease.bounds.conditions import Condition, parse_condition
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.questions import parse_question
-from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, Unmatched
+from synthrelease.criteria.facts import CellError, MeanError, RatioError, Unmatched
 from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError

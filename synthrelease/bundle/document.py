@@ -14,7 +14,8 @@ from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.interval import LEVEL, FigureInterval, laplace_interval, one_noise_interval
 from synthrelease.bundle.options import packages, with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
-from synthrelease.criteria import Criterion, Score
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import Score
 from synthrelease.published.criterion import CriterionPart, How, IntervalPart
 from synthrelease.published.document import FORMAT, ReleaseDocument
 from synthrelease.published.flavour import FlavourPart

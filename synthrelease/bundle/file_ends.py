@@ -14,7 +14,7 @@ import numpy as np
 from synthrelease.bounds.kept import RISK, KeptRows
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.public import public_facts
-from synthrelease.criteria import PublicFacts
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.errors import InputError
 from synthrelease.generators.drawing import Drawing

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from fractions import Fraction
 
-from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.criteria.facts import OneNoise
 from synthrelease.privacy.grids import grid_point, noise_grid, shared_grid
 
 LEVEL = Fraction(95, 100)

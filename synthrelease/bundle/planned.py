@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from synthrelease.bundle.options import planned
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.data.schema import Transformation
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.plan import Guarantee

@@ -16,7 +16,8 @@ from synthrelease.bundle.estimating import LEVEL
 from synthrelease.bundle.options import placeholders
 from synthrelease.bundle.part import AcceptedRows
 from synthrelease.bundle.planned import column_parts
-from synthrelease.criteria import Criterion, Score
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.generators.candidate import Candidate
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart

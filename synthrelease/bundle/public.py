@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.criteria import Group, PublicFacts
+from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.published.document import ReleaseDocument

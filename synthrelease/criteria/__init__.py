@@ -8,25 +8,36 @@ from typing import TYPE_CHECKING, Any
 
 from synthrelease.loading import Kinds, at_first_use
 
+__all__ = [
+    "CRITERIA",
+    "Criterion",
+    "Fitted",
+    "Group",
+    "JointTest",
+    "MeasuredAnswers",
+    "Offender",
+    "PublicFacts",
+    "PublicCounts",
+    "Query",
+    "Score",
+    "Setting",
+    "figures_of",
+    "fitted_before",
+    "published_criterion",
+    "scores_of",
+]
+
 if TYPE_CHECKING:
-    from synthrelease.criteria.base import Criterion, Setting
-    from synthrelease.criteria.facts import Group, PublicFacts
-    from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
-    from synthrelease.criteria.joint import JointTest
-    from synthrelease.criteria.offenders import Offender, PublicCounts
-    from synthrelease.criteria.scores import Query, Score
-    from synthrelease.criteria.scoring import figures_of, fitted_before, scores_of
+    from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, Setting
+    from synthrelease.criteria.facts import Group, Offender, PublicCounts, PublicFacts, Query, Score
+    from synthrelease.criteria.scoring import JointTest, figures_of, fitted_before, scores_of
 else:
     __getattr__ = at_first_use(
         __name__,
         {
-            "base": ("Criterion", "Setting"),
-            "facts": ("Group", "PublicFacts"),
-            "fitted": ("Fitted", "MeasuredAnswers"),
-            "joint": ("JointTest",),
-            "offenders": ("Offender", "PublicCounts"),
-            "scores": ("Query", "Score"),
-            "scoring": ("figures_of", "fitted_before", "scores_of"),
+            "base": ("Criterion", "Setting", "Fitted", "MeasuredAnswers"),
+            "facts": ("Group", "PublicFacts", "Offender", "PublicCounts", "Query", "Score"),
+            "scoring": ("JointTest", "figures_of", "fitted_before", "scores_of"),
         },
     )
 
@@ -35,17 +46,17 @@ CRITERIA: Mapping[str, type[Criterion]] = Kinds(
     {
         "absolute_marginal_error": "marginals:AbsoluteMarginalError",
         "relative_marginal_error": "marginals:RelativeMarginalError",
-        "mean_marginal_error": "typical_marginals:MeanMarginalError",
-        "quantile_marginal_error": "typical_marginals:QuantileMarginalError",
-        "weighted_marginal_error": "weighted_marginals:WeightedMarginalError",
-        "conditional_mean": "conditional_means:ConditionalMean",
-        "conditional_median": "conditional_medians:ConditionalMedian",
-        "difference_in_proportions": "proportions:DifferenceInProportions",
-        "kolmogorov_distance": "kolmogorov_distance:KolmogorovDistance",
+        "mean_marginal_error": "marginals:MeanMarginalError",
+        "quantile_marginal_error": "marginals:QuantileMarginalError",
+        "weighted_marginal_error": "marginals:WeightedMarginalError",
+        "conditional_mean": "groups:ConditionalMean",
+        "conditional_median": "groups:ConditionalMedian",
+        "difference_in_proportions": "shares:DifferenceInProportions",
+        "kolmogorov_distance": "shares:KolmogorovDistance",
         "mean_of_roots": "mean_of_roots:MeanOfRoots",
-        "regression_coefficients": "linear_regression:RegressionCoefficients",
-        "regression_one_step": "regression_one_step:RegressionOneStep",
-        "regression_prediction": "regression_prediction:RegressionPrediction",
+        "regression_coefficients": "regressions:RegressionCoefficients",
+        "regression_one_step": "regressions:RegressionOneStep",
+        "regression_prediction": "regressions:RegressionPrediction",
         "logistic_regression": "logistic_regression:LogisticRegression",
         "faithfulness": "faithfulness:Faithfulness",
         "face_privacy": "face_privacy:FacePrivacy",
@@ -65,23 +76,3 @@ def published_criterion(
     model = CRITERIA.get(kind)
     stated = {"kind": kind, "name": name, "threshold": threshold, "epsilon": epsilon}
     return None if model is None else model.model_validate({**parameters, **stated})
-
-
-__all__ = [
-    "CRITERIA",
-    "Criterion",
-    "Fitted",
-    "Group",
-    "JointTest",
-    "MeasuredAnswers",
-    "Offender",
-    "PublicFacts",
-    "PublicCounts",
-    "Query",
-    "Score",
-    "Setting",
-    "figures_of",
-    "fitted_before",
-    "published_criterion",
-    "scores_of",
-]

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from fractions import Fraction
 from functools import partial
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field, ValidationInfo, field_validator
 
-from synthrelease.criteria.facts import Group, PublicFacts
-from synthrelease.criteria.scores import ANSWERED, Query, Score, outward
+from synthrelease.criteria.facts import ANSWERED, Group, PublicFacts, Query, Score, outward
+from synthrelease.criteria.functional import LinearModel
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
@@ -23,15 +23,13 @@ from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.settings.base import AgreedTable, Line, Mistake, Reason, SpecTable
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.drafts import CriterionDraft, FileFacts
-    from synthrelease.criteria.fitted import Fitted, Regression
-    from synthrelease.criteria.guarding import LostPair
-    from synthrelease.criteria.known_errors import KnownError
-    from synthrelease.criteria.measured_sums import Limits, Sums
-    from synthrelease.criteria.offenders import Offender, PublicCounts
+    from synthrelease.criteria.facts import CriterionDraft, FileFacts, KnownError, LostPair, Offender, PublicCounts
+    from synthrelease.criteria.functional import Design, LinearModel
+    from synthrelease.criteria.measured import Limits, Sums
     from synthrelease.data.synthetic_table import SyntheticTable
     from synthrelease.enclave.door import PrivateCounts
     from synthrelease.generators.drawing import Drawing
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
     from synthrelease.privacy.grids import NoisyFigure
 
 
@@ -380,7 +378,7 @@ class Criterion(SpecTable):
 
     def _release(self, private: PrivateCounts, query: Query) -> Score:
         """Release the figure of a query with Laplace noise."""
-        from synthrelease.criteria.mechanism import noisy_figure  # here, for readers of a release have no use for it
+        from synthrelease.criteria.base_mechanism import noisy_figure  # here, for readers of a release have no use for it
 
         figure = partial(noisy_figure, query=query, epsilon=self.epsilon, rows=private.n, entropy=private.entropy)
         return self.released(query, private.spend(self.charge, figure))
@@ -404,3 +402,230 @@ class Criterion(SpecTable):
             noise_sd=noise_sd,
             passed=math.isfinite(value) and value <= self.threshold,
         )
+
+
+# What criteria know beside a candidate: values that are public once they were paid for, by the name of the criterion.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Regression:
+    """The public design of a regression, and its private fit once it was made.
+
+    `possible` (n_cells,) is False where the public raw rules exclude every record of a cell of the design.
+    `redraws` (n_draws, d) are slopes as the noise might have made them; they give the figure its noise deviation.
+    """
+
+    design: Design
+    possible: np.ndarray
+    model: LinearModel | None
+    redraws: np.ndarray = field(default_factory=lambda: np.empty((0, 0)))
+
+    @property
+    def fitted(self) -> LinearModel:
+        if self.model is None:
+            raise LookupError("the private fit is missing")
+        return self.model
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredAnswers:
+    """Shared measurements as criteria use them: the limits of all their sums, for each transformation once.
+
+    Attributes
+    ----------
+    measured : on the `common` bins of all transformations.
+    risk : probability, over the noise of the measurements, that any limit on any of the transformations is wrong.
+    transformations : how many there are; each gets an equal part of the risk.
+    """
+
+    measured: NoisyMarginals
+    common: Transformation
+    risk: Fraction
+    transformations: int
+    _kept: dict[tuple[str, ...], Mapping[str, Sequence[Limits]]] = field(default_factory=dict)
+
+    def limits(
+        self,
+        transformation: Transformation,
+        sums: Callable[[Transformation], Mapping[str, Sequence[Sums]]],
+        raw: Plausibility,
+    ) -> Mapping[str, Sequence[Limits]]:
+        """The limits of the sums of every criterion that is answered, on the bins of a transformation.
+
+        Parameters
+        ----------
+        raw : the rules for private rows, over atomic cells.
+        """
+        from synthrelease.criteria.measured import all_limits
+
+        key = tuple(binning.name for binning in transformation.binnings)
+        if key not in self._kept:
+            pairs = zip(self.common.binnings, transformation.binnings, strict=True)
+            measured = self.measured.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
+            self._kept[key] = all_limits(
+                sums(transformation),
+                measured,
+                possible_cells(raw.merge(transformation)),
+                float(self.risk) / self.transformations,
+            )
+        return self._kept[key]
+
+
+def possible_cells(raw: Plausibility) -> Callable[[tuple[str, ...]], np.ndarray]:
+    """For columns, (n_cells,) False where the rules exclude every row. `raw` is over the bins of the cells."""
+    return lambda names: ~raw.structural_zeros([raw.layout.index(name) for name in names]).ravel()
+
+
+@dataclass(frozen=True, kw_only=True)
+class Fitted:
+    """What a round knows beside its candidate: the regressions that were fitted before the loop, or in this round, and what the
+    shared measurements answer."""
+
+    regressions: Mapping[str, Regression] = field(default_factory=dict)
+    answers: MeasuredAnswers | None = None
+
+    def regression(self, name: str) -> Regression:
+        """The regression of a criterion. Raises LookupError when nothing was prepared for it."""
+        if name not in self.regressions:
+            raise LookupError(f"nothing was prepared for {name!r}")
+        return self.regressions[name]
+
+    def with_regression(self, name: str, regression: Regression) -> Fitted:
+        """The same with another regression of a criterion."""
+        return replace(self, regressions={**self.regressions, name: regression})
+
+    def with_lines(self, columns: Mapping[str, Sequence[tuple[str, Binning]]]) -> Fitted:
+        """The same with the line of the shared measurements for some criteria: by name, their columns with the bins to take.
+
+        Raises LookupError where nothing was measured.
+        """
+
+        found = self
+        for name, taken in columns.items():
+            if self.answers is None:
+                raise LookupError("nothing was measured")
+            names, binnings = zip(*taken, strict=True)
+            model = measured_line(names, binnings, self.answers.measured, self.answers.common)
+            found = found.with_regression(name, replace(found.regression(name), model=model))
+        return found
+
+    def measured_limits(
+        self,
+        transformation: Transformation,
+        sums: Callable[[Transformation], Mapping[str, Sequence[Sums]]],
+        raw: Plausibility,
+    ) -> Mapping[str, Sequence[Limits]]:
+        """As `MeasuredAnswers.limits`. Raises LookupError where nothing was measured."""
+        if self.answers is None:
+            raise LookupError("nothing was measured")
+        return self.answers.limits(transformation, sums, raw)
+
+
+# A regression line from shared noisy tables: public, at no cost, in place of a private line of its own.
+#
+# It is what a criterion of prediction errors compares with; how far it is from the line of the original rows is not stated.
+
+_SMALLEST_EIGENVALUE = 1e-2
+"""Eigenvalues of the noisy correlation matrix of the features below this are raised to it, so that the line always exists."""
+
+
+def measured_line(
+    columns: Sequence[str], binnings: Sequence[Binning], measured: NoisyMarginals, common: Transformation
+) -> LinearModel:
+    """The least-squares line of the last column on the others. Total: a line exists for every input.
+
+    Means and products are taken from the measured table with the least noise that has the column or the pair, without bins of
+    missing values. A pair with a measured sum has the correlation that the sum tells of (`_correlation`). A pair that neither
+    has counts as uncorrelated.
+
+    Parameters
+    ----------
+    binnings : of each column, with numbers; every bin of `common` lies inside one of them.
+
+    Privacy
+    -------
+    Post-processing of the measurements.
+    """
+    maps = [common.binning(name).map_to(binning) for name, binning in zip(columns, binnings, strict=True)]
+    numbers = [np.array(binning.numbers[: binning.present], dtype=float) for binning in binnings]
+    places = [measured.layout.index(name) for name in columns]
+    means, deviations = np.empty(len(columns)), np.empty(len(columns))
+    for one in range(len(columns)):
+        rows = np.maximum(_table(measured, [places[one]], [maps[one]], [numbers[one]]), 0.0)
+        shares = (rows + 1e-9) / (rows + 1e-9).sum()
+        means[one] = shares @ numbers[one]
+        deviations[one] = max(np.sqrt(shares @ (numbers[one] - means[one]) ** 2), 1e-9)
+    correlations = np.eye(len(columns))
+    for one in range(len(columns)):
+        for other in range(one):
+            pair = [places[one], places[other]]
+            if any(set(pair) <= set(table.columns) for table in measured.tables):
+                rows = _table(measured, pair, [maps[one], maps[other]], [numbers[one], numbers[other]])
+                standard = [(numbers[each] - means[each]) / deviations[each] for each in (one, other)]
+                found = float(standard[0] @ rows @ standard[1]) / max(float(rows.sum()), 1.0)
+                correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
+            of_pair = [each for each in measured.sums if set(each.columns) == set(pair)]
+            if of_pair:
+                least = min(of_pair, key=lambda each: each.variance / each.sensitivity**2)
+                of_bins = [_of_bins(numbers[each], means[each], deviations[each], maps[each]) for each in (one, other)]
+                found = _correlation(measured, least, of_bins if pair == sorted(pair) else of_bins[::-1])
+                correlations[one, other] = correlations[other, one] = min(max(found, -1.0), 1.0)
+    values, vectors = np.linalg.eigh(correlations[:-1, :-1])
+    inverse = vectors @ np.diag(1 / np.maximum(values, _SMALLEST_EIGENVALUE)) @ vectors.T
+    slopes = inverse @ correlations[:-1, -1] * deviations[-1] / deviations[:-1]
+    return LinearModel(intercept=float(means[-1] - slopes @ means[:-1]), coefficients=slopes)
+
+
+def _of_bins(numbers: np.ndarray, mean: float, deviation: float, into: np.ndarray) -> np.ndarray:
+    """(n_bins,) the standard number of every measured bin; 0, the mean, for one without a number."""
+    standard = np.append((numbers - mean) / deviation, 0.0)
+    return standard[np.minimum(into, len(numbers))]
+
+
+def _correlation(measured: NoisyMarginals, one: NoisySum, numbers: Sequence[np.ndarray]) -> float:
+    """The correlation of the numbers of two columns, in a table that the sum and both columns tell of.
+
+    Of the tables p q (1 + l s), p and q the shares of the columns and s the scores without what either column explains, which
+    have these shares for every l, the one with the measured sum. Where scores are products of the numbers, up to a shift of
+    either, that is the measured product moment.
+
+    Parameters
+    ----------
+    numbers : standard numbers of the bins of both columns, in the order of the layout.
+    """
+    rows = [
+        np.maximum(_counts(measured, column, size), 0.0) + 1e-9
+        for column, size in zip(one.columns, one.scores.shape, strict=True)
+    ]
+    shares = [each / each.sum() for each in rows]
+    expected = float(shares[0] @ one.scores @ shares[1])
+    scores = one.scores - shares[0] @ one.scores - (one.scores @ shares[1])[:, None] + expected
+    weighted = np.outer(*shares) * scores
+    spread = float((weighted * scores).sum())
+    slope = (one.value / measured.n - expected) / max(spread, 1e-9)
+    return slope * float(numbers[0] @ weighted @ numbers[1])
+
+
+def _counts(measured: NoisyMarginals, column: int, size: int) -> np.ndarray:
+    """Noisy counts of all bins of a column."""
+    return _table(measured, [column], [np.arange(size)], [np.empty(size)])
+
+
+def _table(
+    measured: NoisyMarginals, places: Sequence[int], maps: Sequence[np.ndarray], numbers: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Noisy counts of some columns in bins with numbers, an axis each, from the table whose noise adds up to least."""
+
+    def noise(table: NoisyMarginal) -> float:
+        return float(table.variance().sum())
+
+    best = min((table for table in measured.tables if set(places) <= set(table.columns)), key=noise, default=None)
+    if best is None:
+        return np.ones([len(each) for each in numbers])
+    others = tuple(axis for axis, column in enumerate(best.columns) if column not in places)
+    values = best.values.sum(axis=others)
+    left = [column for column in best.columns if column in places]
+    values = values.transpose([left.index(place) for place in places]).astype(float)
+    merged = np.zeros([int(into.max()) + 1 for into in maps])
+    np.add.at(merged, np.ix_(*maps), values)
+    return merged[tuple(slice(len(each)) for each in numbers)]

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import combinations
 
 import numpy as np
+from pydantic import Field, field_validator
 
-from synthrelease.criteria.base import Setting
+from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.criteria.facts import LostPair, PublicFacts, shown, words
+from synthrelease.criteria.measured import Limits
 from synthrelease.data.counts import DENSE_LIMIT
+from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning, Schema
-from synthrelease.errors import closest, listing
+from synthrelease.errors import Unexpected, closest, listing
+from synthrelease.generators.measurements import FormulaTerm
 from synthrelease.settings.base import Mistake
 
 
@@ -117,3 +124,159 @@ def representation_mistakes(
     if cells > DENSE_LIMIT:
         yield Mistake(field="representation", expected=f"bins with at most {DENSE_LIMIT} combinations", found=f"{cells}")
     yield from unknown_columns(schema, "representation", representation)
+
+
+# Which marginal tables a criterion compares, and how many that are.
+#
+# Tables of at most k columns are about d^k / k! in number, all tables 2^d. So where nothing is said all tables are compared
+# up to
+# `WIDE` columns, and those of at most three columns beyond. The table of all columns at once is one table however wide it is,
+# no
+# dearer than any other: it is named as "all columns", and needs none of the tables between.
+
+MAX_TABLES = 100_000
+"""Tables that a criterion looks at: all of sixteen columns, or all of three columns of eighty; more would take hours."""
+
+WIDE, LARGEST_WHEN_WIDE = 8, 3
+"""Up to so many columns all tables are compared unless something else is said; beyond, those of at most three columns."""
+
+ALL_COLUMNS = "all columns"
+
+
+def usual_largest(n_columns: int) -> int:
+    """Of how many columns the compared tables are at most where nothing is said; fewer where even those are too many."""
+    if n_columns <= WIDE:
+        return n_columns
+    return next(size for size in range(LARGEST_WHEN_WIDE, 0, -1) if _tables_up_to(size, n_columns) <= MAX_TABLES)
+
+
+def _tables_up_to(largest: int, n_columns: int) -> int:
+    return sum(math.comb(n_columns, size) for size in range(1, largest + 1))
+
+
+class MarginalCriterion(Criterion):
+    """What the criteria of marginal tables share: which tables they compare.
+
+    Attributes
+    ----------
+    largest : all tables of at most so many columns are compared. Left out: every table where there are up to eight columns,
+        those of at most three columns where there are more (two above 84, which have 100,000 of three); none beside `tables`.
+        Example: `largest = 3`.
+    tables : tables that are compared by name, beside those of `largest`: the columns of a table joined by ":", "all 2-way" for
+        every table of exactly two columns, "all columns" for the one table of all columns, which shows whole rows and costs
+        little however wide it is. Example: `tables = ["diabetes:hospital", "age:sex:region"]`.
+    """
+
+    largest: int | None = Field(default=None, ge=1)
+    tables: tuple[str, ...] = Field(default=(), max_length=10_000)
+
+    @field_validator("tables")
+    @classmethod
+    def _terms(cls, tables: tuple[str, ...]) -> tuple[str, ...]:
+        for text in tables:
+            if text.strip() != ALL_COLUMNS and FormulaTerm.of(text).weight != 1:
+                raise Unexpected("tables without weights, such as 'age:region' or 'all 2-way'", repr(text))
+        return tables
+
+    @cached_property
+    def _named(self) -> tuple[FormulaTerm | None, ...]:
+        """The terms of `tables`; None for the table of all columns."""
+        return tuple(None if text.strip() == ALL_COLUMNS else FormulaTerm.of(text) for text in self.tables)
+
+    @property
+    def read(self) -> tuple[str, ...]:
+        """The columns that it names."""
+        return tuple(dict.fromkeys(name for term in self._named if term for name in term.columns))
+
+    @property
+    def not_by_name(self) -> str:
+        """The setting by which it compares tables that it does not name; empty where there is none."""
+        unnamed = not self.tables or any(term is None or term.ways for term in self._named)
+        return "largest" if self.largest is not None else "tables" if unnamed else ""
+
+    def up_to(self, n_columns: int) -> int:
+        """Of how many columns all tables are compared; 0 where only named ones are."""
+        if self.largest is None:
+            return 0 if self.tables else usual_largest(n_columns)
+        return min(self.largest, n_columns)
+
+    def named(self, layout: Layout) -> tuple[tuple[int, ...], ...]:
+        """Increasing column indices of the tables compared by name, each once, without those of `up_to` columns."""
+        width = len(layout.sizes)
+        everything = tuple(range(width))
+        sets = [columns for term in self._named for columns in ([everything] if term is None else term.sets(layout))]
+        return tuple(dict.fromkeys(columns for columns in sets if len(columns) > self.up_to(width)))
+
+    def named_columns(self, bins: Mapping[str, int]) -> tuple[tuple[str, ...], ...]:
+        """The names of the columns of these tables, for columns with so many bins."""
+        layout = Layout(columns=tuple(bins), sizes=tuple(bins.values()))
+        return tuple(tuple(layout.columns[column] for column in columns) for columns in self.named(layout))
+
+    def compares_table(self, columns: Collection[str], n_columns: int) -> bool:
+        """Whether the table of just these columns is compared."""
+        terms = (term for term in self._named if term is not None)
+        named = any(term.ways == len(columns) or set(term.columns) == set(columns) for term in terms)
+        return named or len(columns) <= self.up_to(n_columns)
+
+    def guards(self, pair: LostPair) -> bool:
+        """The worst cell of the pair's table would be further off than the threshold allows."""
+        return self.compares_table(pair.columns, pair.n_columns) and pair.largest_cell > self.threshold
+
+    def n_tables(self, layout: Layout) -> int:
+        """How many tables are compared."""
+        width = len(layout.sizes)
+        return _tables_up_to(self.up_to(width), width) + len(self.named(layout))
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """Of each table as many numbers are summed as it has cells, or as there are rows, if these are fewer."""
+        return float(self.n_tables(layout)) * min(n, layout.n_cells)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        layout = setting.schema.layout
+        names = dict.fromkeys(name for term in self._named if term for name in term.columns)
+        unknown = [*unknown_columns(setting.schema, "tables", names)]
+        if unknown:
+            return unknown
+        many = [(math.comb(len(layout.sizes), term.ways), f"all {term.ways}-way") for term in self._named if term and term.ways]
+        if any(number > MAX_TABLES for number, _ in many):
+            number, text = max(many)
+            expected = f"terms of at most {MAX_TABLES} tables"
+            return [Mistake(field="tables", expected=expected, found=f"{text!r}, {number} tables")]
+        if self.n_tables(layout) > MAX_TABLES:
+            return [
+                Mistake(
+                    field="largest",
+                    expected=f"a number of columns that leads to at most {MAX_TABLES} tables",
+                    found=f"{self.n_tables(layout)} tables",
+                )
+            ]
+        return []
+
+    def compared(self, facts: PublicFacts) -> list[tuple[str, ...]]:
+        """Columns of every table that is compared."""
+        names = tuple(column.name for column in facts.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.labels) for column in facts.columns))
+        small = [sets for size in range(1, self.up_to(len(names)) + 1) for sets in combinations(range(len(names)), size)]
+        return [tuple(names[place] for place in places) for places in (*small, *self.named(layout))]
+
+    def _with(self, limits: Sequence[Limits], facts: PublicFacts) -> Iterable[tuple[tuple[str, ...], Limits]]:
+        return zip(self.compared(facts), limits, strict=True)
+
+    def tables_in_words(self, n_columns: int) -> str:
+        """ "any columns", "at most 3 columns", "single columns", "age by sex"."""
+        largest = self.up_to(n_columns)
+        few = "single columns" if largest == 1 else f"at most {largest} columns"
+        parts = [] if not largest else ["any columns"] if largest == n_columns else [few]
+        for term in self._named if largest < n_columns else ():
+            if term is None:
+                parts.append("all columns at once")
+            elif term.ways:
+                parts.append(f"{term.ways} columns")
+            else:
+                parts.append(" by ".join(words(name) for name in term.columns))
+        return shown(parts) if len(parts) < 3 else f"{shown(parts[:-1])} and {parts[-1]}"
+
+
+def furthest(limits: Limits, released: np.ndarray) -> np.ndarray:
+    """(n_cells,) the largest difference of each released count from an original one within limits."""
+    return np.maximum(limits.high - released, released - limits.low)

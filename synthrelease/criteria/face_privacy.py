@@ -13,18 +13,24 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from synthrelease.criteria.base import Criterion, Mistake, Score, Setting
-from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft, FileFacts
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.marginal_tables import MAX_TABLES
-from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.wording import words
+from synthrelease.criteria.base import Criterion, Fitted, Setting
+from synthrelease.criteria.columns import MAX_TABLES
+from synthrelease.criteria.facts import (
+    MOST_UNIQUE,
+    CriterionDraft,
+    FileFacts,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Score,
+    words,
+)
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import lattice
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.privacy.charges import Charge
+from synthrelease.settings.base import Mistake
 
 
 class FacePrivacy(Criterion):

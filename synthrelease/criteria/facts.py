@@ -6,9 +6,12 @@ They are made from release.json by `bundle.public`, and from a loaded release by
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import cached_property
+from typing import Any, Literal
 
 import numpy as np
 
@@ -16,6 +19,156 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import PublishedColumn
+from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_limit, cube_sd
+from synthrelease.privacy.grids import shared_grid, shared_steps
+
+# What a criterion is drafted from, and the budget that the noise of a drafted figure asks for.
+
+NOISE_SHARE = 6
+"""The noise scale of a figure is to be at most its threshold divided by this: then the figure also bounds other errors."""
+
+MOST_EPSILON = Fraction(1, 4)
+"""A figure that would need more is not drafted."""
+
+MOST_UNIQUE = 0.2
+"""Share of the rows that occur once up to which a draft asks for a minimum count of rows."""
+
+_NOT_OUTCOMES = ("age", "agep", "edad", "alter", "sex", "gender", "sexo", "race", "year", "month", "date")
+"""Parts of names of columns that people group by, rather than explain."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Partner:
+    """Another column, beside the rows that have a value of both.
+
+    Attributes
+    ----------
+    distance : how much the two hang together: the share of all rows that would have to change for them to be independent.
+    smallest_group : rows in the smallest of the few groups of the other column that figures may be taken over; 0 where it has
+        too many.
+    """
+
+    distance: float
+    smallest_group: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileColumn:
+    """A drafted column of a public file, in the bins that it is released in.
+
+    Attributes
+    ----------
+    of_date : whether it is made from a date.
+    weight : whether it is a design weight.
+    alternative : what the bins that it is released in are called.
+    limits : inner limits of the drafted bins of a column of numbers; None for categories.
+    mean_range : of a column of numbers: what values may be clipped to so that no mean moves by more than next to nothing.
+    line_range : likewise for a line, in which a few extreme rows may count as less than they are.
+    category_rows : how often each category occurs in the file, by its label; empty for numbers.
+    missing_rows : rows without a value.
+    partners : the other columns, those that hang together most with this one first.
+    """
+
+    name: str
+    of_date: bool
+    weight: bool
+    alternative: str
+    limits: tuple[float, ...] | None
+    category_rows: Mapping[str, int]
+    missing_rows: int
+    partners: Mapping[str, Partner]
+    mean_range: tuple[float, float]
+    line_range: tuple[float, float]
+
+    @property
+    def n_bins(self) -> int:
+        """How many bins it is released in."""
+        return (len(self.limits) + 1 if self.limits is not None else len(self.category_rows)) + (self.missing_rows > 0)
+
+    @property
+    def tied(self) -> float:
+        """How much it hangs together with all other columns."""
+        return sum(partner.distance for partner in self.partners.values())
+
+    @property
+    def explained(self) -> bool:
+        """Whether its name lets it be what others explain: no age, sex, date or weight."""
+        words = self.name.lower().replace("-", "_").split("_")
+        return not (self.of_date or self.weight or any(word in _NOT_OUTCOMES for word in words))
+
+
+@dataclass(frozen=True, kw_only=True)
+class FileFacts:
+    """What a criterion may be drafted from; the private file is taken to have about as many rows.
+
+    Attributes
+    ----------
+    cell : the error of a cell of a small table that the draft allows at first, as a share of all rows.
+    unique : share of the rows that occur once in the bins of the draft.
+    strongest : pairs of columns that hang together beyond chance, those that hang together most first.
+    members : the columns of a member, where rows are roots that may have several.
+    """
+
+    columns: tuple[FileColumn, ...]
+    n_rows: int
+    cell: float
+    unique: float
+    strongest: tuple[tuple[str, str], ...] = ()
+    members: tuple[str, ...] = ()
+
+    @property
+    def outcomes(self) -> tuple[FileColumn, ...]:
+        """Columns of numbers that look like what others explain, the one that hangs together most with them first."""
+        numeric = [column for column in self.columns if column.explained and len(column.limits or ()) > 2]
+        return tuple(sorted(numeric, key=lambda column: -column.tied))
+
+    @property
+    def conditions(self) -> tuple[FileColumn, ...]:
+        """Columns of two categories that look like what others explain, likewise."""
+        two = [column for column in self.columns if column.explained and len(column.category_rows) == 2]
+        return tuple(
+            sorted(
+                (column for column in two if min(column.category_rows.values()) >= max(100, 0.01 * self.n_rows)),
+                key=lambda column: -column.tied,
+            )
+        )
+
+    def numeric_partners(self, column: FileColumn, most: int) -> tuple[FileColumn, ...]:
+        """At most so many columns of numbers, the strongest partners first."""
+        named = {other.name: other for other in self.columns}
+        fits = [named[name] for name in column.partners if named[name].limits is not None and not named[name].weight]
+        return tuple(fits[:most])
+
+    def grouping(self, column: FileColumn, least: float, most: int) -> tuple[FileColumn, ...]:
+        """At most so many columns to group by, the strongest partners first; each group has `least` rows with values."""
+        named = {other.name: other for other in self.columns}
+        large = [name for name, partner in column.partners.items() if partner.smallest_group >= max(1, least)]
+        fits = [named[name] for name in large if not named[name].weight]
+        return tuple(fits[:most])
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionDraft:
+    """One criterion: its TOML keys in order, and a remark. Threshold and epsilon are first guesses, until figures are known.
+
+    Attributes
+    ----------
+    in_place_of : the name of the criterion that this one stands for where that one could only have a far wider limit, because
+        bins are too wide for it; empty where it stands for none.
+    asks : "single columns", or "shares of single columns" where its figure is one, which independent columns have right;
+        "pairs" where it is about how columns hang together at large: a draft needs one of these that independent columns fail.
+    """
+
+    settings: Mapping[str, object]
+    remark: str
+    in_place_of: str = ""
+    asks: Literal["", "single columns", "shares of single columns", "pairs"] = ""
+
+
+def budget(wanted: float) -> Fraction:
+    """An epsilon of at least this much, in thousandths; in hundredths from a tenth on."""
+    step = 100 if wanted >= 0.1 else 1000
+    return Fraction(max(1, math.ceil(wanted * step * (1 - 1e-9))), step)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,3 +243,341 @@ class PublicFacts:
         if self.raw is None:
             raise LookupError("the rules for private rows are not among these facts")
         return ~self.raw.structural_zeros([self.raw.layout.index(name) for name in names]).ravel()
+
+
+# What happens to a table when two of its columns lose what ties them together, and who would notice.
+#
+# A rehearsal asks it of every pair of columns, so that nobody finds out after a release that "diabetes : hospital" was looked
+# at
+# by no criterion.
+
+
+@dataclass(frozen=True, kw_only=True)
+class LostPair:
+    """Two columns as they would be if they were independent, with the right shares each.
+
+    Attributes
+    ----------
+    columns : their names.
+    distance : how far their table would then be off: total variation, a share of the rows.
+    largest_cell : how far its worst cell would be off, as a share of the rows.
+    n_columns : of the whole table.
+    """
+
+    columns: frozenset[str]
+    distance: float
+    largest_cell: float
+    n_columns: int
+
+    def is_one_of(self, column: str, others: Iterable[str]) -> bool:
+        """Whether the pair is this column and one of the others."""
+        return column in self.columns and any(self.columns == {column, other} for other in others)
+
+
+# What the limit of a criterion's true error says about the original table, as bounds take it (theory 13, error bounds).
+
+
+@dataclass(frozen=True, kw_only=True)
+class CellError:
+    """No cell of a table of at most `largest` columns, nor of one of the `tables`, is off by more than `rows`."""
+
+    rows: int
+    largest: int
+    criterion: str
+    tables: tuple[frozenset[str], ...] = ()
+
+    def holds_for(self, columns: Sequence[str]) -> bool:
+        """Whether the cells of the table of these columns are among them."""
+        return len(columns) <= self.largest or frozenset(columns) in self.tables
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioError:
+    """No bin of a 1-way table is off by more than this factor (of counts plus 1)."""
+
+    factor: float
+    criterion: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MeanError:
+    """No mean of `column` is off by more than `most` in the groups of `by`, nor overall where `overall` says so.
+
+    `lowest` and `highest` clip the numbers; `size_margin` gives the sizes below which a group is filled up. `values` are
+    (n_present,) the lowest and the highest that an original row of each bin counts as: twice its number, where the criterion
+    is about bin numbers.
+    """
+
+    most: float
+    column: str
+    by: tuple[str, ...]
+    overall: bool
+    lowest: float
+    highest: float
+    size_margin: float
+    values: tuple[np.ndarray, np.ndarray]
+    criterion: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unmatched:
+    """All but `rows` original rows have a similar released row for themselves.
+
+    `steps`: for the columns that may be one bin apart, whether each bin is similar to the next one up. `ignored` columns may
+    differ in any way.
+    """
+
+    rows: int
+    steps: Mapping[str, tuple[bool, ...]]
+    criterion: str
+    ignored: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumError:
+    """Weighted sums over the cells of the table of some columns are at most so much: weights . R <= most, one by one.
+
+    `weights` has an array with an axis for each column, over all its released bins, for every sum; `each` is one in words.
+    """
+
+    columns: tuple[str, ...]
+    weights: tuple[np.ndarray, ...]
+    most: tuple[float, ...]
+    each: str
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SumErrors:
+    """Everything that one criterion says about weighted sums, over tables of different columns."""
+
+    sums: tuple[SumError, ...]
+    criterion: str
+
+
+KnownError = CellError | RatioError | MeanError | Unmatched | SumErrors
+
+
+# Figures that share one noise: which ones do, and what their readers know of it. Nothing private is here.
+#
+# They are the figures of a dataset that a joint test accepted, where the whole release is pure: all of them are fixed before
+# any
+# is released, and one vector of noise costs the sum of what each would have paid for noise of its own (theory 4.4, figures
+# that
+# share a noise). Of the figures of a round the limits of bounds would not hold (theory 13.1, limit behind an accepted
+# figure):
+# that one of them passed would tell how large the noise of the others is.
+
+MECHANISM = "K-norm: one noise for several figures"
+"""What the privacy of such a figure is from, in words."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneNoise:
+    """The noise of one of several figures that share it.
+
+    Attributes
+    ----------
+    figures : how many share it.
+    epsilon : of all of them together.
+    """
+
+    figures: int
+    epsilon: Fraction
+
+    def sd(self, sensitivity: float, rows: int) -> float:
+        """Its standard deviation, in the figure's unit."""
+        grid = shared_grid(sensitivity, rows)
+        return grid.step * cube_sd(self.figures, Fraction(grid.steps) / self.epsilon)
+
+    def beyond(self, rows: int, risk: float) -> int:
+        """How many steps of the figure's grid the noise is off at most, to either side, but at this risk (0 to 1)."""
+        return cube_limit(self.figures, Fraction(shared_steps(rows)) / self.epsilon, risk)
+
+    def upper(self, value: float, sensitivity: float, rows: int, risk: float) -> float:
+        """What the exact figure is above with at most this probability (0 to 1/2).
+
+        The law is symmetric, so that one side has half of the risk of both. A step is for the rounding to the grid.
+        """
+        return value + (self.beyond(rows, 2 * risk) + 1) * shared_grid(sensitivity, rows).step
+
+    def deviation(self, sensitivity: float) -> float:
+        """The standard deviation but for the grid: for figures whose number of rows is not known."""
+        return math.sqrt((self.figures + 1) * (self.figures + 2) / 3) * sensitivity / float(self.epsilon)
+
+    def because(self, epsilon: Fraction) -> str:
+        """What a charge of this epsilon pays for, and its standard deviation over that of a noise of its own."""
+        share = self.deviation(1.0) * float(epsilon) / math.sqrt(2)
+        return (
+            f"K-norm mechanism: one noise for {self.figures} figures, {share:.2f} of the standard deviation of one of its own"
+        )
+
+
+def shared_noise(epsilons: Mapping[str, Fraction]) -> dict[str, OneNoise]:
+    """By the names of the figures that share one noise, that noise: of none, or of two and more.
+
+    A function of their budgets alone, so it is public. All begin together; as long as the one with the largest epsilon (the
+    first of several) would have less noise by itself, or there are more than the law of the noise is computed for, it leaves.
+    So nobody's noise grows: with m figures of E in all, sqrt((m + 1)(m + 2) / 3) / E is at most sqrt(2) / epsilon.
+    """
+    left = dict(epsilons)
+    while len(left) > 1:
+        largest, size, total = max(left, key=lambda name: left[name]), len(left), sum(left.values(), Fraction(0))
+        if size <= MOST_NUMBERS and 6 * total**2 >= (size + 1) * (size + 2) * left[largest] ** 2:
+            return dict.fromkeys(left, OneNoise(figures=size, epsilon=total))
+        del left[largest]
+    return {}
+
+
+# What a criterion asks of the private table, and what comes of it.
+
+ANSWERED = "none: an upper bound that follows from the published measurements"
+"""The mechanism of a criterion that measurements answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Score:
+    """The outcome of one criterion, as it may be published.
+
+    `sensitivity` and `noise_sd` are in the units of `value`; None where no noise is added. A value that is not a number
+    does not pass.
+
+    Attributes
+    ----------
+    noise_bound : where the noise is not added to the figure itself: an estimate of what it moves the figure by at most, in 95
+        of 100 cases.
+    decides : whether this very figure was compared with the threshold; it is then known only because it passed.
+    one_noise : where several figures share one noise, that noise; `epsilon` is this figure's share of what it cost.
+    """
+
+    name: str
+    kind: str
+    threshold: float
+    value: float
+    epsilon: Fraction
+    mechanism: str
+    sensitivity: float | None
+    noise_sd: float | None
+    passed: bool
+    noise_bound: float | None = None
+    decides: bool = True
+    one_noise: OneNoise | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query:
+    """What a criterion asks of the private table about one candidate. Asking is public; only `figure` and `slack` see counts.
+
+    Attributes
+    ----------
+    figure : the exact figure of a private table; total.
+    sensitivity : largest change of the figure when one record is replaced, > 0.
+    slack : how far a private table is from failing: at or above 0 just when the figure is at or below the threshold, and of
+        sensitivity 1. By default (threshold - figure) / sensitivity; a criterion may know a sharper one.
+    void : the candidate fails whatever the private table is (a group without rows, say); the figure is paid for all the same.
+    """
+
+    figure: Callable[[Counts], float]
+    sensitivity: float
+    slack: Callable[[Counts], float] | None = None
+    void: bool = False
+
+
+def outward(bound: float) -> float:
+    """An upper bound with room for the rounding of a few sums and quotients of floats: never below it, whatever its sign."""
+    return bound + abs(bound) * 2.0**-40
+
+
+# How names and figures are written in the sentences about a release.
+
+
+def words(name: str) -> str:
+    """A name from a file as words."""
+    return name.replace("_", " ")
+
+
+def figure(value: float | None, digits: int = 4) -> str:
+    """A figure to so many significant digits, whole numbers in full; with thousands set apart."""
+    if value is None:
+        return "not bounded"
+    if float(value).is_integer() and abs(value) < 1e15:
+        return f"{int(value):,}"
+    text = f"{value:.{digits}g}"
+    if "e+" in text:  # 130 to two digits is no 1.3e+02
+        return f"{float(text):,.0f}"
+    if abs(value) < 1000:
+        return text
+    whole, point, rest = text.partition(".")
+    return f"{int(whole):,}{point}{rest}"
+
+
+def shown(value: Any) -> str:
+    """A setting in words: numbers, names, and lists or tables of them."""
+    if isinstance(value, Mapping):
+        return ", ".join(f"{words(str(key))}: {shown(inner)}" for key, inner in value.items())
+    if isinstance(value, list | tuple):
+        return ", ".join(shown(inner) for inner in value)
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    return figure(value, 10) if isinstance(value, int | float) else words(str(value))
+
+
+def grouped(by: Sequence[str], overall: bool, facts: PublicFacts) -> str:
+    """What a figure is taken over: groups of columns, with the labels of [groups] where they have some, and all rows."""
+
+    def column(name: str) -> str:
+        groups = facts.groups.get(name)
+        return words(name) if groups is None else f"{words(name)} ({', '.join(group.label for group in groups)})"
+
+    parts = [f"over groups by {'; by '.join(map(column, by))}"] if by else []
+    return " and ".join([*parts, *(["over all rows"] if overall else [])])
+
+
+def what_counts(values: str, ranges: Mapping[str, tuple[float, float]], columns: Sequence[str], facts: PublicFacts) -> str:
+    """What original rows count as in a regression, in words, where that is not just their own values."""
+    which = {
+        "bins": "original rows count by the numbers of their bins",
+        "own target": "features count by the numbers of their bins",
+    }
+    limits = ", ".join(f"{words(name)} as {shown(low)} to {shown(high)} at most" for name, (low, high) in ranges.items())
+    grids = facts.grid_of(columns if values == "own" else columns[-1:] if values == "own target" else ()).removeprefix(", ")
+    return "".join(f"; {text}" for text in (which.get(values, ""), limits, grids) if text)
+
+
+# Where a figure comes from: the table, cell, group or coefficient with the largest error, named on public data.
+#
+# An offender is exact: it holds counts without noise. So it is asked of a `PublicCounts`, which only a rehearsal makes, of a
+# file
+# that is public. A release holds its counts behind `enclave.door.PrivateCounts`, which hands them to a mechanism inside
+# `spend`
+# alone and yields noisy figures; a criterion's `query`, all that a release asks, neither makes nor takes a `PublicCounts`.
+# tests/test_architecture.py keeps `PublicCounts(` and `.offender(` out of the rooms that a release runs through.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicCounts:
+    """A table of public rows, on a candidate's bins: whoever makes one says that its rows are public."""
+
+    counts: Counts
+
+
+@dataclass(frozen=True, kw_only=True)
+class Offender:
+    """The part of a figure with the largest error.
+
+    Attributes
+    ----------
+    where : the table, cell, group or coefficient in words: "age=18-24, sex=F".
+    released, original : what stands there in the candidate and in the public table, in words: "3.1%".
+    """
+
+    where: str
+    released: str
+    original: str
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.released} against {self.original}"
+
+
+def share(rows: float, of: float) -> str:
+    """A share in per cent to three digits."""
+    return f"{figure(100 * rows / of, 3)}%" if of else "no rows"

@@ -15,29 +15,38 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, representation_mistakes, unknown_columns
-from synthrelease.criteria.drafts import CriterionDraft, FileFacts
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.intervals import Interval, linear
-from synthrelease.criteria.offenders import Offender, PublicCounts
+from synthrelease.criteria.facts import (
+    CriterionDraft,
+    FileFacts,
+    LostPair,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Query,
+    shown,
+    what_counts,
+    words,
+)
+from synthrelease.criteria.facts import figure as number
 from synthrelease.criteria.records import (
     Finite,
+    Interval,
+    NewtonResult,
     Records,
     RegressionColumns,
     StandardUnits,
     check_ranges,
+    linear,
+    maximum,
     public_axes,
 )
-from synthrelease.criteria.wording import figure as number
-from synthrelease.criteria.wording import shown, what_counts, words
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import Binning
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
-from synthrelease.newton import NewtonResult, maximum
+from synthrelease.settings.base import Mistake
 
 _SINGULAR = 1e-6
 """Smallest eigenvalue of the mean information, in standard units, with which coefficients are taken to be determined."""
@@ -199,13 +208,13 @@ class LogisticRegression(Criterion):
         cells, possible = (
             facts.of_values(found, self.columns) for found in (facts.cells(self.columns), facts.possible(self.columns))
         )
-        from synthrelease.criteria.records.mechanism import records_of_cells
+        from synthrelease.criteria.records_mechanism import records_of_cells
 
         released = records_of_cells(cells, [*numbers, outcome])
         return _Steps.of(released).sensitivity([*limits, Interval.exactly(outcome)], possible)
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.records.mechanism import largest_logistic_step, released_records
+        from synthrelease.criteria.records_mechanism import largest_logistic_step, released_records
 
         columns = self.regression_columns(setting)
         steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
@@ -215,7 +224,7 @@ class LogisticRegression(Criterion):
 
     def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
         """The coefficient with the largest change."""
-        from synthrelease.criteria.records.mechanism import logistic_steps, original_records, released_records
+        from synthrelease.criteria.records_mechanism import logistic_steps, original_records, released_records
 
         columns = self.regression_columns(setting)
         steps = _Steps.of(released_records(candidate.counts, columns, candidate.transformation))
@@ -263,7 +272,7 @@ class _Steps:
     @classmethod
     def of(cls, released: Records) -> _Steps:
         """From the rows of S; their target is 1 where it is positive."""
-        from synthrelease.criteria.records.mechanism import in_units
+        from synthrelease.criteria.records_mechanism import in_units
 
         features, outcome = released.values[:, :-1], released.values[:, -1]
         weights = released.counts / max(1, released.rows)
@@ -294,7 +303,7 @@ class _Steps:
         limits : per feature, and last for the outcome, (n_bins,) the values that records of each bin can have.
         possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
         """
-        from synthrelease.criteria.records.mechanism import probability
+        from synthrelease.criteria.records_mechanism import probability
 
         *features, outcome = limits
         parts = self.units.of_limits(features)
@@ -318,7 +327,7 @@ def _fit(standard: np.ndarray, weights: np.ndarray, hits: np.ndarray) -> NewtonR
         the share of the rows that are there and have outcome 1.
     """
 
-    from synthrelease.criteria.records.mechanism import probability
+    from synthrelease.criteria.records_mechanism import probability
 
     def likelihood(beta: np.ndarray) -> float:
         scores = standard @ beta

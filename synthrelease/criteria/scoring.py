@@ -2,19 +2,76 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
 from functools import partial
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, ClassVar
 
-from synthrelease.criteria.base import Criterion, Setting
-from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.one_noise import MECHANISM, OneNoise
-from synthrelease.criteria.scores import Query, Score
+from synthrelease.criteria.base import Criterion, Fitted, Setting
+from synthrelease.criteria.facts import MECHANISM, OneNoise, Query, Score, figure
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.privacy.charges import JOINT_TEST, Charge, mechanism
+from synthrelease.privacy.grids import laplace_tail
 
 if TYPE_CHECKING:
     from synthrelease.enclave.door import PrivateCounts
+
+# One noisy test for all criteria of a round (theory 4.1, least slack): the least slack, with one draw of noise.
+
+
+@dataclass(frozen=True, kw_only=True)
+class JointTest:
+    """Whether a candidate meets all criteria, decided by one noisy number.
+
+    Attributes
+    ----------
+    epsilon : budget of one test.
+    false_acceptance : largest probability that a round passes although some criterion is above its threshold.
+    """
+
+    most_rows: ClassVar[int] = 2**30
+    """Its grid, of steps of 2^-12, is the same for any number of rows, so the rounding of slacks must stay below a quarter of a
+    step: 8 n 2^-53 sensitivities, and for a ratio's slack, of counts times a threshold t, t n 2^-53."""
+
+    epsilon: Fraction
+    false_acceptance: Fraction
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(JOINT_TEST, self.epsilon, "Laplace mechanism on the least slack")
+
+    @property
+    def margin(self) -> float:
+        """What the noisy least slack must reach, in sensitivities: noise alone does so with `false_acceptance` at most."""
+        return laplace_tail(sensitivity=1.0, epsilon=self.epsilon, probability=self.false_acceptance)
+
+    def passes(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> bool:
+        """Whether a candidate passes: the noisy least slack reaches the margin, and so does every public score."""
+        return self.noisy_slack(private, asked) >= self.margin and all(
+            found.passed for _, found in asked if isinstance(found, Score)
+        )
+
+    def noisy_slack(self, private: PrivateCounts, asked: Sequence[tuple[Criterion, Query | Score]]) -> float:
+        """The least slack of all queries, with noise.
+
+        Parameters
+        ----------
+        private : the private table on the candidate's bins, with this round's meter.
+        asked : every criterion with its query about the candidate, or its score where nothing private is asked.
+
+        Privacy
+        -------
+        eps-DP, neighbours replace one record: each slack has sensitivity 1 (`Query`), so has their minimum (Proposition 3),
+        and it gets Laplace noise of scale 1 / eps. Scores are public: they are left out here, and decide without noise.
+        """
+        from synthrelease.criteria.base_mechanism import noisy_least_slack
+
+        queries = [(criterion.threshold, found) for criterion, found in asked if isinstance(found, Query)]
+        least = partial(noisy_least_slack, asked=queries, epsilon=self.epsilon, entropy=private.entropy)
+        noisy = private.spend(self.charge, least)
+        return noisy.value
 
 
 def fitted_before(criteria: Iterable[Criterion], private: PrivateCounts, setting: Setting) -> Fitted:
@@ -67,10 +124,111 @@ def _together(
     criteria: Sequence[Criterion], private: PrivateCounts, asked: Mapping[str, Query | Score], noise: OneNoise
 ) -> dict[str, Score]:
     """The figures of these criteria with one noise, which takes the charges of all of them off the plan."""
-    from synthrelease.criteria.mechanism import noisy_figures  # here, for readers of a release have no use for it
+    from synthrelease.criteria.base_mechanism import noisy_figures  # here, for readers of a release have no use for it
 
     queries = [query for each in criteria if isinstance(query := asked[each.name], Query)]
     vector = partial(noisy_figures, queries=queries, noise=noise, rows=private.n, entropy=private.entropy)
     noisy = private.spend([each.charge for each in criteria], vector)
     found = [each.released(query, figure) for each, query, figure in zip(criteria, queries, noisy, strict=True)]
     return {score.name: replace(score, mechanism=MECHANISM, one_noise=noise) for score in found}
+
+
+# Whether a criterion can say anything at all: its threshold against what the figure can be, and against its noise.
+#
+# Known without data, as far as the settings tell (`synthrelease plan`); with the sensitivities that public rows showed, a
+# rehearsal knows more.
+
+MOST_LUCK = 0.05
+"""Probability that noise decides about a candidate without any error; beyond it a criterion is a matter of luck."""
+
+
+class NobodyPasses(str):
+    """Why no table at all meets a threshold, whatever the generator does."""
+
+    __slots__ = ()
+
+
+def none_can_fail(criteria: Iterable[Criterion]) -> str:
+    """Why none of these criteria can refuse a table for being unlike the original one; empty where one can.
+
+    A criterion can when its threshold is below the worst figure that is possible, or when that is not known
+    (`Criterion.worst_figure` is infinite). One that looks at released rows alone says nothing about likeness. An answer
+    from measurements may lie above the worst figure; a threshold there promises nothing either.
+    """
+    told = []
+    for each in criteria:
+        worst = each.worst_figure
+        if not each.compares:
+            told.append(f"{each.name!r}, which looks at released rows alone")
+        elif each.threshold >= worst:
+            told.append(f"{each.name!r} with a threshold of {figure(each.threshold)}, where {figure(worst)} is the worst")
+        else:
+            return ""
+    return "; ".join(told)
+
+
+def uninformative(criterion: Criterion, joint_test: JointTest | None, sensitivity: float | None) -> Iterator[str]:
+    """Why a criterion can refuse nothing, accept nothing, or decides by luck; nothing for a criterion that can say something.
+
+    Parameters
+    ----------
+    joint_test : of the release, or None where every figure decides by itself.
+    sensitivity : of the figure, or what it is at least; None where it is not known.
+    """
+    threshold, best, worst = criterion.threshold, criterion.best_figure, criterion.worst_figure
+    if not criterion.compares:
+        return
+    if threshold >= worst:
+        yield (
+            f"its value cannot exceed {figure(worst)}, and the threshold is {figure(threshold)}. Every table passes, so the "
+            "criterion tests nothing. Take a smaller threshold."
+        )
+        return
+    if sensitivity is None or criterion.answered_by is not None:
+        return
+    room = threshold - best
+    if room <= 0:
+        yield NobodyPasses(
+            f"its value cannot be below {figure(best)}, and the threshold is {figure(threshold)}. No table can pass, not even "
+            "a perfect one, except by the luck of noise. Take a larger threshold."
+        )
+    elif joint_test is not None:
+        taken = joint_test.margin * sensitivity
+        if taken >= room:
+            yield NobodyPasses(
+                f"the margin of the joint test is {figure(taken, 2)} or more in its unit, and the threshold is "
+                f"{figure(threshold)}. No table can pass, not even a perfect one. Take a larger threshold or test_epsilon."
+            )
+        elif taken >= room / 2:
+            yield (
+                f"the margin of the joint test takes {taken / room:.0%} or more of the threshold {figure(threshold)}. Tables "
+                f"with a value above {figure(threshold - taken, 2)} mostly fail. Take a larger threshold or test_epsilon."
+            )
+    elif criterion.figure_gets_noise and (luck := math.exp(-room * float(criterion.epsilon) / sensitivity) / 2) >= MOST_LUCK:
+        enough = math.log(1 / (2 * MOST_LUCK)) * sensitivity / room
+        yield (
+            f"its noise is large beside its threshold {figure(threshold)}. A perfect table is refused in {luck:.0%} of cases "
+            f"or more, and a table with an error as far above the threshold passes as often. Take an epsilon of "
+            f"{figure(enough, 2)} or more, or a larger threshold."
+        )
+
+
+def unanswerable(criterion: Criterion, least: float) -> Iterator[str]:
+    """Why the noise of the measurements alone lets no table pass, or few; nothing for a criterion that can be answered.
+
+    Parameters
+    ----------
+    least : what the bound is at least, whatever the tables.
+    """
+    if least > criterion.threshold:
+        yield NobodyPasses(
+            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more, and the threshold is "
+            f"{figure(criterion.threshold)}. No table can pass, not even a perfect one. Give its tables more of the budget, or "
+            "the criterion an epsilon in place of answered_by."
+        )
+    elif least - criterion.best_figure > (criterion.threshold - criterion.best_figure) / 2:
+        yield (
+            f"the noise of the measurements alone makes its bound {figure(least, 2)} or more of the threshold "
+            f"{figure(criterion.threshold)}. Give its tables more of the budget, or the criterion an epsilon in place of "
+            "answered_by."
+        )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.criteria.drafts import CriterionDraft
+from synthrelease.criteria.facts import CriterionDraft
 from synthrelease.drafting.codes import are_too_many, draft_codes
 from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
 from synthrelease.drafting.keys import left_out_as_key

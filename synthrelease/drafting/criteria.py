@@ -11,8 +11,16 @@ from fractions import Fraction
 import numpy as np
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.drafts import MOST_EPSILON, NOISE_SHARE, CriterionDraft, FileColumn, FileFacts, Partner, budget
-from synthrelease.criteria.wording import figure
+from synthrelease.criteria.facts import (
+    MOST_EPSILON,
+    NOISE_SHARE,
+    CriterionDraft,
+    FileColumn,
+    FileFacts,
+    Partner,
+    budget,
+    figure,
+)
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import with_pairs
 from synthrelease.drafting.column_draft import ColumnDraft

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synthrelease.criteria.drafts import MOST_UNIQUE
+from synthrelease.criteria.facts import MOST_UNIQUE
 from synthrelease.drafting.areas import AreasDraft
 from synthrelease.drafting.criteria import draft_acceptance, settle
 from synthrelease.drafting.text import TEST

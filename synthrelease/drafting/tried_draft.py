@@ -10,7 +10,7 @@ from fractions import Fraction
 from functools import cached_property
 from pathlib import Path
 
-from synthrelease.criteria.drafts import MOST_UNIQUE, CriterionDraft
+from synthrelease.criteria.facts import MOST_UNIQUE, CriterionDraft
 from synthrelease.data.counts import Counts
 from synthrelease.drafting.acceptance_text import acceptance_text
 from synthrelease.drafting.areas import AreasDraft

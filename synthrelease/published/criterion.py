@@ -12,8 +12,8 @@ from pydantic import Field
 from synthrelease.published.parts import ExactText, Number, Part, number, upwards
 
 if TYPE_CHECKING:
-    from synthrelease.criteria import Criterion, Score
-    from synthrelease.criteria.one_noise import OneNoise
+    from synthrelease.criteria.base import Criterion
+    from synthrelease.criteria.facts import OneNoise, Score
 
 MOST_SHARING = 100
 """Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
@@ -51,7 +51,7 @@ class OneNoisePart(Part):
 
     def noise(self) -> OneNoise:
         """The noise itself."""
-        from synthrelease.criteria.one_noise import OneNoise
+        from synthrelease.criteria.facts import OneNoise
 
         return OneNoise(figures=self.figures, epsilon=Fraction(self.epsilon_exact))
 
@@ -144,7 +144,7 @@ class CriterionPart(Part):
 
     def score(self) -> Score:
         """The figure as the release published it."""
-        from synthrelease.criteria import Score
+        from synthrelease.criteria.facts import Score
 
         return Score(
             name=self.name,

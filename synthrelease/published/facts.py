@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from synthrelease.criteria import Criterion, Group, PublicFacts, published_criterion
+from synthrelease.criteria import published_criterion
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import Group, PublicFacts
 from synthrelease.errors import InputError
 from synthrelease.published.release import PublishedRelease
 

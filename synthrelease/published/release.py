@@ -26,7 +26,7 @@ from synthrelease.settings.questions import QuestionTable
 if TYPE_CHECKING:
     import pandas as pd
 
-    from synthrelease.criteria import Score
+    from synthrelease.criteria.facts import Score
     from synthrelease.generators.associations import Association, Associations
 
 

@@ -16,8 +16,8 @@ from types import MappingProxyType
 
 import numpy as np
 
-from synthrelease.criteria import Criterion
-from synthrelease.criteria.one_noise import OneNoise
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import OneNoise
 from synthrelease.privacy.selection import StoppingLaw
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import ShareEstimate, bounded_mean, clopper_pearson

@@ -8,7 +8,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from synthrelease.criteria import Criterion, JointTest, Score
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import Score
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.logistic_regression import LogisticRegression
+from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError, RejectedRound, closest, listing

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.criteria import Offender
-from synthrelease.criteria.offenders import PublicCounts
+from synthrelease.criteria.facts import Offender, PublicCounts
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts

@@ -10,8 +10,8 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit, logit
 
+from synthrelease.criteria.records import NewtonResult, maximum
 from synthrelease.data.counts import Counts
-from synthrelease.newton import NewtonResult, maximum
 from synthrelease.rehearsal.public_table import PublicTable
 
 _RIDGE = 1e-6

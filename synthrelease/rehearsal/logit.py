@@ -8,7 +8,7 @@ import numpy as np
 from scipy import sparse
 from scipy.special import expit
 
-from synthrelease.newton import NewtonResult, maximum
+from synthrelease.criteria.records import NewtonResult, maximum
 
 _MOST_STEPS = 40
 _SMALL_STEP = 1e-8

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from markupsafe import Markup
 
-from synthrelease.criteria.wording import figure, words
+from synthrelease.criteria.facts import figure, words
 from synthrelease.errors import OutputError, cut, percent
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import decimal_text

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.criteria import Criterion
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import LostPair
 from synthrelease.data.counts import Counts
 from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.dependence import WEAKEST, Pair, cramers_v, from_independence, strongest_pairs, valued

@@ -6,9 +6,9 @@ import math
 from dataclasses import dataclass
 from typing import Literal
 
-from synthrelease.criteria import Criterion, JointTest
-from synthrelease.criteria.informative import uninformative
-from synthrelease.criteria.wording import figure
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import figure
+from synthrelease.criteria.scoring import JointTest, uninformative
 from synthrelease.rehearsal.yardsticks import Yardstick
 
 Kind = Literal["says nothing", "cannot be met", "stricter than chance"]

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.wording import figure, words
+from synthrelease.criteria.facts import figure, words
 from synthrelease.errors import listing, percent
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import loss_text

@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from synthrelease.criteria import Fitted, Score, figures_of, fitted_before, scores_of
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import Score
+from synthrelease.criteria.scoring import figures_of, fitted_before, scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public

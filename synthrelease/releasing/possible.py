@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.criteria.informative import NobodyPasses, unanswerable, uninformative
+from synthrelease.criteria.scoring import NobodyPasses, unanswerable, uninformative
 from synthrelease.errors import Problem, SpecError
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.specification.answered import least_bounds

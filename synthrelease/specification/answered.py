@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.criteria import Criterion, Setting
+from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.errors import listing
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.space import ConfigurationSpace
@@ -41,7 +41,7 @@ def check_answered(
     if answered and not selection.publish_measurements:
         expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
         problems.add("selection.publish_measurements", expected, "false")
-    from synthrelease.criteria.measured_sums import covered
+    from synthrelease.criteria.measured import covered
 
     layout = space.common.layout
     measured = [tuple(layout.columns[column] for column in columns) for columns in generator.fixed_tables(layout)]
@@ -62,8 +62,8 @@ def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
     generator = spec.space.generators[0]
     if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
         return {}
-    from synthrelease.criteria.fitted import possible_cells
-    from synthrelease.criteria.measured_sums import half_widths
+    from synthrelease.criteria.base import possible_cells
+    from synthrelease.criteria.measured import half_widths
     from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 
     common, found = spec.space.common, dict[str, float]()

@@ -6,7 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from synthrelease.criteria import CRITERIA, Criterion, JointTest, Setting
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import Problem, Unexpected, closest, listing

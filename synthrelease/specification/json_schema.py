@@ -15,7 +15,7 @@ from typing import Any
 from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.settings.base import FRACTION_PATTERN
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.settings import EXPANDED, FAMILIES, TaggedTables, inner_models, summary, words

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema
 from synthrelease.generators.space import ConfigurationSpace

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar, cast
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Binning, Schema, Transformation
 from synthrelease.privacy.plan import Loss

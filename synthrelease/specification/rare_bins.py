@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, TypeGuard
 
 import numpy as np
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.generators.base import Generator

@@ -10,8 +10,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from synthrelease.criteria import Criterion, JointTest, MeasuredAnswers, Setting
-from synthrelease.criteria.informative import none_can_fail
+from synthrelease.criteria.base import Criterion, MeasuredAnswers, Setting
+from synthrelease.criteria.scoring import JointTest, none_can_fail
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
@@ -31,7 +31,7 @@ from synthrelease.specification.options import buildings
 from synthrelease.specification.persons import check_unit_answered
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.one_noise import OneNoise
+    from synthrelease.criteria.facts import OneNoise
     from synthrelease.generators.measurements import NoisyMarginals
     from synthrelease.privacy.plan import YearOfSeries
     from synthrelease.privacy.subsets import PartitionRule, SplitRule
@@ -146,7 +146,7 @@ class ReleaseSpec:
         """
         if self.joint_test is None or not self.shares_noise or self.shape is not None:
             return {}
-        from synthrelease.criteria.one_noise import shared_noise
+        from synthrelease.criteria.facts import shared_noise
 
         return shared_noise({each.name: each.epsilon for each in self.criteria if each.own_noise})
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.settings.card import CardTexts
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.specification.json_schema import default, table_schema

@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from fractions import Fraction
 
-from synthrelease.criteria import Criterion, PublicFacts
-from synthrelease.criteria.fitted import possible_cells
-from synthrelease.criteria.measured_sums import all_limits
-from synthrelease.criteria.scores import outward
+from synthrelease.criteria.base import Criterion, possible_cells
+from synthrelease.criteria.facts import PublicFacts, outward
+from synthrelease.criteria.measured import all_limits
 from synthrelease.errors import Unexpected
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.published.document import ReleaseDocument

@@ -8,7 +8,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from synthrelease.criteria import CRITERIA, Criterion
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.published.criterion import CriterionPart

@@ -10,8 +10,7 @@ from fractions import Fraction
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.file_ends import file_end, rows_were_drawn
 from synthrelease.bundle.public import public_facts
-from synthrelease.criteria import PublicFacts
-from synthrelease.criteria.one_noise import shared_noise
+from synthrelease.criteria.facts import PublicFacts, shared_noise
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound, so_many
 from synthrelease.privacy.charges import TOGETHER

@@ -9,8 +9,8 @@ from typing import Any
 from pydantic import BaseModel
 
 from synthrelease.bundle.planned import parameters, planned_parts
-from synthrelease.criteria import Criterion
-from synthrelease.criteria.one_noise import MECHANISM, OneNoise
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import MECHANISM, OneNoise
 from synthrelease.errors import SpecError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.published.criterion import CriterionPart, OneNoisePart

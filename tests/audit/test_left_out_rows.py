@@ -17,7 +17,7 @@ from synthrelease.audit.number_sensitivity import enumerate_numbers
 from synthrelease.audit.sensitivity import enumerate_sweep
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import mechanism as asking
+from synthrelease.criteria import base_mechanism as asking
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.enclave import door as private_module

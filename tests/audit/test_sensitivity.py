@@ -16,22 +16,19 @@ from synthrelease.audit.sensitivity import CodeFigures, Recording, enumerate_swe
 from synthrelease.audit.sweep import Sweep, criterion
 from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import (
-    fitted_before,
-    groupings,
-    proportions,
-    regression_prediction,
-    scores_of,
-    weighted_marginals,
-)
-from synthrelease.criteria import mechanism as asking
-from synthrelease.criteria.faithfulness import mechanism as matching
-from synthrelease.criteria.functional_mechanism import least_squares
-from synthrelease.criteria.groupings import mechanism as groups_of_rows
-from synthrelease.criteria.marginals import mechanism as small_tables
-from synthrelease.criteria.records import mechanism as regressions
-from synthrelease.criteria.records.mechanism import moments, real_moments, records_of_cells
-from synthrelease.criteria.typical_marginals import MeanMarginalError
+from synthrelease.criteria import base_mechanism as asking
+from synthrelease.criteria import faithfulness_mechanism as matching
+from synthrelease.criteria import groupings
+from synthrelease.criteria import groupings_mechanism as groups_of_rows
+from synthrelease.criteria import marginals as weighted_marginals
+from synthrelease.criteria import marginals_mechanism as small_tables
+from synthrelease.criteria import records_mechanism as regressions
+from synthrelease.criteria import regressions as regression_prediction
+from synthrelease.criteria import shares as proportions
+from synthrelease.criteria.functional import least_squares
+from synthrelease.criteria.marginals import MeanMarginalError
+from synthrelease.criteria.records_mechanism import moments, real_moments, records_of_cells
+from synthrelease.criteria.scoring import fitted_before, scores_of
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.base import Background
 from synthrelease.generators.privbayes import PrivBayes

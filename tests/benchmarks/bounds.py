@@ -22,7 +22,7 @@ from joblib import Parallel, delayed
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
-from synthrelease.criteria import scores_of
+from synthrelease.criteria.scoring import scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public

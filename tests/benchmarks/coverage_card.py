@@ -40,9 +40,9 @@ from synthrelease.bundle.card.protection import rows_left_out
 from synthrelease.bundle.contents import release_files
 from synthrelease.bundle.estimates_files import CSV, read_lines
 from synthrelease.bundle.file_ends import band_columns, error_band, kept_rows
-from synthrelease.criteria import Criterion, Fitted, Query, Score
-from synthrelease.criteria.joint import JointTest
-from synthrelease.criteria.scoring import scores_of
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.facts import Query, Score
+from synthrelease.criteria.scoring import JointTest, scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts
 from synthrelease.enclave.door import PrivateCounts, PrivateRows

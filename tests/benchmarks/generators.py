@@ -26,7 +26,7 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.criteria import scores_of
+from synthrelease.criteria.scoring import scores_of
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import RejectedRound

@@ -25,7 +25,7 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.criteria import scores_of
+from synthrelease.criteria.scoring import scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.enclave.door import PrivateCounts, PrivateRows

@@ -18,7 +18,7 @@ from math import prod
 
 import numpy as np
 
-from synthrelease.criteria.marginals.mechanism import largest_difference
+from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility

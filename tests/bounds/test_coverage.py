@@ -16,7 +16,7 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bounds.limits import limits
 from synthrelease.bundle import write_bundle
-from synthrelease.criteria.marginals.mechanism import largest_difference
+from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public

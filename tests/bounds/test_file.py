@@ -14,7 +14,7 @@ from synthrelease.bounds import bound
 from synthrelease.bounds.kept import RISK, KeptRows
 from synthrelease.bounds.knowledge import Knowledge
 from synthrelease.bounds.values import limits_of, tells_values
-from synthrelease.criteria.scores import outward
+from synthrelease.criteria.facts import outward
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Charge, RowsRule
 from synthrelease.privacy.subsets import PartitionRule

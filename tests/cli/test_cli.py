@@ -229,7 +229,7 @@ projection = { kind = "minimum_count", minimum_count = 4 }
 @pytest.mark.slow
 def test_a_failure_in_private_code_ends_with_1_and_tells_no_cause(tmp_path: Path) -> None:
     broken = f"""
-import synthrelease.criteria.marginals.mechanism as marginals
+import synthrelease.criteria.marginals_mechanism as marginals
 import synthrelease.releasing.release as releasing
 def fail(*_):
     raise ValueError("{SECRET}")

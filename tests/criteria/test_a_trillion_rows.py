@@ -10,7 +10,9 @@ import pytest
 from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.facts import Query
 from synthrelease.criteria.scoring import fitted_before
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts

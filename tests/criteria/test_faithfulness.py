@@ -9,9 +9,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import CRITERIA, Fitted, Query
-from synthrelease.criteria.faithfulness import mechanism as matching
-from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria import faithfulness_mechanism as matching
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import Query
+from synthrelease.criteria.faithfulness_mechanism import Step, maximum_matching
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.specification.spec import load_spec

@@ -7,9 +7,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.criteria.functional_mechanism import Design, Prior, design_of, least_squares
-from synthrelease.criteria.intervals import Interval
-from synthrelease.criteria.records.mechanism import records_of_cells
+from synthrelease.criteria.functional import Design, Prior, design_of, least_squares
+from synthrelease.criteria.records import Interval
+from synthrelease.criteria.records_mechanism import records_of_cells
 from synthrelease.privacy.noise import SYSTEM
 from tests.helpers.moments import private_least_squares
 

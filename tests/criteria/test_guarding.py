@@ -10,10 +10,9 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Fitted, Query
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.informative import NobodyPasses, uninformative
-from synthrelease.criteria.joint import JointTest
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import LostPair, Query
+from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.releasing.possible import doubts
 from synthrelease.specification.spec import load_spec

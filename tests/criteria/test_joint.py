@@ -16,12 +16,15 @@ import pytest
 from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweep import Sweep
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, JointTest, Query, Score
-from synthrelease.criteria.marginals.mechanism import largest_ratio, records_inside
-from synthrelease.criteria.mechanism import least_slack
-from synthrelease.criteria.mechanism import slack as slack_of
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.base_mechanism import least_slack
+from synthrelease.criteria.base_mechanism import slack as slack_of
+from synthrelease.criteria.facts import Query, Score
+from synthrelease.criteria.marginals_mechanism import largest_ratio, records_inside
 from synthrelease.criteria.records import Records, StandardUnits
-from synthrelease.criteria.records.mechanism import MOST_REPLACED, replaced_before
+from synthrelease.criteria.records_mechanism import MOST_REPLACED, replaced_before
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, PrivateFailure

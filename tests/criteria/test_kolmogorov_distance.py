@@ -7,8 +7,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Fitted, PublicCounts
-from synthrelease.criteria.kolmogorov_distance import KolmogorovDistance
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import PublicCounts
+from synthrelease.criteria.shares import KolmogorovDistance
 from tests.criteria.test_medians_and_shares import PLAIN, WORLD, query
 from tests.helpers.facts import facts_of
 

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.criteria.measured_sums import Sums, all_limits, half_widths
+from synthrelease.criteria.measured import Sums, all_limits, half_widths
 from synthrelease.data.layout import Layout
 from synthrelease.generators.measured_noise import DiscreteLaplace, cube_limit
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum, noise_limit

@@ -8,9 +8,10 @@ import numpy as np
 import pytest
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Fitted, Query
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import Query
 from synthrelease.criteria.logistic_regression import _Steps
-from synthrelease.criteria.records.mechanism import records_of_cells
+from synthrelease.criteria.records_mechanism import records_of_cells
 from tests.helpers.small import World
 
 WORLD = World({"x": 3, "z": 2, "y": 2})

@@ -11,7 +11,7 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria import CRITERIA
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.facts import LostPair
 from synthrelease.errors import SpecError
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release

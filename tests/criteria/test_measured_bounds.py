@@ -13,14 +13,12 @@ import pytest
 
 from synthrelease.audit.exact_figures import exact_figures
 from synthrelease.audit.examples import criterion_sweeps
-from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted, MeasuredAnswers
-from synthrelease.criteria.functional_mechanism import least_squares
-from synthrelease.criteria.measured_line import measured_line
-from synthrelease.criteria.measured_sums import Limits, Sums, all_limits, half_widths
-from synthrelease.criteria.records.mechanism import records_of_cells
-from synthrelease.criteria.scores import ANSWERED
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, measured_line
+from synthrelease.criteria.facts import ANSWERED, PublicFacts
+from synthrelease.criteria.functional import least_squares
+from synthrelease.criteria.measured import Limits, Sums, all_limits, half_widths
+from synthrelease.criteria.records_mechanism import records_of_cells
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals

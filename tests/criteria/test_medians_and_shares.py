@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Criterion, Fitted, PublicCounts, Query
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.facts import PublicCounts, Query
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 4}, missing=("b",))

@@ -15,8 +15,9 @@ import pytest
 from synthrelease.audit.exact_members import rows_of_root
 from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
-from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import LostPair
 from synthrelease.data.counts import Counts
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public

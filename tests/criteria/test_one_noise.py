@@ -19,9 +19,11 @@ from synthrelease.audit.sweeps import sweeps
 from synthrelease.bounds.limits import limits
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.interval import LEVEL, one_noise_interval
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, Query, figures_of, fitted_before
-from synthrelease.criteria.mechanism import noisy_figures
-from synthrelease.criteria.one_noise import MECHANISM, OneNoise, shared_noise
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.base_mechanism import noisy_figures
+from synthrelease.criteria.facts import MECHANISM, OneNoise, Query, shared_noise
+from synthrelease.criteria.scoring import figures_of, fitted_before
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, PrivateFailure

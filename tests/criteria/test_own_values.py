@@ -14,11 +14,11 @@ import pytest
 
 from synthrelease.audit.sensitivity import Recording
 from synthrelease.audit.worlds import World
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, Setting
-from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.criteria.records.mechanism import original_records, real_moments
-from synthrelease.criteria.scores import Query
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted, Regression, Setting
+from synthrelease.criteria.facts import Query
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.criteria.records_mechanism import original_records, real_moments
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.plausibility import Plausibility

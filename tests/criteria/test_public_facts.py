@@ -9,8 +9,9 @@ import pytest
 
 from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.audit.sweep import Sweep
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, PublicFacts, Query, published_criterion
-from synthrelease.criteria.known_errors import CellError, MeanError, RatioError, SumErrors, Unmatched
+from synthrelease.criteria import CRITERIA, published_criterion
+from synthrelease.criteria.base import Criterion, Fitted
+from synthrelease.criteria.facts import CellError, MeanError, PublicFacts, Query, RatioError, SumErrors, Unmatched
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.functional import LinearModel
 from synthrelease.criteria.records import clipped
-from synthrelease.criteria.records.mechanism import absolute_errors
+from synthrelease.criteria.records_mechanism import absolute_errors
 
 
 def test_numbers_beyond_a_range_are_its_ends() -> None:

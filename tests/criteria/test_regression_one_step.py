@@ -15,12 +15,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria import Fitted, Query, Setting
-from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import LinearModel
-from synthrelease.criteria.mechanism import slack
-from synthrelease.criteria.regression_one_step import RegressionOneStep
-from synthrelease.criteria.regression_prediction import RegressionPrediction
+from synthrelease.criteria.base import Fitted, Regression, Setting
+from synthrelease.criteria.base_mechanism import slack
+from synthrelease.criteria.facts import Query
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.criteria.regressions import RegressionOneStep, RegressionPrediction
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter

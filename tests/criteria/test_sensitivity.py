@@ -20,10 +20,12 @@ from synthrelease.audit.model_sensitivity import enumerate_models
 from synthrelease.audit.sensitivity import CodeFigures, enumerate_sweep, neighbour_pairs
 from synthrelease.audit.sweep import Neighbours, Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
-from synthrelease.criteria import CRITERIA, Fitted, Query, Score
-from synthrelease.criteria.functional_mechanism import Design, Prior, least_squares
-from synthrelease.criteria.records.mechanism import moments as moments_of
-from synthrelease.criteria.records.mechanism import original_records, records_of_cells
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import Query, Score
+from synthrelease.criteria.functional import Design, Prior, least_squares
+from synthrelease.criteria.records_mechanism import moments as moments_of
+from synthrelease.criteria.records_mechanism import original_records, records_of_cells
 from synthrelease.privacy.public_entropy import NoNoise
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
@@ -183,7 +185,7 @@ def test_moments_of_the_functional_mechanism(prior: Prior | None) -> None:
 
 def test_the_sensitivity_scans_every_possible_cell(monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice the largest record, found cell by cell; the domain is looked at in pieces, and the largest may be anywhere."""
-    from synthrelease.criteria import functional_mechanism
+    from synthrelease.criteria import functional as functional_mechanism
 
     monkeypatch.setattr(functional_mechanism, "_BATCH", 5)
     generator, largest_cells = np.random.default_rng(0), set()

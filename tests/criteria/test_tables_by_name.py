@@ -10,11 +10,12 @@ from math import comb
 import numpy as np
 import pytest
 
-from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.known_errors import CellError
-from synthrelease.criteria.marginal_tables import MAX_TABLES, usual_largest
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.columns import MAX_TABLES, usual_largest
+from synthrelease.criteria.facts import CellError
 from synthrelease.criteria.marginals import AbsoluteMarginalError
-from synthrelease.criteria.marginals.mechanism import largest_difference
+from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data.counts import Counts
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of

@@ -21,11 +21,13 @@ from hypothesis import strategies as st
 from synthrelease.audit.exact_figures import ExactFigures, exact_figures
 from synthrelease.audit.sensitivity import GRID_SHARE
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import CRITERIA, Criterion, Fitted, Score, fitted_before, scores_of
-from synthrelease.criteria.fitted import Regression
-from synthrelease.criteria.functional_mechanism import Design, LinearModel, least_squares
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted, Regression
+from synthrelease.criteria.facts import Score
+from synthrelease.criteria.functional import Design, LinearModel, least_squares
 from synthrelease.criteria.marginals import AbsoluteMarginalError, ratio_sensitivity
-from synthrelease.criteria.records.mechanism import records_of_cells
+from synthrelease.criteria.records_mechanism import records_of_cells
+from synthrelease.criteria.scoring import fitted_before, scores_of
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import Attempt

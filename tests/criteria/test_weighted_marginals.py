@@ -11,8 +11,8 @@ import pytest
 
 from synthrelease.audit.sensitivity import GRID_SHARE
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Fitted, Setting
-from synthrelease.criteria.weighted_marginals import whole_weights
+from synthrelease.criteria.base import Fitted, Setting
+from synthrelease.criteria.marginals import whole_weights
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.privacy.public_entropy import NoNoise

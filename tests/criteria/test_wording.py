@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from synthrelease.criteria.wording import figure
+from synthrelease.criteria.facts import figure
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from synthrelease.audit.exact_figures import exact_figures
 from synthrelease.audit.sweep import Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.cli.planning import check, plan
-from synthrelease.criteria.informative import none_can_fail
+from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.errors import SpecError
 from synthrelease.publish import ReleaseRequest, publish
 from tests.helpers.tiny import write_config, write_data

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria.marginals.mechanism import largest_difference
+from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data import axes as summing_up
 from synthrelease.data import counts as counts_module
 from synthrelease.data import marginals as lattice_module

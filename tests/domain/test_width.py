@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.criteria.faithfulness import mechanism as matching_module
-from synthrelease.criteria.faithfulness.mechanism import Step, maximum_matching
-from synthrelease.criteria.marginals.mechanism import largest_difference
+from synthrelease.criteria import faithfulness_mechanism as matching_module
+from synthrelease.criteria.faithfulness_mechanism import Step, maximum_matching
+from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data import counts as counts_module
 from synthrelease.data import layout as layout_module
 from synthrelease.data import marginals as lattice_module

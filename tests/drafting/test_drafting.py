@@ -13,7 +13,7 @@ import pandas as pd
 import pytest
 from jsonschema import Draft202012Validator
 
-from synthrelease.criteria.drafts import budget
+from synthrelease.criteria.facts import budget
 from synthrelease.drafting import Draft, write_draft
 from synthrelease.drafting.bins import LEAST_SHARE
 from synthrelease.drafting.column_draft import ColumnDraft

@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.criteria.conditional_means import ConditionalMean
-from synthrelease.criteria.drafts import CriterionDraft
-from synthrelease.criteria.regression_one_step import RegressionOneStep
+from synthrelease.criteria.facts import CriterionDraft
+from synthrelease.criteria.groups import ConditionalMean
+from synthrelease.criteria.regressions import RegressionOneStep
 from synthrelease.data.schema import parse_bins
 from synthrelease.drafting import write_draft
 from synthrelease.drafting.bins import number_bins

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from synthrelease.criteria import PublicFacts, Setting
+from synthrelease.criteria.base import Setting
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.generators.candidate import Candidate
 
 

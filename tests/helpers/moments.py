@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from synthrelease.criteria.functional_mechanism import Design, NoisyMoments
+from synthrelease.criteria.functional import Design, NoisyMoments
 from synthrelease.criteria.records import Records
-from synthrelease.criteria.records.mechanism import noisy_sums
+from synthrelease.criteria.records_mechanism import noisy_sums
 from synthrelease.privacy.noise import SystemEntropy
 
 

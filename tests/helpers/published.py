@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from synthrelease.criteria import Score
+from synthrelease.criteria.facts import Score
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import Charge

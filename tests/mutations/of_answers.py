@@ -112,7 +112,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of sums: noise of half the scale",
         breaks="limits of half the width",
-        place="criteria.measured_sums:_Table.__init__",
+        place="criteria.measured:_Table.__init__",
         old="self.noise = table.noise",
         new="self.noise = type(table.noise)(table.noise.scale / 2)",
         tests=(COVER,),
@@ -121,7 +121,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of sums: the width of one table for the mean of several",
         breaks="a sum from two tables with the noise of one",
-        place="criteria.measured_sums:_narrowest",
+        place="criteria.measured:_narrowest",
         old="noise_limit(_joined(combined), risk)",
         new="noise_limit(_joined(combined[:1]), risk)",
         tests=(f"{BOUNDS}::test_the_width_of_a_sum_from_two_tables_is_that_of_the_sum_of_their_noise",),
@@ -129,7 +129,7 @@ OF_ANSWERS = (
     Mutation(
         name="limits of sums: noise beyond its limits is believed",
         breaks="an interval that holds nothing, and a bound from it",
-        place="criteria.measured_sums:_limits",
+        place="criteria.measured:_limits",
         old="lowest, highest = least, most",
         new="pass",
         tests=(f"{BOUNDS}::test_noise_beyond_its_limits_leaves_everything_open",),
@@ -137,7 +137,7 @@ OF_ANSWERS = (
     Mutation(
         name="transformations share the risk: each takes all of it",
         breaks="bounds of many transformations, each wrong as often as all together may be",
-        place="criteria.fitted:MeasuredAnswers.limits",
+        place="criteria.base:MeasuredAnswers.limits",
         old="float(self.risk) / self.transformations",
         new="float(self.risk)",
         tests=(
@@ -148,7 +148,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered means: the upper end alone",
         breaks="a mean that is too low is not seen",
-        place="criteria.measured_groups:furthest_mean",
+        place="criteria.groupings:furthest_mean",
         old="(limits.low[1], limits.high[1])",
         new="(limits.high[1],)",
         tests=(WITHIN,),
@@ -156,7 +156,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered means: fewest rows alone",
         breaks="a bound at one corner where another is the largest",
-        place="criteria.measured_groups:furthest_mean",
+        place="criteria.groupings:furthest_mean",
         old="(limits.low[0], limits.high[0])",
         new="(limits.high[0],)",
         tests=(WITHIN,),
@@ -164,7 +164,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered shares: the upper end alone",
         breaks="a share that is too low is not seen",
-        place="criteria.measured_groups:furthest_share",
+        place="criteria.groupings:furthest_share",
         old="max(highest, -lowest) / rows",
         new="highest / rows",
         tests=(WITHIN,),
@@ -172,7 +172,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered medians: a window one bin wider",
         breaks="a median that is one bin off is not seen",
-        place="criteria.measured_groups:most_beyond",
+        place="criteria.groupings:most_beyond",
         old="max(middle - within + 1, 0)",
         new="max(middle - within, 0)",
         tests=(WITHIN,),
@@ -188,7 +188,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered tables: too many rows alone",
         breaks="a cell with too few rows is not seen",
-        place="criteria.marginal_tables:furthest",
+        place="criteria.columns:furthest",
         old="np.maximum(limits.high - released, released - limits.low)",
         new="limits.high - released",
         tests=(WITHIN,),
@@ -196,7 +196,7 @@ OF_ANSWERS = (
     Mutation(
         name="answered slopes: the limits of the products left out",
         breaks="slopes bounded as if the spread of the features were known exactly",
-        place="criteria.measured_moments:furthest_slopes",
+        place="criteria.measured:furthest_slopes",
         old="widths[:-1, -1] + widths[:-1, :-1] @ np.abs(line)",
         new="widths[:-1, -1] * 0",
         tests=(f"{BOUNDS}::test_limits_of_slopes_hold_for_lines_by_least_squares",),

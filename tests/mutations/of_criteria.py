@@ -19,7 +19,7 @@ OF_CRITERIA = (
     Mutation(
         name="mean of tables: summed, not averaged",
         breaks="a figure that a record moves once for every table",
-        place="criteria.marginals.mechanism:mean_distance",
+        place="criteria.marginals_mechanism:mean_distance",
         old="2 * rows * tables",
         new="2 * rows",
         tests=(f"{NEIGHBOURS}[mean_marginal_error: mean of tables, 2 x 3]",),
@@ -27,7 +27,7 @@ OF_CRITERIA = (
     Mutation(
         name="quantile of tables: one table too low",
         breaks="fewer tables are so near than is said",
-        place="criteria.typical_marginals:QuantileMarginalError.query",
+        place="criteria.marginals:QuantileMarginalError.query",
         old="math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1",
         new="max(0, math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 2)",
         tests=(f"{NEIGHBOURS}[quantile_marginal_error: quantile 0.5 of tables, 2 x 3]",),
@@ -43,7 +43,7 @@ OF_CRITERIA = (
     Mutation(
         name="tables by name: bounds take them for all tables of their width",
         breaks="a bound that does not hold",
-        place="criteria.known_errors:CellError.holds_for",
+        place="criteria.facts:CellError.holds_for",
         old="frozenset(columns) in self.tables",
         new="len(columns) in map(len, self.tables)",
         tests=(f"{NAMED}::test_bounds_take_the_named_tables_and_no_others",),
@@ -52,7 +52,7 @@ OF_CRITERIA = (
     Mutation(
         name="medians: rows above the window are not looked at",
         breaks="a median that lies above passes",
-        place="criteria.groupings.mechanism:Windows.excess",
+        place="criteria.groupings_mechanism:Windows.excess",
         old="np.maximum(under * below - over * rows, under * above - (under - over) * rows)",
         new="under * below - over * rows",
         tests=(GROUPED,),
@@ -60,7 +60,7 @@ OF_CRITERIA = (
     Mutation(
         name="medians: the window is that of the private table",
         breaks="a window that moves with a record",
-        place="criteria.groupings.mechanism:Windows.excess",
+        place="criteria.groupings_mechanism:Windows.excess",
         old="self.middle[np.maximum(groups, 0)]",
         new='__import__("synthrelease.criteria.groupings", fromlist=["groupings"]).quantile_bins(counts, self.grouping, '
         "self.column, self.present, self.q)[np.maximum(groups, 0)]",
@@ -69,7 +69,7 @@ OF_CRITERIA = (
     Mutation(
         name="medians: missing values count as the highest",
         breaks="rows without a value in the figure",
-        place="criteria.groupings.mechanism:Windows.excess",
+        place="criteria.groupings_mechanism:Windows.excess",
         old="bins < self.present",
         new="bins <= self.present",
         tests=(f"{NEIGHBOURS}[conditional_median: median of b, with missing values, 2 x 2]",),
@@ -78,7 +78,7 @@ OF_CRITERIA = (
     Mutation(
         name="proportions: the share of the private group itself",
         breaks="a group of one record moves by as much as a share can",
-        place="criteria.groupings.mechanism:excess_of_shares",
+        place="criteria.groupings_mechanism:excess_of_shares",
         old="hits * ours - our_hits * rows",
         new="(hits * ours - our_hits * rows) * ours // np.maximum(rows, 1)",
         tests=(f"{NEIGHBOURS}[difference_in_proportions: proportion of b by a, 2 x 3]",),
@@ -95,7 +95,7 @@ OF_CRITERIA = (
     Mutation(
         name="Kolmogorov distance: missing values count as the highest",
         breaks="rows without a value in the figure",
-        place="criteria.groupings.mechanism:SharesOfGroups.of",
+        place="criteria.groupings_mechanism:SharesOfGroups.of",
         old="rows[:, : self.present]",
         new="rows",
         tests=(f"{NEIGHBOURS}[kolmogorov_distance: distribution of b, with missing values, 2 x 2]",),
@@ -103,7 +103,7 @@ OF_CRITERIA = (
     Mutation(
         name="Kolmogorov distance: only the share up to the last bin is compared",
         breaks="a distribution that is wrong everywhere passes",
-        place="criteria.groupings.mechanism:SharesOfGroups.errors",
+        place="criteria.groupings_mechanism:SharesOfGroups.errors",
         old="np.abs(excess)",
         new="np.abs(excess[:, -1:])",
         tests=(DISTRIBUTIONS,),
@@ -129,7 +129,7 @@ OF_CRITERIA = (
     Mutation(
         name="conditional mean: rows without a value count in the size of a group",
         breaks="a resize parameter above the rows of a group",
-        place="criteria.groupings.mechanism:sums_of_rows",
+        place="criteria.groupings_mechanism:sums_of_rows",
         old="np.isfinite(numbers)[bins]",
         new="np.ones(len(bins), dtype=bool)",
         tests=(f"{NEIGHBOURS}[conditional_mean: mean of b, with missing values, 2 x 2]",),
@@ -137,7 +137,7 @@ OF_CRITERIA = (
     Mutation(
         name="functional mechanism: the records with all columns are not counted with noise",
         breaks="a line of the wrong number of records",
-        place="criteria.linear_regression:RegressionCoefficients.design",
+        place="criteria.regressions:RegressionCoefficients.design",
         old="counted=counted",
         new="counted=False",
         tests=(MOMENTS,),
@@ -145,7 +145,7 @@ OF_CRITERIA = (
     Mutation(
         name="one step: divided by all rows, not by those with all columns",
         breaks="a figure and its sensitivity that are not those of the text",
-        place="criteria.regression_one_step:_Step.of",
+        place="criteria.regressions:_Step.of",
         old="rows=max(1, released.rows)",
         new="rows=max(1, released.rows + 1)",
         tests=(f"{NEIGHBOURS}[regression_one_step: one step, with missing values, 2 x 2]",),

@@ -309,7 +309,7 @@ OF_ESTIMATES = (
     Mutation(
         name="bounds: outward of a negative bound goes inward",
         breaks="a bound that rounding can cross",
-        place="criteria.scores:outward",
+        place="criteria.facts:outward",
         old="bound + abs(bound) * 2.0**-40",
         new="bound * (1 + 2.0**-40)",
         tests=(f"{OF_BOUNDS}::test_outward_of_a_bound_is_never_below_it",),

@@ -143,7 +143,7 @@ OF_FLOATS = (
     Mutation(
         name="functional mechanism: moments by a matrix product",
         breaks="the last bit of a record's moments depends on the other records",
-        place="criteria.records.mechanism:real_moments",
+        place="criteria.records_mechanism:real_moments",
         old="added(target - design.prior.intercept, features.T, -design.prior.coefficients)",
         new="target - design.prior.intercept - features @ design.prior.coefficients",
         tests=(f"{FLOATS}::test_a_cell_has_the_same_moments_whatever_is_looked_at_with_it",),
@@ -152,7 +152,7 @@ OF_FLOATS = (
     Mutation(
         name="functional mechanism: moments that are no numbers become integers",
         breaks="a sensitivity of 2 for the lowest integers",
-        place="criteria.records.mechanism:rounded",
+        place="criteria.records_mechanism:rounded",
         old="not (np.abs(rounded) <= MOST).all()",
         new="False",
         tests=(MOMENTS,),
@@ -160,7 +160,7 @@ OF_FLOATS = (
     Mutation(
         name="prior: a spread of 0 is accepted",
         breaks="the budget is lost to a fit of the lowest integers",
-        place="criteria.linear_regression:PriorGuess",
+        place="criteria.regressions:PriorGuess",
         old="Annotated[float, Field(gt=0, allow_inf_nan=False)]",
         new="Finite",
         tests=(PRIOR,),
@@ -168,7 +168,7 @@ OF_FLOATS = (
     Mutation(
         name="prior: numbers that overflow are accepted",
         breaks="the run fails after the charge",
-        place="criteria.functional_mechanism:too_large",
+        place="criteria.functional:too_large",
         old="bound <= _LARGEST",
         new="bound <= _LARGEST or True",
         tests=(f"{FLOATS}::test_a_prior_that_leads_beyond_what_floats_hold_is_a_mistake_in_the_specification",),
@@ -192,7 +192,7 @@ OF_FLOATS = (
     Mutation(
         name="conditional mean: sums far from 0",
         breaks="rounding moves a mean by more than its sensitivity",
-        place="criteria.conditional_means:middle",
+        place="criteria.groups:middle",
         old="lowest + (highest - lowest) / 2",
         new="0.0",
         tests=(FAR,),
@@ -200,7 +200,7 @@ OF_FLOATS = (
     Mutation(
         name="conditional mean: ranges that floats cannot tell apart",
         breaks="means without a grid",
-        place="criteria.conditional_means:check_range",
+        place="criteria.groups:check_range",
         old="not mean_error(lowest, highest) <= step / 4",
         new="mean_error(lowest, highest) > step / 4",
         tests=(f"{FLOATS}::test_a_range_in_which_floats_cannot_tell_means_apart_is_refused",),
@@ -208,7 +208,7 @@ OF_FLOATS = (
     Mutation(
         name="regression prediction: no room for the rounding of large gaps",
         breaks="a sum of large gaps is refused behind the door, or off by more than is paid for",
-        place="criteria.regression_prediction:RegressionPrediction.query",
+        place="criteria.regressions:RegressionPrediction.query",
         old="max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)",
         new="max(float(most.max() - least.min()), widest * 2.0**-20)",
         tests=(f"{FLOATS}::test_large_gaps_that_hardly_differ_leave_room_for_the_rounding_of_their_sum",),
@@ -216,7 +216,7 @@ OF_FLOATS = (
     Mutation(
         name="one step: shares in single precision",
         breaks="rounding moves the figure by more than is paid for",
-        place="criteria.records.mechanism:distance_of_steps",
+        place="criteria.records_mechanism:distance_of_steps",
         old="steps_of_records(records.values, step) * records.counts[:, None]",
         new="(steps_of_records(records.values, step) * records.counts[:, None]).astype(np.float32)",
         tests=(f"{FLOATS}::test_the_sums_of_one_step_are_correctly_rounded",),

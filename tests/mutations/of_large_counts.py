@@ -11,7 +11,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: the first scaled network is the last",
         breaks="a matching is smaller than the largest, by how much depends on the counts",
-        place="criteria.faithfulness.mechanism:residual_flow",
+        place="criteria.faithfulness_mechanism:residual_flow",
         old="if unit == 1:",
         new="if True:",
         tests=(f"{MATCHED}::test_capacities_in_units_have_the_flow_of_whole_numbers",),
@@ -19,7 +19,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: what is left to be added is bounded too low",
         breaks="capacities are cut where more flow could pass",
-        place="criteria.faithfulness.mechanism:residual_flow",
+        place="criteria.faithfulness_mechanism:residual_flow",
         old="unit * int(np.count_nonzero(flows) + np.count_nonzero(free))",
         new="1",
         tests=(f"{MATCHED}::test_capacities_in_units_have_the_flow_of_whole_numbers",),
@@ -27,7 +27,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: capacities beyond 32 bits",
         breaks="they wrap around",
-        place="criteria.faithfulness.mechanism:residual_flow",
+        place="criteria.faithfulness_mechanism:residual_flow",
         old="unit = 1 << max(0, bound.bit_length() - _CAPACITY_BITS)",
         new="unit = 1",
         tests=(f"{MATCHED}::test_a_trillion_rows_are_matched_exactly",),
@@ -51,7 +51,7 @@ OF_LARGE_COUNTS = (
     Mutation(
         name="trillion: products of counts in 64 bits",
         breaks="the error of a share wraps around",
-        place="criteria.groupings.mechanism:excess_of_shares",
+        place="criteria.groupings_mechanism:excess_of_shares",
         old="max(int(rows.max(initial=0)), int(ours.max(initial=0))) > _PRODUCTS",
         new="False",
         tests=(f"{LARGE}::test_a_million_rows_each_a_million_times_have_their_figure",),

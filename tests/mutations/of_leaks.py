@@ -211,7 +211,7 @@ OF_LEAKS = (
     Mutation(
         name="relative marginal error: bins that the synthetic table lacks are dropped",
         breaks="a sensitivity of many times the claim",
-        place="criteria.marginals.mechanism:largest_ratio",
+        place="criteria.marginals_mechanism:largest_ratio",
         old="original + 1.0, synthetic + 1.0",
         new="original[synthetic > 0] + 1.0, synthetic[synthetic > 0] + 1.0",
         tests=("tests/criteria/test_values.py", "tests/criteria/test_sensitivity.py"),

@@ -62,16 +62,16 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: members are clipped, and roots are not",
         breaks="a root moves a mean by as many times the range as it has members",
-        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots_mechanism:NumbersOfRoots._numbers",
         old="total[valued] += one[valued]",
         new="total[valued] += np.clip(one[valued], *self.range)",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of how many, clipped, roots of 0 to 3]",),
-        also=(("criteria.mean_of_roots.mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
+        also=(("criteria.mean_of_roots_mechanism:NumbersOfRoots._added", "np.clip(numbers, *self.range)", "numbers"),),
     ),
     Mutation(
         name="means over roots: roots without two members agree in nothing",
         breaks="a mean over roots of at least two members has those of one among them",
-        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots_mechanism:NumbersOfRoots._numbers",
         old="pairs > 0",
         new="pairs >= 0",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]", MEANS),
@@ -79,7 +79,7 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: the number of pairs that agree in place of their share",
         breaks="large roots count for more, and for more than their noise",
-        place="criteria.mean_of_roots.mechanism:NumbersOfRoots._numbers",
+        place="criteria.mean_of_roots_mechanism:NumbersOfRoots._numbers",
         old="total / np.maximum(pairs, 1)",
         new="total",
         tests=(f"{OF_ROOTS}[mean_of_roots: mean of roots of alike, roots of 0 to 3]",),
@@ -87,7 +87,7 @@ OF_MEMBERS = (
     Mutation(
         name="means over roots: own values by the numbers of bins",
         breaks="the mean of the file is that of its bins",
-        place="criteria.mean_of_roots.mechanism:NumbersOfRoots.of_original",
+        place="criteria.mean_of_roots_mechanism:NumbersOfRoots.of_original",
         old="not self.own",
         new="True",
         tests=(MEANS,),
@@ -128,7 +128,7 @@ OF_MEMBERS = (
     Mutation(
         name="faithfulness: members of the file stay in their slots",
         breaks="a candidate in another order than the file has no similar roots",
-        place="criteria.faithfulness.mechanism:compared_rows",
+        place="criteria.faithfulness_mechanism:compared_rows",
         old="linked is not None",
         new="False",
         tests=(

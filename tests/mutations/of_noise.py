@@ -298,7 +298,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: nobody leaves",
         breaks="a figure has more noise than by itself",
-        place="criteria.one_noise:shared_noise",
+        place="criteria.facts:shared_noise",
         old="size <= MOST_NUMBERS and 6 * total**2 >= (size + 1) * (size + 2) * left[largest] ** 2",
         new="size <= MOST_NUMBERS",
         tests=(f"{SHARED}::test_nobody_has_more_noise_than_alone_and_nobody_is_left_out_who_would_gain",),
@@ -306,7 +306,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: a limit on both sides taken for one",
         breaks="limits hold less often than stated",
-        place="criteria.one_noise:OneNoise.upper",
+        place="criteria.facts:OneNoise.upper",
         old="2 * risk",
         new="4 * risk",
         tests=(f"{SHARED}::test_a_limit_has_one_side_of_the_risk",),

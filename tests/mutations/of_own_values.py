@@ -13,7 +13,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a mean takes the numbers of bins for them",
         breaks="the mean of the file that is stated is that of bin numbers",
-        place="criteria.groupings.mechanism:RowsOfGroups.of_original",
+        place="criteria.groupings_mechanism:RowsOfGroups.of_original",
         old="self._clipped(atoms.known_numbers)",
         new="self._clipped(self.transformation.numbers(self.column)[list(self.transformation.binning(self.column).of_atom)])",
         tests=(f"{OWN}::test_a_mean_is_that_of_the_rows_against_the_numbers_of_the_released_bins",),
@@ -29,7 +29,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: an interval keeps its lower end alone",
         breaks="less noise than the furthest record needs",
-        place="criteria.intervals:Interval.furthest",
+        place="criteria.records:Interval.furthest",
         old="np.maximum(np.abs(self.low), np.abs(self.high))",
         new="np.abs(self.low)",
         tests=(f"{OWN}::test_limits_of_a_cell_hold_every_record_of_it",),
@@ -38,7 +38,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: the largest moments are those of the lowest values",
         breaks="a line with noise for half of its records",
-        place="criteria.functional_mechanism:Design.largest_moments",
+        place="criteria.functional:Design.largest_moments",
         old="residual.furthest",
         new="np.abs(residual.low)",
         tests=(f"{OWN}::test_moments_of_own_values_move_by_no_more_than_their_sensitivity", OWN),
@@ -46,7 +46,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: gaps of errors are those between the lowest predictions",
         breaks="half the noise that a record within a bin needs",
-        place="criteria.regression_prediction:_gaps",
+        place="criteria.regressions:_gaps",
         old="np.minimum(gap.high, most).ravel()",
         new="np.minimum(gap.low, most).ravel()",
         tests=(f"{MOVES}[errors]",),

@@ -12,7 +12,7 @@ OF_PUBLIC_FACTS = (
     Mutation(
         name="public facts: the sensitivity of one step is not recomputed",
         breaks="a forged sensitivity, and with it too little noise, passes",
-        place="criteria.regression_one_step:RegressionOneStep.public_sensitivity",
+        place="criteria.regressions:RegressionOneStep.public_sensitivity",
         old="any(column.binning != self.representation[column.name] for column in columns)",
         new="True",
         tests=(FORGED,),
@@ -20,7 +20,7 @@ OF_PUBLIC_FACTS = (
     Mutation(
         name="public facts: one step without the rules for private rows",
         breaks="a right sensitivity is called wrong",
-        place="criteria.regression_one_step:RegressionOneStep.public_sensitivity",
+        place="criteria.regressions:RegressionOneStep.public_sensitivity",
         old="facts.possible(self.columns)",
         new="np.ones(facts.cells(self.columns).shape, dtype=bool)",
         tests=(f"{FORGED}::test_the_sensitivity_of_one_step_is_the_largest_share_of_a_record_that_the_raw_rules_allow",),
@@ -36,7 +36,7 @@ OF_PUBLIC_FACTS = (
     Mutation(
         name="public facts: groups as large as they are, without their margin",
         breaks="a sensitivity of a mean that is too small passes",
-        place="criteria.conditional_means:ConditionalMean.public_sensitivity",
+        place="criteria.groups:ConditionalMean.public_sensitivity",
         old="size - margin",
         new="size",
         tests=(CONTRACT,),
@@ -44,7 +44,7 @@ OF_PUBLIC_FACTS = (
     Mutation(
         name="public facts: a sensitivity of two lines as if it were that of the range",
         breaks="a right sensitivity is called wrong",
-        place="criteria.regression_prediction:RegressionPrediction.public_sensitivity",
+        place="criteria.regressions:RegressionPrediction.public_sensitivity",
         old='self.bound == "range"',
         new="True",
         tests=(CONTRACT,),

@@ -80,7 +80,7 @@ OF_THE_THEORY = (
     Mutation(
         name="conditional mean: short groups not filled up",
         breaks="one record decides the mean of a short group",
-        place="criteria.groupings.mechanism:resized_means",
+        place="criteria.groupings_mechanism:resized_means",
         old="sums / np.maximum(counts, sizes)",
         new="sums / np.maximum(counts, 1)",
         tests=(NEIGHBOURS,),
@@ -88,7 +88,7 @@ OF_THE_THEORY = (
     Mutation(
         name="regression prediction: sensitivity halved",
         breaks="add-or-remove neighbours: half the noise of replacing",
-        place="criteria.regression_prediction:RegressionPrediction.query",
+        place="criteria.regressions:RegressionPrediction.query",
         old="2 * (highest - lowest)",
         new="highest - lowest",
         tests=(NEIGHBOURS,),
@@ -96,7 +96,7 @@ OF_THE_THEORY = (
     Mutation(
         name="functional mechanism: the last cell of each batch is not scanned",
         breaks="a record that moves the moments more than the noise hides",
-        place="criteria.functional_mechanism:Design.of",
+        place="criteria.functional:Design.of",
         old="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)",
         new="rounded(scaled.largest_moments(batch), scaled.scales).sum(axis=1)[:-1]",
         tests=(SENSITIVITY,),
@@ -330,7 +330,7 @@ OF_THE_THEORY = (
     Mutation(
         name="functional mechanism: moments released without noise",
         breaks="an exact regression",
-        place="criteria.records.mechanism:noisy_sums",
+        place="criteria.records_mechanism:noisy_sums",
         old="discrete_laplace(sums, sensitivity=design.sensitivity, epsilon=epsilon, entropy=entropy)",
         new="sums",
         tests=(f"{CONTRACTS}::test_a_figure_that_reads_private_counts_is_noisy",),
@@ -610,7 +610,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: their limits without what a step of the sum is worth",
         breaks="limits of original sums are too narrow",
-        place="criteria.scored_limits:limit_of",
+        place="criteria.measured:limit_of",
         old="abs(over) * one.limit(risk)",
         new="one.limit(risk)",
         tests=("tests/criteria/test_limits_of_scored_sums.py",),
@@ -658,7 +658,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: a slack that is not a number is the best",
         breaks="a broken figure passes",
-        place="criteria.mechanism:least_slack",
+        place="criteria.base_mechanism:least_slack",
         old="max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else -_LIMIT",
         new="max(-_LIMIT, min(slack, _LIMIT)) if not math.isnan(slack) else _LIMIT",
         tests=(JOINT,),
@@ -666,7 +666,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: public scores ignored",
         breaks="rows that are too rare pass",
-        place="criteria.joint:JointTest.passes",
+        place="criteria.scoring:JointTest.passes",
         old="found.passed",
         new="True",
         tests=(JOINT,),
@@ -674,7 +674,7 @@ OF_THE_THEORY = (
     Mutation(
         name="joint test: slacks not clipped",
         breaks="a figure that is not finite stops the run, as a sign of the private table",
-        place="criteria.mechanism:least_slack",
+        place="criteria.base_mechanism:least_slack",
         old="max(-_LIMIT, min(slack, _LIMIT))",
         new="slack",
         tests=(JOINT,),
@@ -682,7 +682,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack: a void candidate passes",
         breaks="a group without rows passes",
-        place="criteria.mechanism:slack",
+        place="criteria.base_mechanism:slack",
         old="-math.inf",
         new="math.inf",
         tests=(JOINT,),
@@ -690,7 +690,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack: not in units of its sensitivity",
         breaks="noise too small for most criteria",
-        place="criteria.mechanism:slack",
+        place="criteria.base_mechanism:slack",
         old="(threshold - query.figure(counts)) / query.sensitivity",
         new="(threshold - query.figure(counts)) * 40",
         tests=(JOINT,),
@@ -698,7 +698,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of one step: records are replaced by the farthest one of the file",
         breaks="one record moves the slack by more than 1",
-        place="criteria.records.mechanism:replaced_before",
+        place="criteria.records_mechanism:replaced_before",
         old="math.ceil(far * grid)",
         new="int(whole(direction).max())",
         tests=(JOINT,),
@@ -706,7 +706,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of one step: records that lack a column cannot be replaced",
         breaks="one record moves the slack by more than 1",
-        place="criteria.records.mechanism:replaced_before",
+        place="criteria.records_mechanism:replaced_before",
         old="np.append(records.counts, lacking)",
         new="np.append(records.counts, 0)",
         tests=(JOINT,),
@@ -714,7 +714,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of one step: the last record is not counted",
         breaks="a table one record from failing has the slack of one that fails",
-        place="criteria.records.mechanism:_replaced",
+        place="criteria.records_mechanism:_replaced",
         old="int(number[first[:place]].sum()) + (left - covered) // int(gains[place]) + 1",
         new="int(number[first[:place]].sum()) + (left - covered) // int(gains[place])",
         tests=(JOINT,),
@@ -722,7 +722,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of one step: above 0 where a single record decides",
         breaks="between a table that passes and a neighbour that fails the slack moves by more than 1",
-        place="criteria.records.mechanism:slack_of_steps",
+        place="criteria.records_mechanism:slack_of_steps",
         old="replaced_before(records, counts.total - records.rows, step, threshold, farthest) - 1",
         new="replaced_before(records, counts.total - records.rows, step, threshold, farthest) + 1",
         tests=(JOINT,),
@@ -730,7 +730,7 @@ OF_THE_THEORY = (
     Mutation(
         name="slack of a ratio: threshold r - s",
         breaks="sensitivity above 1",
-        place="criteria.marginals.mechanism:bins_inside",
+        place="criteria.marginals_mechanism:bins_inside",
         old="r - s / threshold",
         new="threshold * r - s",
         tests=(f"{JOINT}::test_no_neighbour_moves_a_slack_by_more_than_one",),
@@ -754,7 +754,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one step: impossible records count",
         breaks="more noise than is needed",
-        place="criteria.regression_one_step:_Step._residuals",
+        place="criteria.regressions:_Step._residuals",
         old="possible.reshape(shape)",
         new="(possible | True).reshape(shape)",
         tests=(ONE_STEP,),
@@ -762,7 +762,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one step: possible records left out",
         breaks="noise too small for records that occur",
-        place="criteria.regression_one_step:_Step._residuals",
+        place="criteria.regressions:_Step._residuals",
         old="possible.reshape(shape)",
         new="possible.reshape(shape)[:, ::-1]",
         tests=(ONE_STEP,),
@@ -770,7 +770,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one step: an undetermined line passes",
         breaks="a candidate without a line passes",
-        place="criteria.regression_one_step:_Step.of",
+        place="criteria.regressions:_Step.of",
         old="not np.linalg.eigvalsh(products)[0] > _SINGULAR",
         new="False",
         tests=(ONE_STEP,),
@@ -778,7 +778,7 @@ OF_THE_THEORY = (
     Mutation(
         name="regression prediction: half the bound of the lines",
         breaks="half the noise",
-        place="criteria.regression_prediction:RegressionPrediction.query",
+        place="criteria.regressions:RegressionPrediction.query",
         old="most.max() - least.min()",
         new="most.max()",
         tests=(ONE_STEP,),

@@ -18,7 +18,7 @@ OF_WEIGHTS = (
     Mutation(
         name="weighted marginal error: the sensitivity of an unweighted share",
         breaks="noise that a heavy record outweighs",
-        place="criteria.weighted_marginals:WeightedMarginalError.query",
+        place="criteria.marginals:WeightedMarginalError.query",
         old="sensitivity=HEAVIEST / max(1, total)",
         new="sensitivity=1 / n",
         tests=(NEIGHBOURS,),
@@ -26,7 +26,7 @@ OF_WEIGHTS = (
     Mutation(
         name="weighted marginal error: a candidate without weight passes",
         breaks="a share of nothing is accepted",
-        place="criteria.weighted_marginals:WeightedMarginalError.query",
+        place="criteria.marginals:WeightedMarginalError.query",
         old="total == 0",
         new="False",
         tests=(WEIGHTED,),
@@ -34,7 +34,7 @@ OF_WEIGHTS = (
     Mutation(
         name="weighted marginal error: weights are cut off, not rounded",
         breaks="a figure that is not the stated one",
-        place="criteria.weighted_marginals:whole_weights",
+        place="criteria.marginals:whole_weights",
         old="round(number / heaviest * HEAVIEST)",
         new="int(number / heaviest)",
         tests=(WEIGHTED,),

@@ -128,7 +128,7 @@ OF_WIDTH = (
     Mutation(
         name="matching: cells that step in a column are told apart by it",
         breaks="pairs are missed: another figure, of another sensitivity",
-        place="criteria.faithfulness.mechanism:near_cells",
+        place="criteria.faithfulness_mechanism:near_cells",
         old="every.sum(axis=0) - every[word]",
         new="every.sum(axis=0)",
         tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
@@ -210,7 +210,7 @@ OF_WIDTH = (
     Mutation(
         name="matching: of the other columns only those before count",
         breaks="rows are paired that are not similar",
-        place="criteria.faithfulness.mechanism:_codes_of_words",
+        place="criteria.faithfulness_mechanism:_codes_of_words",
         old="EqualRows.of([ahead, after])",
         new="EqualRows.of([ahead])",
         tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),

@@ -16,8 +16,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest, fisher_exact
 
-from synthrelease.criteria import CRITERIA, Criterion
-from synthrelease.criteria.joint import JointTest
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.candidate import Candidate

@@ -68,7 +68,7 @@ PLACES = {
     "post-processing of a fit": "synthrelease.generators.privbayes.build_network",
     "private code of a fit": "synthrelease.generators.privbayes_mechanism._choose_structure",
     "projection": "synthrelease.generators.projections.MinimumCount.project",
-    "criterion": "synthrelease.criteria.marginals.mechanism.largest_difference",
+    "criterion": "synthrelease.criteria.marginals_mechanism.largest_difference",
     "a public criterion": "synthrelease.criteria.face_privacy.FacePrivacy.query",
 }
 
@@ -88,7 +88,7 @@ def test_an_error_in_any_part_of_an_attempt_is_refused_with_its_configuration(
 def test_what_is_asked_after_acceptance_is_tried_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     config, data = write_config(tmp_path, {"stop_probability = 0.001": JOINT["stop_probability = 0.001"]}), write_data(tmp_path)
     assert load_spec(config).joint_test is not None
-    monkeypatch.setattr("synthrelease.criteria.joint.JointTest.passes", breaking)
+    monkeypatch.setattr("synthrelease.criteria.scoring.JointTest.passes", breaking)
     assert "IndexError" in refused(tmp_path, config, data)
     monkeypatch.undo()
     monkeypatch.setattr("synthrelease.criteria.base.Criterion._release", breaking)  # the figures of the accepted candidate
@@ -105,7 +105,7 @@ def test_criteria_are_asked_also_where_no_candidate_comes_of_made_up_rows(
 
     monkeypatch.setattr(module, "generate", rejected)
     assert len(dry_run(spec, {}).configurations) == 1
-    monkeypatch.setattr("synthrelease.criteria.marginals.mechanism.largest_difference", breaking)
+    monkeypatch.setattr("synthrelease.criteria.marginals_mechanism.largest_difference", breaking)
     with pytest.raises(SpecError, match="IndexError"):
         dry_run(spec, {})
 

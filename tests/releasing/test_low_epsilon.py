@@ -18,7 +18,9 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.criteria import CRITERIA, Fitted, JointTest
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public

@@ -12,7 +12,7 @@ import pytest
 from jsonschema import Draft202012Validator, ValidationError
 from pydantic import BaseModel
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.card import CardTexts
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile

@@ -14,8 +14,9 @@ import pytest
 from synthrelease.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
-from synthrelease.criteria import Fitted, PublicFacts, Score
-from synthrelease.criteria.informative import unanswerable
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import PublicFacts, Score
+from synthrelease.criteria.scoring import unanswerable
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.generators.candidate import Candidate

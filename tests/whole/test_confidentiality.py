@@ -149,7 +149,7 @@ def test_a_file_that_does_not_fit_is_refused_without_a_word_of_it(accounts: Encl
 # --- Failures
 
 IN_SPEND = """
-import synthrelease.criteria.marginals.mechanism as broken
+import synthrelease.criteria.marginals_mechanism as broken
 import synthrelease.releasing.release as releasing
 def fail(*_):
     {action}

@@ -6,7 +6,7 @@ from synthrelease.bundle.card.numbers import figure, rounded_up, share
 from synthrelease.bundle.file_ends import error_band, file_end, kept_rows, of_every_cell, rows_were_drawn
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.public import public_facts
-from synthrelease.criteria.wording import shown
+from synthrelease.criteria.facts import shown
 from synthrelease.data.counts import Counts
 from synthrelease.published.document import ReleaseDocument
 

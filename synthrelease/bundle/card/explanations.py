@@ -8,7 +8,7 @@ from typing import Any
 
 from synthrelease.bundle.card.numbers import probability, rounded_down, rounded_up, share
 from synthrelease.bundle.public import public_facts
-from synthrelease.criteria.wording import figure, shown, words
+from synthrelease.criteria.facts import figure, shown, words
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import published_projection
 from synthrelease.published.columns import ColumnPart

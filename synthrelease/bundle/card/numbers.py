@@ -6,8 +6,8 @@ import math
 from decimal import Decimal
 from fractions import Fraction
 
-from synthrelease.criteria.wording import figure as figure
-from synthrelease.criteria.wording import words as words
+from synthrelease.criteria.facts import figure as figure
+from synthrelease.criteria.facts import words as words
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.curves import RenyiCurve
 from synthrelease.published.costs import ChargePart

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 from typing import Any
 
-from synthrelease.criteria import Criterion
+from synthrelease.criteria.base import Criterion
 from synthrelease.desk.pictures import marks
 from synthrelease.desk.rehearsals import Rehearsed
 from synthrelease.drafting.moved_limits import limits_of

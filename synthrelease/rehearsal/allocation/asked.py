@@ -20,8 +20,8 @@ from itertools import combinations
 import numpy as np
 
 from synthrelease.criteria.base import Criterion
-from synthrelease.criteria.linear_regression import RegressionCoefficients
 from synthrelease.criteria.marginals import RelativeMarginalError
+from synthrelease.criteria.regressions import RegressionCoefficients
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Binning
 from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator

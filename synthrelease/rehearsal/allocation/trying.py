@@ -130,7 +130,7 @@ def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: 
     The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
     from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
     """
-    from synthrelease.criteria.marginals.mechanism import bins_inside, one_way
+    from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
 
     found: list[float] = []
     for criterion, slack in zip(spec.criteria, slacks, strict=True):

@@ -13,7 +13,7 @@ import pytest
 from pydantic import ValidationError
 
 from synthrelease.audit.sensitivity import Recording
-from synthrelease.criteria.measured_line import measured_line
+from synthrelease.criteria.base import measured_line
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import STEPS, Binning, Schema, Transformation

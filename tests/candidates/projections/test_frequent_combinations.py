@@ -11,7 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.audit.sweep import criterion
-from synthrelease.criteria import Fitted, Score
+from synthrelease.criteria.base import Fitted
+from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.projections import FrequentCombinations

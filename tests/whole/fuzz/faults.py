@@ -9,9 +9,9 @@ from unittest.mock import patch
 
 import numpy as np
 
+from synthrelease.criteria import base_mechanism as asking
 from synthrelease.criteria import marginals as compared
-from synthrelease.criteria import mechanism as asking
-from synthrelease.criteria import regression_one_step
+from synthrelease.criteria import regressions as regression_one_step
 from synthrelease.enclave import ingest
 from synthrelease.enclave import members as linked_rows
 from synthrelease.enclave import persons as marks

@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-from synthrelease.criteria import mechanism as criteria
+from synthrelease.criteria import base_mechanism as criteria
 from synthrelease.data.counts import Counts
 from synthrelease.enclave import door
 from synthrelease.enclave.door import Door, PrivateRows

@@ -9,7 +9,7 @@ import numpy as np
 from synthrelease.audit.exact_values import ExactFigures, digits, members, valued_cells
 from synthrelease.audit.sweep import FLAT, HALVES, SMALL, WIDE, Households, Neighbours, sweep
 from synthrelease.audit.worlds import World
-from synthrelease.criteria.kolmogorov_distance import KolmogorovDistance
+from synthrelease.criteria.shares import KolmogorovDistance
 
 EXAMPLES = (
     [{"column": "c", "by": ["a", "b"]}],

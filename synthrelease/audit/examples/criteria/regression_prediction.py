@@ -6,7 +6,7 @@ from functools import partial
 import numpy as np
 
 from synthrelease.audit.sweep import SMALL, TALL, WIDE, Neighbours, Sweep, criterion, sweep
-from synthrelease.criteria.functional_mechanism import LinearModel
+from synthrelease.criteria.functional import LinearModel
 
 _FIT = {"kind": "regression_coefficients", "name": "line"}
 _OF_C = {"target": "c", "features": ["a", "b"], "representation": {"a": "single", "b": "single", "c": "single"}}

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from synthrelease.bundle.code import r_text
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.criteria.wording import words
+from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import STATA, renamed
 from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables

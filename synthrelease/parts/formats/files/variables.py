@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
-from synthrelease.criteria.wording import words
+from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import SPSS, STATA, NamingRules, renamed
 from synthrelease.published.columns import ColumnPart

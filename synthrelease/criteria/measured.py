@@ -7,20 +7,84 @@ together is smallest; or a measured sum of scores is taken, where it says more (
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import TYPE_CHECKING, TypeVar
 
 import numpy as np
 
-from synthrelease.criteria.scored_limits import Limit, limits_of_cells, limits_of_sum
+from synthrelease.criteria.facts import PublicFacts
 from synthrelease.data.axes import added_up, spread_out
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import Parts, noise_limit
 
 if TYPE_CHECKING:
-    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+
+# What a measured sum of scores says about a sum of original counts, where the one is an affine function of the other.
+#
+# The rarest bin as a sum of its own has noise of half the scale that its cell in a table of equal epsilon has (theory 12.12,
+# scored sums; 13.6, criteria that measurements answer).
+
+Limit = tuple[int, int, int]
+"""(v, t, m): m times the sum is within t of v."""
+
+
+def limits_of_cells(columns: Sequence[str], measured: NoisyMarginals, risk: float) -> Mapping[int, list[Limit]]:
+    """Of the cells of the table of some columns, by their number, those that a measured sum counts."""
+    found: dict[int, list[Limit]] = {}
+    for one, steps in _with(columns, measured):
+        cells, numbers = np.unique(steps, return_counts=True)
+        for step in cells[numbers == 1] if len(cells) == 2 else ():
+            place = int(np.flatnonzero(steps.ravel() == step)[0])
+            counted = np.zeros(steps.size, dtype=np.int64)
+            counted[place] = 1
+            limit = limit_of(one, steps, counted.reshape(steps.shape), measured.n, risk)
+            found.setdefault(place, []).extend([limit] if limit else [])
+    return found
+
+
+def limits_of_sum(columns: Sequence[str], weights: np.ndarray, measured: NoisyMarginals, risk: float) -> list[Limit]:
+    """What each measured sum of these columns says about the sum of these weights."""
+    found = (limit_of(one, steps, weights, measured.n, risk) for one, steps in _with(columns, measured))
+    return [limit for limit in found if limit]
+
+
+def limit_of(one: NoisySum, steps: np.ndarray, weights: np.ndarray, n: int, risk: float) -> Limit | None:
+    """Where weights = over / under * steps + a constant in all cells: under times their sum is over times the measured one, and
+    as much as the constant makes of n rows. None where they are not.
+
+    Parameters
+    ----------
+    steps, weights : whole numbers, an axis for each column.
+    n : the number of rows, exact.
+    """
+    first, last = int(steps.argmin()), int(steps.argmax())
+    of_steps, of_weights = steps.ravel(), weights.ravel()
+    lowest, highest = int(of_steps[first]), int(of_steps[last])
+    at_lowest, at_highest = int(of_weights[first]), int(of_weights[last])
+    ratio = Fraction(at_highest - at_lowest, highest - lowest)
+    over, under = ratio.numerator, ratio.denominator
+    constant = under * at_lowest - over * lowest
+    if not over or not np.array_equal(under * of_weights, over * of_steps + constant):
+        return None
+    return over * one.value + constant * n, abs(over) * one.limit(risk), under
+
+
+def _with(columns: Sequence[str], measured: NoisyMarginals) -> list[tuple[NoisySum, np.ndarray]]:
+    """The sums of just these columns, with their steps in this order of columns."""
+    found = []
+    for one in measured.sums:
+        names = [measured.layout.columns[column] for column in one.columns]
+        if one.exact and set(names) == set(columns):
+            steps = np.rint(one.scores).astype(np.int64).transpose([names.index(name) for name in columns])
+            if np.ptp(steps):
+                found.append((one, steps))
+    return found
+
 
 _FINEST_WEIGHT = 8
 """Weights of tables in a combination are whole numbers up to this."""
@@ -203,3 +267,90 @@ def _joined(estimates: Sequence[tuple[_Estimate, int]]) -> Parts:
         for noise, weight, count in estimate.parts(times):
             found[noise, weight] += count
     return tuple((noise, weight, count) for (noise, weight), count in sorted(found.items()))
+
+
+# How far the slopes of two regression lines are apart at most, when moments of the original rows are known within limits.
+#
+# The moments are those of pairs of columns, so noisy tables of all pairs give them (theory 13.7, slopes within limits).
+
+_FINEST = 2**11
+"""Steps of the grid that products of two numbers in [-1, 1] are put on, either way."""
+
+_ROOM = 1e-9
+"""For the rounding of floats: relative to a moment, which is at most 1, and of a bound."""
+
+
+def moment_sums(columns: Sequence[str], facts: PublicFacts) -> list[Sums]:
+    """Sums of every number, and of every product of two, each in steps of the grid.
+
+    Parameters
+    ----------
+    columns : the features, then the target.
+    """
+    found = []
+    for one, other in _pairs(len(columns)):
+        names = _names(columns, one, other)
+        found.append(Sums(columns=names, weights=np.rint(_exact(names, one == other, facts) * _FINEST)[None].astype(np.int64)))
+    return found
+
+
+def furthest_slopes(columns: Sequence[str], limits: Sequence[Limits], facts: PublicFacts) -> float:
+    """The largest sum over the features of |slope(R) - slope(S)| times the deviation of the feature in S, or a number above it.
+
+    In units of the target. Infinite where the limits leave the slopes of R open.
+    """
+    d, n = len(columns) - 1, facts.n
+    middles, widths, synthetic = (np.zeros((d + 2, d + 2)) for _ in range(3))  # 0 the intercept, then the columns
+    middles[0, 0] = synthetic[0, 0] = 1.0
+    for (one, other), limit in zip(_pairs(d + 1), limits, strict=True):
+        names = _names(columns, one, other)
+        exact = _exact(names, one == other, facts)
+        moved = float(np.abs(exact - np.rint(exact * _FINEST) / _FINEST).max()) + _ROOM
+        place = (0, one + 1) if other is None else (one + 1, other + 1)
+        of_table = float((facts.cells(names).reshape(exact.shape) * exact).sum()) / n
+        low, high = (float(end[0]) / (_FINEST * n) for end in (limit.low, limit.high))
+        for i, j in (place, place[::-1]):
+            middles[i, j], widths[i, j], synthetic[i, j] = (low + high) / 2, (high - low) / 2 + moved, of_table
+    spreads = np.sqrt(np.maximum(np.diag(synthetic)[1:-1] - synthetic[0, 1:-1] ** 2, 0.0))
+    if not (spreads > 0).all():
+        return math.nan
+    line = np.linalg.lstsq(synthetic[:-1, :-1], synthetic[:-1, -1], rcond=None)[0]
+    scale = np.concatenate([[1.0], spreads])
+    inverse = scale[:, None] * np.linalg.pinv(middles[:-1, :-1], hermitian=True)
+    first = np.abs(inverse @ (middles[:-1, -1] - middles[:-1, :-1] @ line))
+    first += np.abs(inverse) @ (widths[:-1, -1] + widths[:-1, :-1] @ np.abs(line))
+    again = np.abs(np.diag(scale) - inverse @ middles[:-1, :-1]) + np.abs(inverse) @ widths[:-1, :-1]
+    again = again / scale
+    if not np.abs(np.linalg.eigvals(again)).max() < 1 - _ROOM:
+        return math.inf
+    apart = np.linalg.solve(np.eye(d + 1) - again, first)
+    return float(apart[1:].sum()) * _half_range(columns[-1], facts) * (1 + _ROOM)
+
+
+def _pairs(width: int) -> list[tuple[int, int | None]]:
+    """Every column, and every pair of columns, a column with itself included; but not the target with itself."""
+    singles: list[tuple[int, int | None]] = [(one, None) for one in range(width)]
+    return [*singles, *((one, other) for one in range(width) for other in range(one, width) if one < width - 1)]
+
+
+def _names(columns: Sequence[str], one: int, other: int | None) -> tuple[str, ...]:
+    return (columns[one],) if other is None or other == one else (columns[one], columns[other])
+
+
+def _exact(names: tuple[str, ...], squared: bool, facts: PublicFacts) -> np.ndarray:
+    """What a row adds to the moment, on the bins of the columns; a column with itself has one axis."""
+    first = _standard(names[0], facts)
+    if len(names) == 2:
+        return np.outer(first, _standard(names[1], facts))
+    return first**2 if squared else first
+
+
+def _standard(name: str, facts: PublicFacts) -> np.ndarray:
+    """(n_bins,) numbers between -1 and 1 around the middle of their range."""
+    numbers = np.array(facts.by_name[name].numbers, dtype=float)
+    return (numbers - (numbers.max() + numbers.min()) / 2) / _half_range(name, facts)
+
+
+def _half_range(name: str, facts: PublicFacts) -> float:
+    numbers = np.array(facts.by_name[name].numbers, dtype=float)
+    return max(float(numbers.max() - numbers.min()) / 2, 1e-9)

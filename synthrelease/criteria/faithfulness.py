@@ -14,22 +14,28 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import Field, model_validator
 
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unknown_columns
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.known_errors import Unmatched
-from synthrelease.criteria.wording import shown, words
+from synthrelease.criteria.facts import (
+    CriterionDraft,
+    FileColumn,
+    FileFacts,
+    LostPair,
+    PublicFacts,
+    Query,
+    Unmatched,
+    shown,
+    words,
+)
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
 from synthrelease.data.schema import Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
 from synthrelease.errors import listing
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.faithfulness.mechanism import Step
+    from synthrelease.criteria.faithfulness_mechanism import Step
 
 _ROWS_FOR_A_CELL = 4
 """Rows of a file for each cell of the columns that a draft compares: then most rows have a similar one."""
@@ -206,7 +212,7 @@ class Faithfulness(Criterion):
                 yield Mistake(field="any_order", expected=f"{plain!r} of all members compared alike", found=listing(same))
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.faithfulness.mechanism import compared_rows, unmatched_share
+        from synthrelease.criteria.faithfulness_mechanism import compared_rows, unmatched_share
 
         steps = self.steps(candidate.transformation) if self.at_most else ()
         kept, linked = self.compared(candidate.counts.layout), setting.schema.linked if self.any_order else None
@@ -222,7 +228,7 @@ class Faithfulness(Criterion):
 
     def steps(self, transformation: Transformation) -> tuple[Step, ...]:
         """For each tolerant column, among those compared: which bins may be matched with the next bin up."""
-        from synthrelease.criteria.faithfulness.mechanism import Step
+        from synthrelease.criteria.faithfulness_mechanism import Step
 
         kept, steps = self.compared(transformation.layout), []
         for name in self.within_one_bin:

@@ -17,8 +17,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.criteria.one_noise import OneNoise
-from synthrelease.criteria.scores import Query
+from synthrelease.criteria.facts import OneNoise, Query
 from synthrelease.data.counts import Counts
 from synthrelease.privacy.grids import NoisyFigure, shared_grid, shared_steps
 from synthrelease.privacy.noise import SystemEntropy, laplace_figure, one_noise

@@ -20,7 +20,7 @@ from typing import Literal
 import numpy as np
 
 from synthrelease.criteria.groupings import Grouping
-from synthrelease.criteria.groupings.mechanism import groups_of_cells, sizes
+from synthrelease.criteria.groupings_mechanism import groups_of_cells, sizes
 from synthrelease.data.counts import Counts
 from synthrelease.data.member_counts import BinnedCounts, atoms_of
 from synthrelease.data.schema import Transformation

@@ -13,16 +13,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
-from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.criteria.intervals import Interval
-from synthrelease.criteria.records import Records
+from synthrelease.criteria.records import Interval, Records
 from synthrelease.errors import rejecting
-
-if TYPE_CHECKING:
-    pass
 
 _INTERCEPT_WEIGHT = 0.3
 """Importance of the intercept's moments relative to the slopes': the coefficient criterion looks at slopes only."""
@@ -110,7 +105,7 @@ class Design:
         prior : a public guess; mid-range values when None.
         limits : None where records of the original count by the numbers of their bins.
         """
-        from synthrelease.criteria.records.mechanism import MOST, rounded
+        from synthrelease.criteria.records_mechanism import MOST, rounded
 
         limits = limits or tuple(map(Interval.exactly, numbers))
         prior = prior or _mid_range(numbers)
@@ -135,7 +130,7 @@ class Design:
 
         By the steps of `mechanism.real_moments` on intervals: rounding is monotone, so no record of the cell has a larger one.
         """
-        from synthrelease.criteria.records.mechanism import all_moments
+        from synthrelease.criteria.records_mechanism import all_moments
 
         ends = [self._chosen([getattr(each, end) for each in self.limits], indices) for end in ("low", "high")]
         records = [Interval(low, high) for low, high in zip(*ends, strict=True)]

@@ -15,24 +15,33 @@ from typing import TYPE_CHECKING, ClassVar, Literal
 import numpy as np
 from pydantic import model_validator
 
-from synthrelease.criteria.base import Criterion, Mistake, Query, Setting
+from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import condition, condition_mistakes, grouping_mistakes, unknown_columns, unnumbered
-from synthrelease.criteria.conditional_means import check_range, middle
-from synthrelease.criteria.drafts import CriterionDraft, FileColumn, FileFacts
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted
+from synthrelease.criteria.facts import (
+    CriterionDraft,
+    FileColumn,
+    FileFacts,
+    LostPair,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Query,
+    figure,
+    grouped,
+    shown,
+    words,
+)
 from synthrelease.criteria.groupings import group_sizes, groupings, present
-from synthrelease.criteria.guarding import LostPair
+from synthrelease.criteria.groups import check_range, middle
 from synthrelease.criteria.members import plain_and_place
-from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.wording import figure, grouped, shown, words
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import slot_name
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:
-    from synthrelease.criteria.mean_of_roots.mechanism import NumbersOfRoots, ReleasedRoots
+    from synthrelease.criteria.mean_of_roots_mechanism import NumbersOfRoots, ReleasedRoots
 
 
 class MeanOfRoots(Criterion):
@@ -220,7 +229,7 @@ class MeanOfRoots(Criterion):
         return [*found, *unnumbered(setting, "column", columns[0])]
 
     def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
-        from synthrelease.criteria.mean_of_roots.mechanism import furthest_mean_of_roots
+        from synthrelease.criteria.mean_of_roots_mechanism import furthest_mean_of_roots
 
         numbers, groups = self._numbers(candidate, setting)
         smallest = min(int(group.roots.min()) for group in groups)
@@ -231,7 +240,7 @@ class MeanOfRoots(Criterion):
         )
 
     def _numbers(self, candidate: SyntheticTable, setting: Setting) -> tuple[NumbersOfRoots, list[ReleasedRoots]]:
-        from synthrelease.criteria.mean_of_roots.mechanism import NumbersOfRoots
+        from synthrelease.criteria.mean_of_roots_mechanism import NumbersOfRoots
 
         transformation = candidate.transformation
         columns = _columns(self.column, setting.schema)

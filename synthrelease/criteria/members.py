@@ -12,13 +12,9 @@ from dataclasses import dataclass, replace
 from functools import partial, wraps
 from typing import Any, TypeVar
 
-from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.columns import unnumbered
-from synthrelease.criteria.facts import PublicFacts
-from synthrelease.criteria.fitted import Fitted
-from synthrelease.criteria.guarding import LostPair
-from synthrelease.criteria.offenders import Offender, PublicCounts
-from synthrelease.criteria.scores import Query
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, PublicFacts, Query
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
@@ -121,7 +117,7 @@ def _query(
     makes at most. A replaced root takes out at most so many and puts in at most so many: as many are replaced, added or left
     out as the larger of both numbers (theory 3.22, rows of members). How many rows the candidate makes is public.
     """
-    from synthrelease.criteria.members.mechanism import figure_of_members
+    from synthrelease.criteria.members_mechanism import figure_of_members
 
     rows = criterion.rows_on(candidate.transformation)
     table = StackedRows.of(rows, candidate.counts)

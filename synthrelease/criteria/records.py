@@ -4,7 +4,7 @@ A record's numbers are its own: what it adds to a figure is computed from it alo
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Protocol
@@ -12,9 +12,157 @@ from typing import Annotated, Protocol
 import numpy as np
 from pydantic import Field
 
-from synthrelease.criteria.intervals import Interval
 from synthrelease.data.schema import Binning, PublishedColumn, Schema, value_limits
 from synthrelease.errors import listing
+
+# What records of a cell of wide bins can be, as intervals: every operation is rounded as it is for single records.
+#
+# A sum, a product or a maximum of floats that are rounded one by one is monotone in each of its terms, so that an interval
+# which
+# is computed by the very same steps holds what every single record leads to, its rounding included.
+
+
+@dataclass(frozen=True)
+class Interval:
+    """Lowest and highest values, arrays of one shape."""
+
+    low: np.ndarray
+    high: np.ndarray
+
+    @classmethod
+    def exactly(cls, values: np.ndarray) -> Interval:
+        """Of numbers that are known."""
+        return cls(values, values)
+
+    def __add__(self, other: Interval) -> Interval:
+        return Interval(self.low + other.low, self.high + other.high)
+
+    def __sub__(self, other: Interval) -> Interval:
+        return Interval(self.low - other.high, self.high - other.low)
+
+    def __mul__(self, other: Interval) -> Interval:
+        ends = [one * two for one in (self.low, self.high) for two in (other.low, other.high)]
+        return Interval(np.minimum.reduce(ends), np.maximum.reduce(ends))
+
+    def times(self, factor: float) -> Interval:
+        """Every value times a number."""
+        ends = self.low * factor, self.high * factor
+        return Interval(np.minimum(*ends), np.maximum(*ends))
+
+    def clipped(self, lowest: float, highest: float) -> Interval:
+        """Every value, those beyond the limits as these."""
+        return Interval(np.clip(self.low, lowest, highest), np.clip(self.high, lowest, highest))
+
+    @property
+    def size(self) -> Interval:
+        """Of the absolute values."""
+        inside = (self.low <= 0) & (self.high >= 0)
+        ends = np.abs(self.low), np.abs(self.high)
+        return Interval(np.where(inside, 0.0, np.minimum(*ends)), np.maximum(*ends))
+
+    @property
+    def furthest(self) -> np.ndarray:
+        """The largest absolute value."""
+        return np.maximum(np.abs(self.low), np.abs(self.high))
+
+    def outer(self) -> Interval:
+        """With one more axis at the end, of size 1."""
+        return Interval(self.low[..., None], self.high[..., None])
+
+    def along(self, axis: int, n_axes: int) -> Interval:
+        """(n,) values as an array of so many axes, of which this one has them."""
+        shape = [-1 if one == axis else 1 for one in range(n_axes)]
+        return Interval(self.low.reshape(shape), self.high.reshape(shape))
+
+
+def linear(start: float, parts: Sequence[Interval], slopes: Sequence[float]) -> Interval:
+    """start + slope * part + slope * part + ..., added one after the other, over the product of the parts' axes.
+
+    Parameters
+    ----------
+    parts : (n_i,) each; the result has an axis of n_i for each of them.
+    """
+    found = Interval.exactly(np.array(start))
+    for axis, (part, slope) in enumerate(zip(parts, slopes, strict=True)):
+        found = found + part.times(slope).along(axis, len(parts))
+    return found
+
+
+# The maximum of a concave function of a few parameters, by Newton's method with halved steps.
+
+_MOST_HALVINGS = 20
+_ROUNDING = 1e-15
+"""A step that lowers the value by no more than this part of it is taken: near the maximum that is rounding."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NewtonResult:
+    """Where the search ended.
+
+    Attributes
+    ----------
+    at : (k,) parameters.
+    gradient, information : (k,) first derivatives there, and (k, k) second derivatives with the other sign.
+    reached : whether it ended because a step was small enough, and not because it had taken all its steps.
+    """
+
+    at: np.ndarray
+    gradient: np.ndarray
+    information: np.ndarray
+    reached: bool
+
+
+def maximum(
+    value: Callable[[np.ndarray], float],
+    derivatives: Callable[[np.ndarray], tuple[np.ndarray, np.ndarray]],
+    start: np.ndarray,
+    *,
+    small: Callable[[np.ndarray, NewtonResult], bool],
+    most_steps: int,
+) -> NewtonResult | None:
+    """Newton steps from `start` on, each halved until it does not lower the value; None where the information was singular.
+
+    Parameters
+    ----------
+    value, derivatives : of the parameters: the function, its gradient and its information. `derivatives` may itself raise
+        numpy.linalg.LinAlgError, where it takes the information to be singular.
+    small : whether the step that would be next, (k,), is small enough to end where the search is.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> found = maximum(
+    ...     lambda x: float(2 * x[0] - np.exp(x[0])),
+    ...     lambda x: (2 - np.exp(x), np.exp(x)[:, None]),
+    ...     np.zeros(1),
+    ...     small=lambda step, found: bool(np.abs(step).max() < 1e-12),
+    ...     most_steps=50,
+    ... )
+    >>> found.reached, round(float(np.exp(found.at[0])), 9)
+    (True, 2.0)
+    """
+    at, now = start, value(start)
+    for _ in range(most_steps):
+        try:
+            gradient, information = derivatives(at)
+            step = np.linalg.solve(information, gradient)
+        except np.linalg.LinAlgError:
+            return None
+        if small(step, found := NewtonResult(at=at, gradient=gradient, information=information, reached=True)):
+            return found
+        least = now - _ROUNDING * max(1.0, abs(now))
+        for _ in range(_MOST_HALVINGS):
+            if value(at + step) >= least:
+                break
+            step = step / 2
+        at = at + step
+        now = value(at)
+    try:
+        gradient, information = derivatives(at)
+    except np.linalg.LinAlgError:
+        return None
+    return NewtonResult(at=at, gradient=gradient, information=information, reached=False)
+
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Ranges = Mapping[str, tuple[float, float]]

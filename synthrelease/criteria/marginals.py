@@ -1,0 +1,675 @@
+"""Marginals: the largest absolute error over tables of some columns, and the largest ratio over 1-way tables."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from functools import partial
+from itertools import combinations
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.criteria.base import Criterion, Fitted, Setting
+from synthrelease.criteria.columns import LARGEST_WHEN_WIDE, MarginalCriterion, furthest, unknown_columns, unnumbered
+from synthrelease.criteria.facts import (
+    MOST_EPSILON,
+    NOISE_SHARE,
+    CellError,
+    CriterionDraft,
+    FileFacts,
+    LostPair,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Query,
+    RatioError,
+    budget,
+    share,
+    shown,
+    words,
+)
+from synthrelease.criteria.measured import Limits, Sums
+from synthrelease.criteria.members import OfMembers, reads_members
+from synthrelease.data.counts import Counts, has_full_array
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.settings.base import Mistake
+
+if TYPE_CHECKING:
+    from synthrelease.generators.drawing import Drawing
+
+_MANY = 20
+"""Columns beyond which a draft compares tables of two columns alone: those of three take seconds in every round."""
+
+
+@reads_members
+class AbsoluteMarginalError(MarginalCriterion, OfMembers):
+    """max |q(R) - q(S)| / n over every cell of the tables of at most `largest` columns, and of those that `tables` names.
+
+    Paper 4.5.2; theory 3.1, absolute marginal error.
+
+    Every cell of the public domain counts: cells absent from both tables differ by 0, cells absent from one by the count
+    of the other.
+
+    Privacy
+    -------
+    Sensitivity 1/n: replacing one record changes each cell's count by at most 1, and the sensitivity of a maximum is the
+    maximum of the sensitivities (Proposition 3).
+
+    Examples
+    --------
+    >>> judged = AbsoluteMarginalError(
+    ...     kind="absolute_marginal_error", name="all tables", threshold=0.01, epsilon="0.02", largest=3
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
+    """
+
+    counts_rows: ClassVar[bool] = True
+    bounds_every_cell: ClassVar[bool] = True
+    asked_for: ClassVar[str] = "Every cell of a table of columns: the largest error of a share of the rows"
+    kind: Literal["absolute_marginal_error"]
+
+    @property
+    def asks_single_columns(self) -> bool:
+        return self.largest == 1 and not self.tables
+
+    @property
+    def worst_figure(self) -> float:
+        return 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest difference between released and original share of the rows, over all cells of all tables of "
+            f"{self.tables_in_words(len(facts.columns))}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def known_error(self, limit: float, facts: PublicFacts) -> CellError:
+        """Counts are whole numbers, so the limit is rounded down to rows."""
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        named = tuple(map(frozenset, self.named_columns(bins)))
+        rows = math.floor(facts.n * limit)
+        return CellError(rows=rows, largest=self.up_to(len(bins)), tables=named, criterion=self.name)
+
+    def every_cell_up_to(self, n_columns: int) -> int:
+        return self.up_to(n_columns)
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """Each cell is one share."""
+        bins = {column.name: len(column.labels) for column in facts.columns}
+        return drawing.of_cells(bins, self.up_to(len(bins)), self.named_columns(bins))
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        largest = LARGEST_WHEN_WIDE if len(file.columns) <= _MANY else 2
+        yield CriterionDraft(
+            settings={
+                "name": "absolute error of marginals",
+                "kind": "absolute_marginal_error",
+                "largest": min(largest, len(file.columns)),
+                "threshold": file.cell,
+                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
+            },
+            remark=f"no cell of a table of up to {largest} columns may be off by more than this share of all rows",
+        )
+        yield CriterionDraft(
+            settings={
+                "name": "absolute error of single columns",
+                "kind": "absolute_marginal_error",
+                "largest": 1,
+                "threshold": file.cell,
+                "epsilon": budget(NOISE_SHARE / (file.n_rows * file.cell)),
+            },
+            remark="no bin of one column may be off by more than this share of all rows",
+            asks="shares of single columns",
+        )
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell that is furthest off."""
+        largest, named = self.up_to(len(candidate.counts.layout.sizes)), self.named(candidate.counts.layout)
+        where, ours, theirs = worst_cell(candidate.counts, public.counts, candidate.transformation, largest, named)
+        if ours is None or theirs is None:
+            return Offender(where=where, released="another number", original="rows")
+        return Offender(where=where, released=share(ours, candidate.n), original=share(theirs, candidate.n))
+
+    def seconds(self, layout: Layout, rows: int) -> float:
+        return seconds_of_differences(layout, self.up_to(len(layout.sizes)) or 1, rows)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals_mechanism import largest_share
+
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        return Query(
+            sensitivity=1 / n,
+            figure=partial(largest_share, candidate=candidate.counts, largest=largest, named=named, rows=n),
+        )
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every cell of every table."""
+        return [Sums(columns=columns) for columns in self.compared(facts)]
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Some end of the widest interval is half of it away from whatever is released."""
+        return max(float(each.max()) for each in widths) / n
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        return max(int(furthest(each, facts.cells(one)).max()) for one, each in self._with(limits, facts)) / facts.n
+
+
+class RelativeMarginalError(Criterion):
+    """max of max{r/s, s/r} over the cells of all 1-way tables, r and s the counts plus 1, clipped to [1, clip].
+
+    Attributes
+    ----------
+    clip : ratios above this count as this, which bounds the noise; above the threshold. Example: `clip = 2`.
+
+    Privacy
+    -------
+    Sensitivity: the largest step of g(r) = clip(max(r/s, s/r); 1, clip) when r moves by 1, over the public counts s of the
+    candidate: one replaced record moves each count of a 1-way table by at most 1 (theory 3.2, relative marginal error;
+    tighter than Proposition 5).
+    Slack: how many records each r is inside [s / threshold, threshold s], the least over all bins: sensitivity 1, because
+    every r moves by at most 1.
+
+    Examples
+    --------
+    >>> judged = RelativeMarginalError(
+    ...     kind="relative_marginal_error", name="single columns", threshold=2, epsilon="0.1", clip=10
+    ... )
+    >>> judged.figure_range
+    (1.0, 10.0)
+    """
+
+    best_figure: ClassVar[float] = 1.0
+    kind: Literal["relative_marginal_error"]
+    clip: float = Field(gt=1, allow_inf_nan=False)
+
+    @property
+    def asks_single_columns(self) -> bool:
+        return True
+
+    @property
+    def worst_figure(self) -> float:
+        return self.clip
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "ratio"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "The largest ratio between released and original count (each plus one), in either direction, over all bins of all "
+            f"columns. A ratio beyond {shown(self.clip)} counts as that."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        from synthrelease.criteria.marginals_mechanism import one_way
+
+        return ratio_sensitivity(one_way(facts.table), self.clip)
+
+    def known_error(self, limit: float, facts: PublicFacts) -> RatioError | None:
+        """A limit at the clip says nothing: larger ratios were counted as the clip."""
+        return RatioError(factor=limit, criterion=self.name) if limit < self.clip else None
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft | str]:
+        """At a clip of 2 the sensitivity is about 4 over the rows of the rarest bin."""
+        shares = [times / file.n_rows for column in file.columns for times in column.category_rows.values()]
+        shares += [column.missing_rows / file.n_rows for column in file.columns if column.missing_rows]
+        step = 4 / max(1.0, file.n_rows * min([0.01, *shares]))
+        epsilon = budget(step / 0.1)
+        if epsilon > MOST_EPSILON:
+            yield "relative_marginal_error: with so few rows in the rarest bins its noise would need a large budget"
+            return
+        settings = {"kind": "relative_marginal_error", "threshold": 1.4, "clip": 2, "epsilon": epsilon}
+        yield CriterionDraft(
+            settings={"name": "relative error of single columns", **settings},
+            remark="no bin of one column may be off by more than this factor",
+            asks="single columns",
+        )
+
+    @model_validator(mode="after")
+    def _threshold_below_clip(self) -> RelativeMarginalError:
+        if not self.threshold < self.clip:
+            raise ValueError(f"threshold must be below clip ({self.clip:g}): a clipped ratio must be able to fail")
+        return self
+
+    def effort(self, layout: Layout, n: int) -> float:
+        return float(min(n, layout.n_cells)) * len(layout.sizes)
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The bin with the largest ratio."""
+        from synthrelease.criteria.marginals_mechanism import one_way
+
+        binnings = zip(candidate.transformation.schema.names, candidate.transformation.binnings, strict=True)
+        bins = [f"{words(name)}={label}" for name, binning in binnings for label in binning.labels]
+        ours, theirs = one_way(candidate.counts), one_way(public.counts)
+        ratios = np.maximum((ours + 1.0) / (theirs + 1.0), (theirs + 1.0) / (ours + 1.0))
+        worst = int(ratios.argmax())
+        return Offender(where=bins[worst], released=f"{ours[worst]:,} rows", original=f"{theirs[worst]:,}")
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals_mechanism import clipped_ratio, one_way, records_to_spare
+
+        synthetic = one_way(candidate.counts)
+        return Query(
+            sensitivity=ratio_sensitivity(synthetic, self.clip),
+            figure=partial(clipped_ratio, synthetic=synthetic, clip=self.clip),
+            slack=partial(records_to_spare, synthetic=synthetic, threshold=self.threshold),
+        )
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every bin of every column."""
+        return [Sums(columns=(column.name,)) for column in facts.columns]
+
+    def least_measured_bound(self, widths: Sequence[np.ndarray], n: int) -> float:
+        """Of k bins one has at most r = n/k rows, known within h: the best s is sqrt((r + h)/(r - h)) from both ends."""
+        ratios = [(n / len(each) + 1 + each.min()) / max(n / len(each) + 1 - each.min(), 1.0) for each in widths]
+        return min(math.sqrt(max(ratios)), self.clip)
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """r/s and s/r are largest at the ends of what r can be."""
+        from synthrelease.criteria.marginals_mechanism import largest_ratio, one_way
+
+        synthetic = one_way(facts.table)
+        ends = (np.concatenate([each.low for each in limits]), np.concatenate([each.high for each in limits]))
+        return max(largest_ratio(original, synthetic, self.clip) for original in ends)
+
+
+def worst_cell(
+    released: Counts, public: Counts, transformation: Transformation, largest: int, named: Sequence[tuple[int, ...]]
+) -> tuple[str, int | None, int | None]:
+    """The cell that is furthest off, in words, with what two public tables have in it; None of a table that is too large."""
+    from synthrelease.data.marginals import differences  # here, for readers of a release have no use for it
+
+    layout = released.layout
+    tables = differences(public, released, largest, named)
+    columns = max(((int(np.abs(values).max(initial=0)), found) for found, values in tables), key=lambda each: each[0])[1]
+    sub = layout.subset(columns)
+    if not has_full_array(sub):
+        return f"a cell of the table of {shown(sub.columns)}", None, None
+    ours, theirs = (table.marginal(columns).ravel() for table in (released, public))
+    cell = int(np.abs(ours - theirs).argmax())
+    bins = np.unravel_index(cell, sub.sizes)
+    labels = [transformation.binning(name).labels[place] for name, place in zip(sub.columns, bins, strict=True)]
+    where = ", ".join(f"{words(name)}={label}" for name, label in zip(sub.columns, labels, strict=True))
+    return where, int(ours[cell]), int(theirs[cell])
+
+
+def ratio_sensitivity(synthetic: np.ndarray, clip: float) -> float:
+    """Exact largest step of the clipped ratio between r and r + 1 for any of the synthetic counts.
+
+    For a fixed s the ratio s/r falls convexly and r/s rises linearly, so the largest step is next to where s/r leaves the
+    clip, next to its minimum at r = s, or where r/s enters the clip; only those r are tried.
+    """
+    s = np.unique(synthetic)[:, None, None] + 1.0
+    near = np.concatenate([np.floor(s / clip), s, np.floor(s * clip)], axis=1)
+    r = np.maximum(near + np.arange(-2, 3), 1.0)
+
+    def g(r: np.ndarray) -> np.ndarray:
+        return np.minimum(np.maximum(r / s, s / r), clip)
+
+    return float(np.abs(g(r + 1) - g(r)).max())
+
+
+def seconds_of_differences(layout: Layout, largest: int, rows: int) -> float:
+    """How long `differences` takes for two tables of so many rows each, about, on one core (docs/appendix/benchmarks.md)."""
+    from synthrelease.data.axes import column_groups
+
+    largest = min(largest, len(layout.sizes))
+    if has_full_array(layout):
+        return 2e-9 * layout.n_cells * 2 ** min(largest, 3)
+    if largest == len(layout.sizes):
+        return 1e-7 * 2 * rows * 2**largest
+    return 5e-9 * 2 * rows * math.comb(len(column_groups(layout, largest, rows // 2)), largest)
+
+
+# Marginals as they are typically used: the mean, and a quantile, of the distances of many tables.
+#
+# The largest error is the guarantee for each single cell; at the same budget a mean over hundreds of tables says more about
+# the
+# use of the whole (theory 3.10, distances of tables).
+
+
+class TypicalMarginalError(MarginalCriterion, OfMembers):
+    """A figure of the distances of the compared tables: of each, the share of the rows that would have to move to make it
+    right.
+
+    The distance of a table is its total variation, sum |r - s| / (2n) over its cells; cells that one side lacks count with all
+    the other has.
+    """
+
+    counts_rows: ClassVar[bool] = True
+
+    @property
+    def worst_figure(self) -> float:
+        return 1.0
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the rows"
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        return 1 / facts.n
+
+    def guards(self, pair: LostPair) -> bool:
+        """Only where no other table is compared: a figure of many tables hardly moves when one pair is lost."""
+        alone = self.largest is None and len(self._named) == 1 and bool(self._named[0] and self._named[0].columns)
+        return alone and self.compares_table(pair.columns, pair.n_columns) and pair.distance > self.threshold
+
+    def drawn_error(self, drawing: Drawing, facts: PublicFacts) -> float:
+        """No table is further off than it was by more than the distance of its drawn rows from those of the file."""
+        return drawing.of_distances(self.compared(facts), {column.name: len(column.labels) for column in facts.columns})
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Every cell of every table."""
+        return [Sums(columns=columns) for columns in self.compared(facts)]
+
+    def furthest_moved(self, limits: Sequence[Limits], facts: PublicFacts) -> list[int]:
+        """Of every compared table the largest sum |r - s|."""
+        return [int(furthest(each, facts.cells(columns)).sum()) for columns, each in self._with(limits, facts)]
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The table that is furthest off."""
+        from synthrelease.criteria.marginals_mechanism import moved
+
+        layout = candidate.counts.layout
+        found = moved(public.counts, candidate.counts, self.up_to(len(layout.sizes)), self.named(layout))
+        columns, furthest_off = max(found, key=lambda each: each[1])
+        names = " by ".join(words(candidate.counts.layout.columns[column]) for column in columns)
+        return Offender(
+            where=f"the table of {names}", released=f"{share(furthest_off, 2 * candidate.n)} of the rows off", original="none"
+        )
+
+
+@reads_members
+class MeanMarginalError(TypicalMarginalError):
+    """The mean over the compared tables of sum |r - s| / (2n), their total variation distance.
+
+    Privacy
+    -------
+    Sensitivity 1/n: one replaced record moves two cells of a table by 1 at most, so its sum by 2 and its distance by 1/n; the
+    mean of numbers that each move by at most 1/n moves by no more. The sums are whole numbers; the mean is rounded once.
+
+    Examples
+    --------
+    >>> judged = MeanMarginalError(
+    ...     kind="mean_marginal_error", name="typical tables", threshold=0.05, epsilon="0.01",
+    ...     tables=["all 2-way"]
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
+    """
+
+    no_bounds: ClassVar[str] = "A mean over tables says nothing about a single one of them."
+    asked_for: ClassVar[str] = "A table of columns as a whole: the share of the rows in a wrong cell"
+    kind: Literal["mean_marginal_error"]
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        yield CriterionDraft(
+            settings={
+                "name": "typical error of pairs",
+                "kind": "mean_marginal_error",
+                "tables": ["all 2-way"],
+                "threshold": 0.05,
+                "epsilon": Fraction(1, 100),
+            },
+            remark="the share of rows in a wrong cell, on average over all tables of two columns",
+            asks="pairs",
+        )
+        n = len(file.strongest)
+        if 0 < n < math.comb(len(file.columns), 2):
+            yield CriterionDraft(
+                settings={
+                    "name": "typical error of the strongest pairs",
+                    "kind": "mean_marginal_error",
+                    "tables": [":".join(pair) for pair in file.strongest],
+                    "threshold": 0.1,
+                    "epsilon": Fraction(1, 100),
+                },
+                remark=(
+                    "the share of rows in a wrong cell of the table of the two columns that hang together"
+                    if n == 1
+                    else f"the share of rows in a wrong cell, on average over the tables of the {n} pairs of columns that hang "
+                    "together most"
+                ),
+                asks="pairs",
+            )
+        if file.members:
+            yield from _of_members(file)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "On average over all tables of "
+            f"{self.tables_in_words(len(facts.columns))}: the share of the released rows that would have to be moved to "
+            "another cell for the table to be the original one."
+        )
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals_mechanism import mean_distance
+
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        tables = self.n_tables(layout)
+        return Query(
+            sensitivity=1 / n,
+            figure=partial(mean_distance, candidate=candidate.counts, largest=largest, named=named, tables=tables, rows=n),
+        )
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        return sum(self.furthest_moved(limits, facts)) / (2 * facts.n * len(limits))
+
+
+@reads_members
+class QuantileMarginalError(TypicalMarginalError):
+    """The q-quantile over the compared tables of sum |r - s| / (2n): a share q of the tables is at most so far off.
+
+    Attributes
+    ----------
+    quantile : q, above 0 and at most 1 (the largest distance). Example: `quantile = 0.95`.
+
+    Privacy
+    -------
+    Sensitivity 1/n: each table's distance moves by at most 1/n (`MeanMarginalError`), and so does the k-th smallest of them.
+    Which tables count is fixed beforehand. A share of tables above a limit, on the other hand, could move by 1: it is never
+    released.
+
+    Examples
+    --------
+    >>> judged = QuantileMarginalError(
+    ...     kind="quantile_marginal_error", name="most tables", threshold=0.05, epsilon="0.01",
+    ...     quantile=0.9
+    ... )
+    >>> judged.least_sensitivity(10_000)
+    0.0001
+    """
+
+    no_draft: ClassVar[str] = "The mean is drafted; which share of the tables matters is a decision about the table at hand."
+    no_bounds: ClassVar[str] = "Which tables are among the share that is less far off is not known."
+    kind: Literal["quantile_marginal_error"]
+    quantile: float = Field(gt=0, le=1)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"Of all tables of {self.tables_in_words(len(facts.columns))}, a share of {shown(self.quantile)} is at most so far "
+            "off: the share of the released rows that would have to be moved to another cell for it to be the original one."
+        )
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """The k-th smallest distance is at most the k-th smallest of what bounds each."""
+        place = math.ceil(Fraction(str(self.quantile)) * len(limits)) - 1
+        return sorted(self.furthest_moved(limits, facts))[place] / (2 * facts.n)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals_mechanism import quantile_distance
+
+        layout = candidate.counts.layout
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        place = math.ceil(Fraction(str(self.quantile)) * self.n_tables(layout)) - 1
+        return Query(
+            sensitivity=1 / n,
+            figure=partial(quantile_distance, candidate=candidate.counts, largest=largest, named=named, place=place, rows=n),
+        )
+
+
+def _of_members(file: FileFacts) -> Iterable[CriterionDraft]:
+    """All members, and who lives with whom: each a mean over tables of two columns."""
+    slots = {f"{name}_" for name in file.members}
+    roots = [each.name for each in file.columns if not any(each.name.startswith(slot) for slot in slots)]
+    pairs = [*combinations(file.members, 2), *((root, member) for root in roots for member in file.members)]
+    drafts = {
+        "members": ("members in pairs of columns", pairs, "the share of members in a wrong cell, on average over their tables"),
+        "pairs": (
+            "members who belong together",
+            [(name, f"other.{name}") for name in file.members],
+            "the share of pairs of members of one root that are in a wrong cell, on average over their tables",
+        ),
+    }
+    for of, (name, tables, remark) in drafts.items():
+        yield CriterionDraft(
+            settings={
+                "name": name,
+                "kind": "mean_marginal_error",
+                "of": of,
+                "tables": [":".join(pair) for pair in tables],
+                "threshold": 0.1,
+                "epsilon": Fraction(1, 100),
+            },
+            remark=remark,
+        )
+
+
+# Weighted marginals: the largest error of a weighted share over all k-way tables, the weights being public numbers of bins.
+
+HEAVIEST = 2**20
+"""The whole number that stands for the largest weight: sums over 2^40 rows are at most 2^60, those of differences 2^61, so that
+64 bits hold them; weights are off by a millionth of it."""
+
+
+class WeightedMarginalError(MarginalCriterion):
+    """max |sum of w over R - sum of w over S| / (sum of w over S), over the cells of the tables that are compared.
+
+    Theory 3.20, weighted marginal error.
+
+    R and S are the original and the synthetic rows of a cell, w the number that stands for a row's bin of the column of
+    weights. It says whether estimates with design weights are reproduced; the unweighted criteria say whether the file is.
+
+    Attributes
+    ----------
+    weight : the column whose numbers are the weights, 0 or above in every bin: design weights in public classes.
+        Example: `weight = "design_weight"`.
+
+    Privacy
+    -------
+    Sensitivity w_max / (sum of w over S), w_max the largest number of a bin of the column of weights. A record's weight is a
+    function of its cell alone, a public number between 0 and w_max, whatever the other records are. Replacing one record takes
+    at most w_max from one cell of a table and adds at most w_max to one: the weighted count of each cell moves by at most
+    w_max, and the sensitivity of a maximum is the maximum of the sensitivities (Proposition 3). w_max and the sum over S are
+    functions of the candidate, which is public. (Weights that depend on who else answered, and rows that were repeated by their
+    weight, have no such bound: neither is read.)
+
+    Rounding: weights count as the nearest multiples of w_max / 2^20, before anything is counted, so that the w of the proof are
+    whole numbers and all sums are exact.
+
+    Examples
+    --------
+    >>> judged = WeightedMarginalError(
+    ...     kind="weighted_marginal_error", name="weighted", threshold=0.05, epsilon="0.01",
+    ...     weight="weight"
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
+    """
+
+    no_bounds: ClassVar[str] = "It is about weighted shares, and bounds are about numbers of rows."
+    no_measured_bound: ClassVar[str] = "Sums of weights in a table need one more column in every measured table: ask it."
+    no_draft: ClassVar[str] = "Which column holds design weights is for the steward to say."
+    kind: Literal["weighted_marginal_error"]
+    weight: str
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return "share of the sum of weights"
+
+    def sentence(self, facts: PublicFacts) -> str:
+        weight = words(self.weight)
+        return (
+            f"The largest difference between released and original sum of {weight}, over all cells of all tables of "
+            f"{self.tables_in_words(len(facts.columns))}, as a share of the released sum of {weight} over all rows."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float:
+        """The largest weight over the sum of all released ones."""
+        weights = whole_weights([number or 0.0 for number in facts.by_name[self.weight].numbers])
+        return HEAVIEST / max(1, int(facts.cells((self.weight,)) @ weights))
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        unknown = [*unknown_columns(setting.schema, "weight", [self.weight])]
+        unknown = unknown or [*unnumbered(setting, "weight", self.weight)]
+        if unknown:
+            return unknown
+        return [*self._no_weights(setting), *super().mistakes(setting, others)]
+
+    def _no_weights(self, setting: Setting) -> Iterable[Mistake]:
+        for transformation in setting.transformations:
+            numbers = transformation.numbers(self.weight)
+            if not ((numbers >= 0) & np.isfinite(numbers)).all() or not (numbers > 0).any():
+                yield Mistake(
+                    field="weight",
+                    expected=f"numbers of at least 0 for every bin of {self.weight!r}, one above 0 (missing values have none)",
+                    found=f"others in {transformation.binning(self.weight).name!r}",
+                )
+                return
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The cell whose weighted count is furthest off."""
+        from synthrelease.criteria.marginals_mechanism import weighted
+
+        layout, weights = candidate.counts.layout, self._weights(candidate)
+        column = layout.index(self.weight)
+        ours, theirs = (weighted(table, column, weights) for table in (candidate.counts, public.counts))
+        largest, named = self.up_to(len(layout.sizes)), self.named(layout)
+        where, released, original = worst_cell(ours, theirs, candidate.transformation, largest, named)
+        if released is None or original is None:
+            return Offender(where=where, released="another number", original="weights")
+        return Offender(where=where, released=share(released, ours.total), original=share(original, ours.total))
+
+    def _weights(self, candidate: SyntheticTable) -> np.ndarray:
+        """(n_bins,) of the rows of each bin, as whole numbers."""
+        return whole_weights(candidate.transformation.numbers(self.weight).tolist())
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.marginals_mechanism import largest_weighted_share, weighted
+
+        layout, weights = candidate.counts.layout, self._weights(candidate)
+        column = layout.index(self.weight)
+        synthetic = weighted(candidate.counts, column, weights)
+        total = synthetic.total
+        return Query(
+            sensitivity=HEAVIEST / max(1, total),
+            figure=partial(
+                largest_weighted_share,
+                candidate=synthetic,
+                column=column,
+                weights=weights,
+                largest=self.up_to(len(layout.sizes)),
+                named=self.named(layout),
+                total=max(1, total),
+            ),
+            void=total == 0,  # a share of nothing
+        )
+
+
+def whole_weights(numbers: Sequence[float]) -> np.ndarray:
+    """(n_bins,) weights as whole numbers, the largest of which is `HEAVIEST`."""
+    heaviest = max(numbers)
+    return np.array([round(number / heaviest * HEAVIEST) for number in numbers], dtype=np.int64)

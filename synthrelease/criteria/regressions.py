@@ -1,0 +1,773 @@
+"""Linear regression: distance of the coefficients (paper 4.5.4; theory 3.9, regression coefficients)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import partial
+from itertools import product
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+import numpy as np
+from pydantic import Field, model_validator
+
+from synthrelease.criteria.base import Criterion, Fitted, Regression, Setting
+from synthrelease.criteria.columns import representation_mistakes, unknown_columns
+from synthrelease.criteria.facts import (
+    CriterionDraft,
+    FileFacts,
+    LostPair,
+    Offender,
+    PublicCounts,
+    PublicFacts,
+    Query,
+    Score,
+    figure,
+    shown,
+    what_counts,
+    words,
+)
+from synthrelease.criteria.functional import Design, LinearModel, NoisyMoments, Prior, design_of, least_squares, too_large
+from synthrelease.criteria.measured import Limits, Sums, furthest_slopes, moment_sums
+from synthrelease.criteria.records import (
+    Finite,
+    Interval,
+    Records,
+    RegressionColumns,
+    StandardUnits,
+    check_ranges,
+    linear,
+    public_axes,
+)
+from synthrelease.data.layout import Layout
+from synthrelease.data.schema import Binning, Transformation
+from synthrelease.data.synthetic_table import SyntheticTable
+from synthrelease.errors import closest, listing, rejecting
+from synthrelease.privacy.charges import Charge, mechanism
+from synthrelease.privacy.grids import grid_bits
+from synthrelease.settings.base import Mistake, SpecTable
+
+if TYPE_CHECKING:
+    from synthrelease.enclave.door import PrivateCounts
+
+_REDRAWS = 200
+"""Draws behind the noise deviation of a distance: it is then known to about 5%."""
+
+
+class PriorGuess(SpecTable):
+    """Public guess of the regression, for example from the surrogate: it lowers the noise and costs nothing.
+
+    `centres` and `spreads` are typical values and deviations of the features; `intercept` and `coefficients` a guess of the
+    fitted line; `uncertainty` how far the coefficients may be off, in units of the target per spread. A wrong guess makes
+    the fit noisier, never less private.
+
+    Attributes
+    ----------
+    intercept : of the guessed line. Example: `intercept = -2044`.
+    coefficients : of the guessed line, for each feature, per unit of it.
+        Example: `coefficients = { parity = 14.7, age = 4.8 }`.
+    centres : a typical value of each feature. Example: `centres = { parity = 2.3, age = 29.1 }`.
+    spreads : a typical deviation of each feature, above 0. Example: `spreads = { parity = 1.4, age = 5.8 }`.
+    uncertainty : how far the coefficients may be off, in units of the target per spread. Example: `uncertainty = 10`.
+    """
+
+    intercept: float = Field(allow_inf_nan=False)
+    coefficients: Mapping[str, Finite]
+    centres: Mapping[str, Finite]
+    spreads: Mapping[str, Annotated[float, Field(gt=0, allow_inf_nan=False)]]
+    uncertainty: float = Field(gt=0, allow_inf_nan=False)
+
+
+class RegressionCoefficients(Criterion):
+    """|| w_eps(R) - w(S) ||_1 over the slopes, in units of the target per standard deviation of each feature in S.
+
+    Attributes
+    ----------
+    target : the column that is explained. Example: `target = "birth_weight"`.
+    features : the columns that explain it. Example: `features = ["parity", "age"]`.
+    representation : for the target and each feature the alternative whose numbers stand for the rows of S ("categories" for a
+        column of categories without alternatives). It is fixed for all candidates so that the private fit does not depend on
+        the configuration; every other alternative must fit inside it, so it is the coarsest.
+        Example: `representation = { birth_weight = "hundreds", parity = "five", age = "nine" }`.
+    values : "own" takes private rows by their own values, on the grids of the columns (`step`). "own target" takes the features
+        by the numbers of the bins of the representation, and the target by its own values: the line of the file on the groups
+        that are released. "bins" takes all by their bins' numbers, as Hod & Canetti (2024) do; the line is then that of a table
+        of bin numbers, which differs from both lines of the file. Example: `values = "own target"`.
+    ranges : for some of the columns [lowest, highest]: values and numbers beyond it count as its ends. The noise grows with the
+        furthest values that the rules allow. Left out, the bounds of the column. Example: `ranges = { parity = [1, 10] }`.
+    fit : "once", before the loop and outside the selection (paper 4.14.1), or "every_round", as the paper ran it.
+        Example: `fit = "every_round"`.
+    prior : a public guess of the line that centres the private fit; its settings follow.
+        Example:
+        `prior = { intercept = 0, coefficients = { age = 5 }, centres = { age = 29 }, spreads = { age = 6 }, uncertainty = 9 }`.
+
+    Privacy
+    -------
+    The private fit is eps-DP (functional mechanism in joint form, `private_least_squares`); everything else is
+    post-processing of it and of the candidate.
+
+    Examples
+    --------
+    >>> judged = RegressionCoefficients(
+    ...     kind="regression_coefficients", name="line", threshold=0.1, epsilon="0.4", target="income",
+    ...     features=["age"], representation={"income": "fine", "age": "fine"}
+    ... )
+    >>> judged.once()[0].epsilon
+    Fraction(2, 5)
+    """
+
+    figure_gets_noise: ClassVar[bool] = False
+    own_mechanism: ClassVar[str] = "functional mechanism"
+    no_sensitivity: ClassVar[str] = "The noise is in the private line; none is added to the figure."
+    no_bounds: ClassVar[str] = "A distance of slopes says nothing about single counts or means."
+    no_draft: ClassVar[str] = "Which line the data are for is known to their users, and not from a file."
+    kind: Literal["regression_coefficients"]
+    target: str
+    features: tuple[str, ...] = Field(min_length=1)
+    representation: Mapping[str, str]
+    fit: Literal["once", "every_round"] = "once"
+    prior: PriorGuess | None = None
+    values: Literal["own", "own target", "bins"] = "own"
+    ranges: Mapping[str, tuple[Finite, Finite]] = Field(default_factory=dict)
+
+    @model_validator(mode="after")
+    def _columns_once(self) -> RegressionCoefficients:
+        if len(set(self.columns)) != len(self.columns):
+            raise ValueError("the target and the features must be different columns")
+        check_ranges(self.ranges, self.columns)
+        return self
+
+    @property
+    def own_values_of(self) -> tuple[str, ...]:
+        return {"own": self.columns, "own target": (self.target,), "bins": ()}[self.values]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """Features, then the target."""
+        return (*self.features, self.target)
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(f"criterion: {self.name}", self.epsilon, "functional mechanism, joint form (Zhang et al. 2012)")
+
+    @property
+    def fit_charge(self) -> Charge | None:
+        """What the private fit costs; None where there is none."""
+        return self.charge if self.answered_by is None else None
+
+    @property
+    def measured_line(self) -> bool:
+        """Whether the line for prediction errors is that of the shared measurements."""
+        return self.answered_by is not None
+
+    def measured_columns(self, setting: Setting) -> Sequence[tuple[str, Binning]]:
+        return list(zip(self.columns, self.binnings(setting), strict=True))
+
+    def once(self) -> tuple[Charge, ...]:
+        return (self.fit_charge,) if self.fit == "once" and self.fit_charge else ()
+
+    def per_score(self) -> tuple[Charge, ...]:
+        return () if self.fit == "once" or self.answered_by is not None else (self.charge,)
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        return facts.unit(self.target)
+
+    def guards(self, pair: LostPair) -> bool:
+        """It names the target and its features."""
+        return pair.is_one_of(self.target, self.features)
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """The rows are counted by the cells of the regression, whose products are summed."""
+        sizes = [size for name, size in zip(layout.columns, layout.sizes, strict=True) if name in self.columns]
+        return float(min(n, layout.n_cells)) * len(sizes) + float(min(n, math.prod(sizes))) * len(sizes) ** 2
+
+    def offender(self, public: PublicCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Offender | None:
+        """The slope that is furthest from that of the public rows, both by least squares."""
+        from synthrelease.criteria.records_mechanism import original_records, released_records
+
+        columns, transformation = self.regression_columns(setting), candidate.transformation
+        ours, deviations = least_squares(released_records(candidate.counts, columns, transformation))
+        theirs, _ = least_squares(original_records(public.counts, columns, transformation))
+        worst = int((np.abs(ours.coefficients - theirs.coefficients) * deviations).argmax())
+        released, original = (figure(float(line.coefficients[worst]), 3) for line in (ours, theirs))
+        where = f"slope of {words(self.target)} on {words(self.features[worst])}"
+        return Offender(where=where, released=released, original=original)
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            f"The distance between the coefficients of the linear regression of {words(self.target)} on "
+            f"{', '.join(map(words, self.features))}, fitted on the released and, with noise, on the original records: the sum "
+            "of the absolute differences, per standard deviation of each feature. Only rows with all these columns count"
+            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
+        )
+
+    def measured_sums(self, facts: PublicFacts) -> list[Sums]:
+        """Moments of all pairs of columns."""
+        return moment_sums(self.columns, facts)
+
+    def measured_bound(self, limits: Sequence[Limits], facts: PublicFacts) -> float:
+        """Of the distance of the slopes of the two least-squares lines, of R and of S, without any noise."""
+        return furthest_slopes(self.columns, limits, facts)
+
+    def _unanswered(self, setting: Setting) -> Iterable[Mistake]:
+        """Why moments of pairs of columns do not determine the line that is compared."""
+        if self.values != "bins":
+            yield Mistake(
+                field="answered_by",
+                expected='values = "bins" beside it: noisy tables tell how many rows a bin has, and not their own values',
+                found=f'values = "{self.values}"',
+            )
+        for name in self.columns:
+            others = {one.binning(name).name for one in setting.transformations} - {self.representation[name]}
+            lacking = setting.schema[name].alternatives[self.representation[name]].missing is not None
+            if others or lacking:
+                yield Mistake(
+                    field="answered_by",
+                    expected=f"a column {name!r} without missing values whose only alternative in use is that of the "
+                    "representation, because moments of pairs of columns answer",
+                    found="missing values" if lacking else f"also {listing(sorted(others))}",
+                )
+
+    def joint_test_mistakes(self) -> Iterable[Mistake]:
+        if self.fit == "every_round":
+            expected = '"once", because [selection] test = "joint" tests rounds without a fit of their own'
+            yield Mistake(field="fit", expected=expected, found='"every_round"')
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        schema = setting.schema
+        found = [*unknown_columns(schema, "target", [self.target]), *unknown_columns(schema, "features", self.features)]
+        if found:
+            return found
+        found = [*representation_mistakes(setting, self.columns, self.representation, self.columns)]
+        if self.prior:
+            for field in ("coefficients", "centres", "spreads"):
+                if set(getattr(self.prior, field)) != set(self.features):
+                    found.append(
+                        Mistake(
+                            field=f"prior.{field}",
+                            expected=f"one number for each feature ({listing(self.features)})",
+                            found=listing(getattr(self.prior, field)) or "none",
+                        )
+                    )
+        if not found and self.answered_by is not None:
+            found += self._unanswered(setting)
+        columns = None if found else self.regression_columns(setting)
+        if columns is not None and too_large(columns.numbers, columns.limits, self.public_prior()):
+            found.append(
+                Mistake(
+                    field="prior" if self.prior else "representation",
+                    expected="numbers that a regression can be computed with (spreads and uncertainty from 1e-50 to 1e50; "
+                    "residuals, and features in spreads from their centres, up to 1e50)",
+                    found="numbers that lead beyond",
+                )
+            )
+        return found
+
+    def binnings(self, setting: Setting) -> tuple[Binning, ...]:
+        return tuple(setting.schema[name].alternatives[self.representation[name]] for name in self.columns)
+
+    def regression_columns(self, setting: Setting) -> RegressionColumns:
+        """The columns of the regression, and what stands for the rows of either table in them."""
+        return RegressionColumns(
+            schema=setting.schema,
+            names=self.columns,
+            wanted=self.binnings(setting),
+            ranges=self.ranges,
+            own=self.own_values_of,
+        )
+
+    def public_prior(self) -> Prior | None:
+        """The public guess, in the order of the features."""
+        if self.prior is None:
+            return None
+        pick = self.prior
+        return Prior(
+            intercept=pick.intercept,
+            coefficients=np.array([pick.coefficients[name] for name in self.features]),
+            centres=np.array([pick.centres[name] for name in self.features]),
+            spreads=np.array([pick.spreads[name] for name in self.features]),
+            uncertainty=pick.uncertainty,
+        )
+
+    def design(self, setting: Setting, possible: np.ndarray) -> Design:
+        """The public domain of (features, target): every combination of bins that the raw rules allow."""
+        counted = any(binning.missing is not None for binning in self.binnings(setting))
+        columns = self.regression_columns(setting)
+        return design_of(columns.numbers, possible, self.public_prior(), limits=columns.limits, counted=counted)
+
+    def prepare(self, private: PrivateCounts, setting: Setting) -> Regression:
+        possible = setting.possible(self.columns, self.binnings(setting))
+        regression = Regression(design=self.design(setting, possible), possible=possible, model=None)
+        if self.fit == "every_round" or self.fit_charge is None:
+            return regression
+        return self.private_fit(private, setting, regression, setting.atomic)
+
+    def private_fit(
+        self, private: PrivateCounts, setting: Setting, regression: Regression, transformation: Transformation
+    ) -> Regression:
+        """w_eps(R), of a private table on the bins of a transformation."""
+        from synthrelease.criteria.records_mechanism import noisy_moments
+
+        design, columns, charge = regression.design, self.regression_columns(setting), self.fit_charge or self.charge
+        sums = partial(
+            noisy_moments,
+            columns=columns,
+            transformation=transformation,
+            design=design,
+            epsilon=charge.epsilon,
+            entropy=private.entropy,
+        )
+        noisy = NoisyMoments.of(design, private.spend(charge, sums), charge.epsilon)
+        redraws = noisy.redrawn(private.n, _REDRAWS, private.entropy.generator())
+        return replace(regression, model=noisy.solve(private.n), redraws=redraws)
+
+    def refit(self, private: PrivateCounts, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Fitted:
+        if self.fit == "once" or self.answered_by is not None:
+            return fitted
+        again = self.private_fit(private, setting, fitted.regression(self.name), candidate.transformation)
+        return fitted.with_regression(self.name, again)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Score:
+        from synthrelease.criteria.records_mechanism import released_records
+
+        regression = fitted.regression(self.name)
+        released = released_records(candidate.counts, self.regression_columns(setting), candidate.transformation)
+        synthetic, deviations = least_squares(released)
+        lines = np.vstack([regression.fitted.coefficients, *regression.redraws])
+        distances = np.abs((lines - synthetic.coefficients) * deviations).sum(axis=1)
+        score = self._judged(float(distances[0]), self.mechanism_words, None, None, self.epsilon)
+        if not len(regression.redraws):
+            return score
+        # by the triangle inequality, noise that moves the line by so much moves the distance by no more
+        moves = np.abs((lines[1:] - lines[0]) * deviations).sum(axis=1)
+        bound = float(np.quantile(moves, 0.95, method="higher"))
+        return replace(score, noise_sd=float(np.std(distances[1:])), noise_bound=bound)
+
+
+# Linear regression: distance of the coefficients by one Newton step from the synthetic line.
+#
+# Theory 3.4, one-step regression.
+
+_MOST_DIRECTIONS = 64
+"""In which the distance to the threshold is counted in records; with more the figure's sensitivity decides."""
+
+_SINGULAR = 1e-9
+"""Smallest eigenvalue of the synthetic correlation matrix with which a line is taken to be determined."""
+
+
+class RegressionOneStep(RegressionCoefficients):
+    """|| A_S^-1 X'r / m ||_1 over the slopes, with r = y - clip(X w(S)) for the private records; m are the synthetic ones.
+
+    Records that lack one of the columns are left out, of both tables; without such records m = n.
+
+    X are the private features in standard units of S, with an intercept; A_S = X_S'X_S / m is public. One Newton step from
+    w(S) leads to w(R) when A_R = A_S, so the figure is the distance of the slopes up to the difference of the two A, which the
+    marginal criteria bound. One scalar with little noise takes the place of a whole private line.
+
+    Attributes
+    ----------
+    range : [lowest, highest]; predictions are clipped to it, which bounds the residuals. Example: `range = [1400, 4600]`.
+    fit : always "once", and may be left out: no line is fitted in a round. Example: `fit = "once"`.
+    fit_epsilon : budget of a private line fitted once before the loop, for a criterion of prediction errors; left out, none is
+        fitted. Example: `fit_epsilon = 0.2`.
+    line : "measurements" takes the line for a criterion of prediction errors from the shared measurements, at no cost, in place
+        of a private one; pairs of columns that no table has count as uncorrelated. Example: `line = "measurements"`.
+
+    Privacy
+    -------
+    With v(z) = A_S^-1 x(z) r(z), public for every possible record z, the figure is || sum_z v(z) ||_1 / m over the records:
+    replacing one moves it by at most 2 max_z || v(z) ||_1 / m (slopes only), over the records that the public rules allow; a
+    record that lacks a column adds 0. m is a number of synthetic rows, so public. A record's share v(z) is public: computed
+    from S alone, once for all cells, before the counts are looked at. Products with counts are off by 2^-52 of themselves at
+    most, and their sums are correctly rounded in whatever order (math.fsum), as are the sum over the slopes and the quotient:
+    by 5 n 2^-53 max || v ||_1 / m in all, less than 3 n 2^-53 of the sensitivity. That is below a quarter of a grid step for n
+    up to 2^40, which is above 8 n 2^-53 of it (`laplace_figure`).
+
+    Examples
+    --------
+    >>> judged = RegressionOneStep(
+    ...     kind="regression_one_step", name="line", threshold=0.1, epsilon="0.4", target="income",
+    ...     features=["age"], representation={"income": "fine", "age": "fine"}, range=[0, 900]
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(2, 5)
+    """
+
+    figure_gets_noise: ClassVar[bool] = True
+    no_sensitivity: ClassVar[str] = (
+        "It follows from the released table where the representation of every column is what was released; of other bins a "
+        "bundle holds the name alone."
+    )
+    no_measured_bound: ClassVar[str] = "Residuals are of clipped predictions, which tables of two columns do not determine."
+    no_draft: ClassVar[str] = ""
+    kind: Literal["regression_one_step"]  # type: ignore[assignment]
+    range: tuple[float, float]
+    fit: Literal["once"] = "once"
+    fit_epsilon: Fraction | None = Field(default=None, gt=0)
+    line: Literal["measurements"] | None = None
+
+    @classmethod
+    def drafts(cls, file: FileFacts) -> Iterable[CriterionDraft]:
+        """The line of the column of numbers that hangs together most with others, on up to three of these that are numbers.
+
+        It is that of the file; or, where bins of the features are too wide for that, the file's on their bins.
+        """
+        for column in file.outcomes[:1]:
+            features = file.numeric_partners(column, 3)
+            low, high = column.line_range
+            if not features:
+                continue
+            settings = {
+                "kind": "regression_one_step",
+                "target": column.name,
+                "features": [other.name for other in features],
+                "representation": {other.name: other.alternative for other in [column, *features]},
+            }
+            ranges = {other.name: list(other.line_range) for other in [*features, column]}
+            rest = {
+                "ranges": ranges,
+                "range": [low, high],
+                "threshold": float(f"{(high - low) * 0.1:.2g}"),
+                "epsilon": Fraction(1, 100),
+            }
+            remark = (
+                "the sum of the errors of the regression coefficients, per standard deviation of each feature; values beyond "
+                "`ranges` count as their ends"
+            )
+            name = f"line of {column.name}"[:80]
+            yield CriterionDraft(settings={"name": name, **settings, **rest}, remark=remark)
+            yield CriterionDraft(
+                settings={
+                    "name": f"line on the bins for {column.name}"[:80],
+                    **settings,
+                    "values": "own target",
+                    **rest,
+                },
+                remark=remark,
+                in_place_of=name,
+            )
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionOneStep:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        if self.line is not None and self.fit_epsilon is not None:
+            raise ValueError('fit_epsilon pays for a private line, and line = "measurements" takes another: name one of them')
+        return self
+
+    @property
+    def charge(self) -> Charge:
+        return mechanism(f"criterion: {self.name}", self.epsilon, "Laplace mechanism")
+
+    @property
+    def fit_charge(self) -> Charge | None:
+        if self.fit_epsilon is None:
+            return None
+        because = "functional mechanism, joint form (Zhang et al. 2012)"
+        return mechanism(f"private line: {self.name}", self.fit_epsilon, because)
+
+    def per_score(self) -> tuple[Charge, ...]:
+        return (self.charge,)
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        yield from super().mistakes(setting, others)
+        if self.prior is not None and self.fit_epsilon is None:
+            yield Mistake(field="prior", expected="no prior without fit_epsilon: nothing is fitted", found="a prior")
+
+    @property
+    def measured_line(self) -> bool:
+        return self.line is not None
+
+    def sentence(self, facts: PublicFacts) -> str:
+        return (
+            "How far one Newton step on the original records moves the coefficients of the linear regression of "
+            f"{words(self.target)} on {', '.join(map(words, self.features))} that was fitted on the released rows: the sum of "
+            "the absolute differences, per standard deviation of each feature. Where released and original records agree in "
+            "the spread and the correlation of the features, this is the distance between the coefficients of the two"
+            f"{what_counts(self.values, self.ranges, self.columns, facts)}."
+        )
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        """From A_S, the residuals and what the raw rules allow, all on the released bins."""
+        columns = [facts.by_name[name] for name in self.columns]
+        if any(column.binning != self.representation[column.name] for column in columns):
+            return None
+        possible = facts.of_values(facts.possible(self.columns), self.columns)
+        numbers, limits = public_axes(columns, self.ranges, self.own_values_of)
+        from synthrelease.criteria.records_mechanism import records_of_cells
+
+        released = records_of_cells(facts.of_values(facts.cells(self.columns), self.columns), numbers)
+        return _Step.of(released, self.range).sensitivity(limits, possible)
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:  # type: ignore[override]
+        from synthrelease.criteria.records_mechanism import distance_of_steps, released_records, slack_of_steps
+
+        possible, columns = fitted.regression(self.name).possible, self.regression_columns(setting)
+        step = _Step.of(released_records(candidate.counts, columns, candidate.transformation), self.range)
+
+        sensitivity = step.sensitivity(columns.limits, possible)
+        figure = partial(distance_of_steps, columns=columns, transformation=candidate.transformation, step=step)
+        slack = partial(
+            slack_of_steps,
+            columns=columns,
+            transformation=candidate.transformation,
+            step=step,
+            threshold=self.threshold,
+            sensitivity=sensitivity,
+            farthest=step.farthest(columns.limits, possible),
+        )
+        return Query(sensitivity=sensitivity, figure=figure, slack=slack, void=step.void)
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Step:
+    """What a record adds to the step, from the synthetic table alone.
+
+    Attributes
+    ----------
+    line : of S; its predictions are clipped to `allowed`.
+    units : of the features in S.
+    inverse : (d, d) A_S^-1 of the features in standard units.
+    rows : m, the synthetic records with all columns.
+    void : whether they determine no line.
+    """
+
+    line: LinearModel
+    units: StandardUnits
+    inverse: np.ndarray
+    allowed: tuple[float, float]
+    rows: int
+    void: bool
+
+    @classmethod
+    def of(cls, released: Records, allowed: tuple[float, float]) -> _Step:
+        """From the rows of S, and the range that predictions are clipped to."""
+        from synthrelease.criteria.records_mechanism import in_units
+
+        line, spreads = least_squares(released)
+        features = released.values[:, :-1]
+        weights = released.counts / max(1, released.rows)
+        units = StandardUnits.of(weights @ features, spreads)
+        standard = in_units(features, units)
+        products = (standard * weights[:, None]).T @ standard
+        with rejecting(np.linalg.LinAlgError, because="the moments of the candidate have no eigenvalues"):
+            void = not np.linalg.eigvalsh(products)[0] > _SINGULAR
+            inverse = np.linalg.pinv(products, hermitian=True)  # the intercept is orthogonal to centred features
+        return cls(
+            line=line,
+            units=units,
+            inverse=inverse,
+            allowed=allowed,
+            rows=max(1, released.rows),
+            void=void,
+        )
+
+    def sensitivity(self, limits: Sequence[Interval], possible: np.ndarray) -> float:
+        """2 max || v(z) ||_1 / m, or more, over the records that the raw rules allow.
+
+        The steps of `mechanism.steps_of_records` on intervals: no record of a cell adds more than the cell's bound, rounding
+        included.
+
+        Parameters
+        ----------
+        limits : per feature, and last for the target, (n_bins,) the values that records of each bin can have.
+        possible : (n_cells,) False where the rules exclude every record of the cell; the target's bins vary fastest.
+        """
+        parts = self.units.of_limits(limits[:-1])
+        steps = sum(linear(0.0, parts, slopes).furthest for slopes in self.inverse.T.tolist())
+        widest = 2 * float((np.ravel(steps) * self._residuals(limits, possible).furthest).max())
+        # without spread in S the figure is 0 and needs no noise; a little is added, because scale 0 cannot be drawn
+        return max(widest, (self.allowed[1] - self.allowed[0]) * 2.0**-20) / self.rows
+
+    def farthest(self, limits: Sequence[Interval], possible: np.ndarray) -> list[tuple[np.ndarray, float]]:
+        """In each of the 2^d directions of (d,) signs the largest sum over slopes of sign * v(z), and 0, over the same records.
+
+        By the steps of `mechanism.replaced_before` on intervals. Empty for too many directions.
+        """
+        d = len(limits) - 1
+        if 2**d > _MOST_DIRECTIONS:
+            return []
+        parts, residuals = self.units.of_limits(limits[:-1]), self._residuals(limits, possible)
+        found = []
+        for signs in product((1.0, -1.0), repeat=d):
+            direction = np.array(signs)
+            steps = linear(0.0, parts, (self.inverse @ direction).tolist())
+            along = Interval(np.ravel(steps.low), np.ravel(steps.high)) * residuals
+            found.append((direction, max(0.0, float(along.high.max()))))
+        return found
+
+    def _residuals(self, limits: Sequence[Interval], possible: np.ndarray) -> Interval:
+        """(n,) the lowest and the highest residual of records of each cell of the features, 0 where the rules allow none."""
+        *features, target = limits
+        predictions = linear(self.line.intercept, features, self.line.coefficients.tolist()).clipped(*self.allowed)
+        shape = (-1, len(target.low))
+        column = Interval(predictions.low.reshape(-1, 1), predictions.high.reshape(-1, 1))
+        found, allowed = target - column, possible.reshape(shape)
+        low = np.where(allowed, found.low, np.inf).min(axis=1)
+        high = np.where(allowed, found.high, -np.inf).max(axis=1)
+        some = allowed.any(axis=1)
+        return Interval(np.where(some, low, 0.0), np.where(some, high, 0.0))
+
+
+# Linear regression: distance of the prediction errors (paper 4.5.4; theory 3.5, regression prediction).
+
+
+class RegressionPrediction(Criterion):
+    """|MAE_R(w_eps(R)) - MAE_R(w(S))|, predictions and values clipped to `range` (train on synthetic, test on real).
+
+    Records that lack one of the columns are left out. The mean is taken over m, the number of synthetic rows that have them
+    all: the private number is not public; without such records m = n.
+
+    Attributes
+    ----------
+    coefficients : the name of the criterion whose private fit w_eps(R) is used; it stands before this one.
+        Example: `coefficients = "regression coefficients"`.
+    range : [lowest, highest]; predictions are clipped to it, and values of the target. The noise grows with its width.
+        Example: `range = [1400, 4600]`.
+    bound : "range" takes the sensitivity of the paper; "lines" the smaller one that follows from the two lines.
+        Example: `bound = "lines"`.
+
+    Privacy
+    -------
+    Both lines are public. The figure is |sum of a gap over the records| / m, where the gap of a record is the difference of its
+    two absolute errors: sensitivity (largest - smallest gap) / m over the records that the public rules allow, and 0 among them
+    where a record can lack a column ("lines"; theory 3.5, regression prediction). The gaps lie in [-(U - L), U - L], so 2 (U -
+    L) / m always holds ("range"; Proposition 9). A record's gap is public, computed from both lines before the counts are
+    looked at; its products with counts are off by 2^-53 of themselves and their sum is correctly rounded in whatever order
+    (math.fsum). So the figure is off by less than n 2^-51 / m of the largest gap: less than a quarter of a grid step, because
+    the sensitivity is at least n 2^(b - 47) / m of that gap, and a step above 2^-(b + 1) of the sensitivity (`grid_bits`).
+
+    Examples
+    --------
+    >>> judged = RegressionPrediction(
+    ...     kind="regression_prediction", name="errors", threshold=5, epsilon="0.01",
+    ...     coefficients="line", range=[0, 900]
+    ... )
+    >>> judged.charge.epsilon
+    Fraction(1, 100)
+    """
+
+    no_sensitivity: ClassVar[str] = (
+        'With bound = "lines" it follows from the two lines, of which a bundle holds the released one alone.'
+    )
+    no_bounds: ClassVar[str] = "A difference of mean errors of two lines says nothing about single counts or means."
+    no_measured_bound: ClassVar[str] = "Absolute errors are of whole records, which tables of two columns do not determine."
+    no_draft: ClassVar[str] = "It needs the private line of another criterion, which is not drafted either."
+    no_offender: ClassVar[str] = "It is one mean over all rows."
+    kind: Literal["regression_prediction"]
+    coefficients: str
+    range: tuple[float, float]
+    bound: Literal["range", "lines"] = "range"
+
+    def figure_unit(self, facts: PublicFacts) -> str:
+        partner = facts.criteria.get(self.coefficients)
+        return facts.unit(partner.target) if isinstance(partner, RegressionCoefficients) else ""
+
+    def sentence(self, facts: PublicFacts) -> str:
+        low, high = self.range
+        partner = facts.criteria.get(self.coefficients)
+        measured = isinstance(partner, RegressionCoefficients) and partner.measured_line
+        theirs = "the noisy tables give" if measured else "was fitted, with noise, on the original ones"
+        return (
+            "On the original records, the difference between the mean absolute errors of two linear predictions: by the line "
+            f"that was fitted on the released rows and by the line that {theirs}. "
+            f"Predictions and values are limited to {shown(low)} to {shown(high)}."
+        )
+
+    def effort(self, layout: Layout, n: int) -> float:
+        """The rows are counted by the cells of the regression of another criterion: all of them, at most."""
+        return float(min(n, layout.n_cells)) * len(layout.sizes)
+
+    def public_sensitivity(self, facts: PublicFacts) -> float | None:
+        partner, rows = facts.criteria.get(self.coefficients), facts.n
+        if isinstance(partner, RegressionCoefficients):
+            rows = max(1, facts.rows_with_values(partner.columns))
+        elif any(column.missing is not None for column in facts.columns):
+            return None
+        return 2 * (self.range[1] - self.range[0]) / rows if self.bound == "range" else None
+
+    @model_validator(mode="after")
+    def _increasing(self) -> RegressionPrediction:
+        if not self.range[0] < self.range[1]:
+            raise ValueError("range must be [lowest, highest] with lowest < highest")
+        return self
+
+    def mistakes(self, setting: Setting, others: Mapping[str, Criterion]) -> Iterable[Mistake]:
+        lines = {name: other for name, other in others.items() if isinstance(other, RegressionCoefficients)}
+        known = [name for name, other in lines.items() if other.fit_charge or other.measured_line]
+        if self.coefficients not in known:
+            yield Mistake(
+                field="coefficients",
+                expected="the name of an earlier criterion with a line: regression_coefficients, or "
+                f"regression_one_step with fit_epsilon or line ({listing(known) or 'there is none'})",
+                found=repr(self.coefficients),
+                suggestion=closest(self.coefficients, known),
+            )
+            return
+        partner = _coefficients(others, self.coefficients)
+        numbers = partner.regression_columns(setting).numbers[-1]
+        if not self.range[0] <= numbers.min() <= numbers.max() <= self.range[1]:
+            yield Mistake(
+                field="range",
+                expected=f"a range that holds every number of the target ({numbers.min():.15g} to {numbers.max():.15g})",
+                found=str(list(self.range)),
+            )
+
+    def query(self, n: int, candidate: SyntheticTable, setting: Setting, fitted: Fitted) -> Query:
+        from synthrelease.criteria.records_mechanism import difference_of_mean_errors, released_records
+
+        partner = _coefficients(setting.criteria, self.coefficients)
+        lowest, highest = self.range
+        columns, transformation = partner.regression_columns(setting), candidate.transformation
+        regression = fitted.regression(self.coefficients)
+        released = released_records(candidate.counts, columns, transformation)
+        lines, rows = (regression.fitted, least_squares(released)[0]), released.rows
+
+        figure = partial(
+            difference_of_mean_errors,
+            columns=columns,
+            transformation=transformation,
+            lines=lines,
+            allowed=self.range,
+            rows=max(1, rows),
+        )
+        widest = 2 * (highest - lowest)
+        if self.bound == "lines":
+            gaps = _gaps(columns.limits, lines, self.range)
+            least, most = (np.append(end[regression.possible], [0.0] if regression.design.counted else []) for end in gaps)
+            # equal lines would need no noise at all; a little is added, because noise of scale 0 cannot be drawn, and enough of
+            # it to cover the rounding of a sum of large gaps that hardly differ
+            room = 2.0 ** (grid_bits(n) - 47)
+            furthest = max(float(np.abs(least).max()), float(np.abs(most).max()))
+            widest = max(float(most.max() - least.min()), widest * 2.0**-20, n * furthest * room)
+        return Query(sensitivity=widest / max(1, rows), figure=figure, void=not rows)
+
+
+def _gaps(
+    limits: Sequence[Interval], lines: tuple[LinearModel, LinearModel], allowed: tuple[float, float]
+) -> tuple[np.ndarray, np.ndarray]:
+    """(n_cells,) the lowest and highest difference of a record's absolute errors by two lines, or what is beyond them.
+
+    By the steps of `mechanism.absolute_errors` on intervals; and the difference is at most that of the two predictions, which
+    are further apart before they are clipped.
+    """
+    *features, target = limits
+    predictions = [linear(line.intercept, features, line.coefficients.tolist()) for line in lines]
+    inside = target.clipped(*allowed)
+    ours, theirs = ((each.clipped(*allowed).outer() - inside).size for each in predictions)
+    slopes = (lines[0].coefficients - lines[1].coefficients).tolist()
+    apart = linear(lines[0].intercept - lines[1].intercept, features, slopes).outer().furthest
+    sizes = [Interval.exactly(each.furthest) for each in features]
+    terms = [linear(abs(line.intercept), sizes, np.abs(line.coefficients).tolist()).high[..., None] for line in lines]
+    rounding = 2.0**-45 * (terms[0] + terms[1])
+    gap, most = ours - theirs, apart * (1 + 2.0**-40) + rounding
+    return np.maximum(gap.low, -most).ravel(), np.minimum(gap.high, most).ravel()
+
+
+def _coefficients(criteria: Mapping[str, Criterion], name: str) -> RegressionCoefficients:
+    criterion = criteria[name]
+    if not isinstance(criterion, RegressionCoefficients):
+        raise LookupError(f"{name!r} is not a regression_coefficients criterion")
+    return criterion
