@@ -40,7 +40,7 @@ def plan(config: str | Path) -> Plan:
     >>> [(charge.name, float(charge.epsilon)) for charge in cost.leaves()]
     [('generation', 10.0), ('criterion: marginals', 0.5)]
     """
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     spec.check_unit_answered()
@@ -96,7 +96,7 @@ def rehearse(
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
     from synthrelease.sources.source import Source
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec, out = load_spec(config), checked_path(out)
     found = run(

@@ -46,10 +46,10 @@ from synthrelease.releasing.release import Release, release
 from synthrelease.releasing.row_limits import check_rows
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source, check_members, check_pieces
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import INSTEAD, NEVER, tried
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
+from synthrelease.spec.tried import INSTEAD, NEVER, tried
 from synthrelease.splitting import KnownSplit, piece_to_read
 
 if TYPE_CHECKING:

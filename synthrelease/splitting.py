@@ -15,8 +15,8 @@ from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import Split, SplitRule
 from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 
 

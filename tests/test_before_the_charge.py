@@ -31,9 +31,9 @@ from synthrelease.opening import check_opens
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.releasing.possible import check_possible
 from synthrelease.sources.source import Source
-from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import leave
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
+from synthrelease.spec.tried import leave
 from tests.helpers.command_line import said_by
 from tests.helpers.tiny import MEASURED, write_config, write_data
 

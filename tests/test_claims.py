@@ -39,8 +39,8 @@ from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
 from synthrelease.settings.reading import MAX_SPEC_BYTES
 from synthrelease.settings.tables import MAX_TABLES
-from synthrelease.specification.json_schema import acceptance_schema, configuration_schema
-from synthrelease.specification.space import MAX_CONFIGURATIONS
+from synthrelease.spec.reference import acceptance_schema, configuration_schema
+from synthrelease.spec.space import MAX_CONFIGURATIONS
 from synthrelease.verification.reading import MAX_BYTES
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle

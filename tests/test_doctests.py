@@ -17,7 +17,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data, write_measured_release
 

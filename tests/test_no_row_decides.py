@@ -28,8 +28,8 @@ from synthrelease.settings.columns import OTHER_FORMATS
 from synthrelease.sources.flat_tables import Package
 from synthrelease.sources.formats import Kind, format_of
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config
 
 DUCKDB = b"DUCK@" + bytes(20)

@@ -29,9 +29,9 @@ from synthrelease.privacy.protection import core_limit, protected, set_core_limi
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.releasing.release import Release
 from synthrelease.resources import file_digest
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import RehearsedTable, shortlist_text
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import RehearsedTable, shortlist_text
 from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config, write_data
 
 pytestmark = pytest.mark.slow

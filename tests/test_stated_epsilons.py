@@ -11,8 +11,8 @@ from functools import cache
 import pytest
 
 from synthrelease.generators import GENERATORS
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 
 

@@ -12,8 +12,8 @@ import numpy as np
 from synthrelease.audit.cases import Case
 from synthrelease.audit.pipelines import Pipeline, pipelines
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 DRAWS = 200
 FAULTY_DRAWS = 1_000

@@ -23,7 +23,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.spec.columns import build_column, group_binning
 
 
 def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:

@@ -10,7 +10,7 @@ from synthrelease.privacy.ledger import load_ledger
 from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.years import PlanOfYearsPart
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:

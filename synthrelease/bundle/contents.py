@@ -28,7 +28,7 @@ from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification import canonical
+from synthrelease.spec import canonical
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release

@@ -22,7 +22,7 @@ from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.parts import Part, number
 from synthrelease.published.selection import BoundsPart
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.version import VERSION
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from synthrelease.bundle.options import file_words
 from synthrelease.published import associations, checksums, measurements, signatures
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import documents
-from synthrelease.specification import canonical
+from synthrelease.spec import canonical
 
 FILES = {
     "data.csv": "the released rows: bin labels, UTF-8, one header line",

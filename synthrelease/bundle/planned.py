@@ -13,7 +13,7 @@ from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
 from synthrelease.published.parts import number
 from synthrelease.published.selection import BoundsPart, JointTestPart, SelectionPart
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}
 """Fields of a criterion that stand elsewhere in release.json."""

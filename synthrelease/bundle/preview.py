@@ -24,7 +24,7 @@ from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release
 from synthrelease.releasing.statement import stated_guarantee
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:

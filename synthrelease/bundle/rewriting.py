@@ -20,8 +20,8 @@ from synthrelease.published import measurements
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
-from synthrelease.specification import canonical
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec import canonical
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:

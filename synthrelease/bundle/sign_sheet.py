@@ -15,7 +15,7 @@ from synthrelease.published.beyond import beyond
 from synthrelease.published.costs import ChargePart
 from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import BEFORE, ReleaseDocument
-from synthrelease.specification.canonical import WORDS
+from synthrelease.spec.canonical import WORDS
 
 NAME = "SIGN.md"
 AUDIT = "5.2 processor minutes for the release of `configs/births.toml`, about three with two free cores (2026-11-24)"

@@ -10,8 +10,8 @@ from synthrelease.estimates.listed import MOST_CELLS
 from synthrelease.published.names import kinds_of_rows
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.sources.source import Source
-from synthrelease.specification.options import buildings
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.options import buildings
+from synthrelease.spec.release_spec import ReleaseSpec
 
 _PLAIN = ".csv"
 _DENSER = 4

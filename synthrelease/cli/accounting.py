@@ -87,7 +87,7 @@ def plan_years(
     """
     from synthrelease.errors import Problem, SpecError
     from synthrelease.privacy.ledger import load_ledger
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     spec.check_unit_answered()

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from synthrelease.errors import so_many
 
 if TYPE_CHECKING:
-    from synthrelease.specification.release_spec import ReleaseSpec
+    from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_LINES = 30
 MOST_TRIPLES = 10
@@ -18,7 +18,7 @@ def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
     """The list in sentences, the first of them a heading, for a file of so many rows."""
     from synthrelease.generators.associations import LEAST_REPEATED, CarriedPairs
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.specification.associations import planned_associations
+    from synthrelease.spec.associations import planned_associations
 
     rows = rows or usual_rows(spec)
     found = CarriedPairs.of(planned_associations(spec, rows))

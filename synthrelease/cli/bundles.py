@@ -80,7 +80,7 @@ def card(
     """
     from synthrelease.bundle import check_free, new_folder, write_folder
     from synthrelease.bundle.signing import signing_key
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     check_free(target)

@@ -19,7 +19,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
     """How likely the epsilon is spent on nothing: as rehearsed, or what the law of the number of rounds alone tells."""
     from rich.table import Table
 
-    from synthrelease.specification.shortlist import known_chances
+    from synthrelease.spec.shortlist import known_chances
 
     law, found = spec.selection_rule.law, None if shortlist is None else known_chances(spec, shortlist)
     if found is not None:
@@ -46,7 +46,7 @@ def chance_of_nothing(spec: Any, shortlist: Path | None) -> Iterator[str | Table
 
 def cheaper_text(spec: Any, proposal: Any, config: Path, shortlist: Path) -> str:
     """What a steward should know before a charge that a rehearsal found too large. Nothing is asked: the command goes on."""
-    from synthrelease.specification.shortlist import known_chances
+    from synthrelease.spec.shortlist import known_chances
 
     known = known_chances(spec, shortlist)
     present = "" if known is None else f", the present one with {percent(known.nothing)}{_at_most(known)}"

@@ -29,9 +29,9 @@ def commit(
     from synthrelease.bundle import check_free
     from synthrelease.bundle.commitment import commitment
     from synthrelease.errors import InputError
-    from synthrelease.specification.shortlist import narrowed
-    from synthrelease.specification.spec import load_spec
-    from synthrelease.specification.tried import INSTEAD, NEVER, tried
+    from synthrelease.spec.load import load_spec
+    from synthrelease.spec.shortlist import narrowed
+    from synthrelease.spec.tried import INSTEAD, NEVER, tried
 
     spec = load_spec(config)
     spec.check_unit_answered()

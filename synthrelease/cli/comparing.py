@@ -68,8 +68,8 @@ def compare(
     from synthrelease.rehearsal.comparison_report import check_comparison_file, write_comparison
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.sources.source import Source
-    from synthrelease.specification.shortlist import narrowed
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
+    from synthrelease.spec.shortlist import narrowed
 
     if out is not None:
         check_comparison_file(out)

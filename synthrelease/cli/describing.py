@@ -22,8 +22,7 @@ def schema(
 
     A line `#:schema ./FILE` at the top of the TOML file names it to editors that read Taplo's directive.
     """
-    from synthrelease.specification.json_schema import acceptance_schema, configuration_schema, schema_text
-    from synthrelease.specification.settings_page import settings_page
+    from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text, settings_page
 
     if markdown:
         text, ending = settings_page(), ".md"

@@ -71,7 +71,7 @@ def init(
     """
     from synthrelease.drafting import AskedFor, Promise, write_draft
     from synthrelease.drafting.text import ONE_BY_ONE
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))

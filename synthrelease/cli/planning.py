@@ -37,7 +37,7 @@ from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
 
 if TYPE_CHECKING:
-    from synthrelease.specification.release_spec import ReleaseSpec
+    from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def plan(
@@ -71,7 +71,7 @@ def plan(
     """
     from synthrelease.releasing.memory import check_memory, peak_megabytes
     from synthrelease.releasing.possible import check_possible
-    from synthrelease.specification.shortlist import cheaper_plan, narrowed
+    from synthrelease.spec.shortlist import cheaper_plan, narrowed
 
     specs = [_read(config) for config in configs]
     if shortlist is not None:
@@ -106,14 +106,14 @@ def plan(
 
 
 def _published(config: Path) -> bool:
-    from synthrelease.specification.canonical import NAME
+    from synthrelease.spec.canonical import NAME
 
     return config.name == NAME
 
 
 def _read(config: Path) -> ReleaseSpec:
     """A configuration; or the text that a release publishes, which names no other file."""
-    from synthrelease.specification.spec import load_spec, read_specification
+    from synthrelease.spec.load import load_spec, read_specification
 
     if not _published(config):
         return load_spec(config)
@@ -156,7 +156,7 @@ def _print_estimates(spec: ReleaseSpec, rows: int | None) -> None:
 def _print_options(spec: ReleaseSpec, rows: int | None) -> None:
     from synthrelease.privacy.plan import Loss
     from synthrelease.releasing.attempt_costs import usual_rows
-    from synthrelease.specification.options import buildings
+    from synthrelease.spec.options import buildings
 
     hooks, total = buildings(), Loss(spec.plan.total.epsilon, spec.plan.total.delta)
     for name, value in spec.parts.items():
@@ -199,7 +199,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
     from synthrelease.releasing.memory import peak_megabytes
     from synthrelease.releasing.possible import doubts
     from synthrelease.settings.card import gaps
-    from synthrelease.specification.shortlist import cheaper_plan, known_chances
+    from synthrelease.spec.shortlist import cheaper_plan, known_chances
 
     total, law = spec.plan.total, spec.selection_rule.law
     rehearsed = None if shortlist is None else known_chances(spec, shortlist)
@@ -234,7 +234,7 @@ def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | 
 def _associations(spec: ReleaseSpec, rows: int) -> list[dict[str, object]]:
     """Every pair, as the generator that carries least of it has it."""
     from synthrelease.generators.associations import weakest_of
-    from synthrelease.specification.associations import planned_associations
+    from synthrelease.spec.associations import planned_associations
 
     planned = planned_associations(spec, rows)
     weakest = (weakest_of([one.of(*pair) for one in planned]) for pair in combinations(planned[0].names, 2))
@@ -276,7 +276,7 @@ def check(
     """
     from synthrelease.privacy.charges import check_stated
     from synthrelease.releasing.possible import check_possible
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     spec.check_unit_answered()

@@ -59,7 +59,7 @@ def rehearse(
     from synthrelease.rehearsal.rehearse import rehearse as run
     from synthrelease.rehearsal.report import write_report
     from synthrelease.sources.source import Source
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     if _adopted_before(config, spec, out, adopt):
@@ -127,7 +127,7 @@ def allocate(
     )
     from synthrelease.rehearsal.parallel import Workers
     from synthrelease.sources.source import Source
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     wanted = None if total is None else _above_zero(total)
     if total is not None and wanted is None:
@@ -214,7 +214,7 @@ def _adopt(config: Path, found: Any, out: Path) -> None:
 def _fits(spec: Any, out: Path) -> str:
     """What `release` will say of the shortlist of a rehearsal."""
     from synthrelease.errors import SpecError
-    from synthrelease.specification.shortlist import narrowed
+    from synthrelease.spec.shortlist import narrowed
 
     shortlist = out / "shortlist.toml"
     try:

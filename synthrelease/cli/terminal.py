@@ -183,8 +183,8 @@ LARGE_DELTA = 1e-5
 
 def print_plan(spec: Any, shortlist: Path | None = None) -> None:
     """The plan, and how likely it ends with nothing: as rehearsed, where the shortlist of a rehearsal says it."""
-    from synthrelease.specification.options import rows_texts
-    from synthrelease.specification.persons import guarantee_in_words
+    from synthrelease.spec.options import rows_texts
+    from synthrelease.spec.record import guarantee_in_words
 
     total = spec.plan.total
     out.print(charge_tree(spec.title, total))
@@ -264,7 +264,7 @@ def said_in_words(spec: Any) -> list[str]:
 
 def print_untried(spec: Any, shortlist: Path | None = None) -> None:
     """Say that two files were never tried on public data. Raises SpecError for files that were changed since they were."""
-    from synthrelease.specification.tried import NEVER, tried
+    from synthrelease.spec.tried import NEVER, tried
 
     if not tried(spec, shortlist):
         out.print(NEVER, style="yellow")
@@ -274,7 +274,7 @@ def accepts_untried(spec: Any) -> bool:
     """Whether somebody at a terminal says that two files are used without a rehearsal. Without a terminal nobody can."""
     import typer
 
-    from synthrelease.specification.tried import NEVER, leave
+    from synthrelease.spec.tried import NEVER, leave
 
     if not (sys.stdin.isatty() and out.console.is_terminal):
         return False

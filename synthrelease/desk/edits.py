@@ -15,7 +15,7 @@ from synthrelease.drafting.one_criterion import criterion_edits
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import toml
 from synthrelease.settings.tables import list_of_questions
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
 CARD_TEXTS = (

@@ -16,8 +16,8 @@ from synthrelease.drafting.edited import Edit, Path_, changed, loaded_changed, r
 from synthrelease.drafting.taking_over import taken_over
 from synthrelease.errors import OutputError, SynthreleaseError
 from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_changed
+from synthrelease.spec.load import load_changed
+from synthrelease.spec.release_spec import ReleaseSpec
 
 Changes = Mapping[str, Sequence[Edit]]
 """Of the "configuration" and of the "acceptance" file."""

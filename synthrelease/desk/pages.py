@@ -25,7 +25,7 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.errors import InputError, SpecError, SynthreleaseError
 from synthrelease.privacy.ledger import Ledger
 from synthrelease.resources import templates
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 FOLDER = Path(__file__).parent / "templates"
 LONGEST_REHEARSAL = 1_440

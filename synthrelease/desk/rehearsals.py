@@ -21,8 +21,8 @@ from synthrelease.desk.locks import locked
 from synthrelease.errors import InputError
 from synthrelease.rehearsal.rehearse import STORE
 from synthrelease.rehearsal.store import RehearsalProgress, standing
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import judged_digest
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import judged_digest
 
 MOST_BYTES = 50_000_000
 """Of the results that a page is made from."""

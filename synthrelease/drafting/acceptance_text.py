@@ -10,7 +10,7 @@ from synthrelease.drafting.criteria import AcceptanceDraft
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import comment, marked, toml
 from synthrelease.settings.tables import MOST_PAIRS
-from synthrelease.specification.json_schema import ACCEPTANCE_NAME
+from synthrelease.spec.reference import ACCEPTANCE_NAME
 
 _NOT_MEASURED = "No table of these pairs was measured, so that more was left for others"
 

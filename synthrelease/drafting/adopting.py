@@ -24,10 +24,10 @@ from synthrelease.rehearsal.rehearse import Rehearsal
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_configuration, read_toml
 from synthrelease.sources.paths import checked_path
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import ShortlistFile, cheaper_plan
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import leave, rows_tried
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
+from synthrelease.spec.tried import leave, rows_tried
 
 OF_OTHER_LAWS = ("stop_probability", "shape")
 """Settings of [selection] that a hidden number of rounds takes the place of."""

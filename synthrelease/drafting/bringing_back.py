@@ -12,7 +12,7 @@ from synthrelease.drafting.public_file import PublicFile
 from synthrelease.drafting.toml_text import toml
 from synthrelease.errors import InputError
 from synthrelease.generators.measurements import read_terms
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def bring_back(

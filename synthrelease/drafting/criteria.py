@@ -30,7 +30,7 @@ from synthrelease.rehearsal.attempts import AttemptResult, run_attempts
 from synthrelease.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
 from synthrelease.rehearsal.plan_race import TOLD
 from synthrelease.rehearsal.yardsticks import Yardstick, once_only, yardsticks
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_GROUPS = 6
 MOST_OFF = 0.1

@@ -24,15 +24,15 @@ from synthrelease.drafting.tried_marks import counting_marks
 from synthrelease.drafting.wider_bins import in_wider_bins
 from synthrelease.errors import InputError, OutputError, Problem, SpecError, on_public_data
 from synthrelease.rehearsal.plan_race import Promise
-from synthrelease.specification.json_schema import (
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.reference import (
     ACCEPTANCE_NAME,
     CONFIGURATION_NAME,
     acceptance_schema,
     configuration_schema,
     schema_text,
 )
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import leave
+from synthrelease.spec.tried import leave
 
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
 _WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}

@@ -25,8 +25,8 @@ from typing import Any
 import tomlkit
 
 from synthrelease.errors import OutputError, Problem, SpecError
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_changed
+from synthrelease.spec.load import load_changed
+from synthrelease.spec.release_spec import ReleaseSpec
 
 Path_ = tuple[str | int, ...]
 """Where a value stands in the tables: ("criteria", 2, "by", 0)."""

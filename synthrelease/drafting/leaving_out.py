@@ -24,7 +24,7 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml
 from synthrelease.settings.tables import list_of_questions
 from synthrelease.sources.paths import checked_path
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 ABOUT = ("column", "target", "weight")
 """Settings of a criterion that say what it is about."""

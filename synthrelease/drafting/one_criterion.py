@@ -9,7 +9,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.data.schema import Column
 from synthrelease.drafting.edited import Edit
 from synthrelease.drafting.toml_text import toml
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 MARGIN = 0.02
 """By how much of all rows a group may be smaller than in the candidate, where the criteria say nothing else."""

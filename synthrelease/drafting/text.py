@@ -16,7 +16,7 @@ from synthrelease.drafting.suggestions import Suggestion
 from synthrelease.drafting.toml_text import comment, heading, marked, number_text, toml, wrapped
 from synthrelease.errors import listing
 from synthrelease.privacy.curves import epsilon_of
-from synthrelease.specification.json_schema import CONFIGURATION_NAME
+from synthrelease.spec.reference import CONFIGURATION_NAME
 
 TEST = Fraction(1, 5)
 """Epsilon of the test."""

@@ -31,8 +31,8 @@ from synthrelease.privacy.charges import SHORTFALL
 from synthrelease.rehearsal.dependence import Pair, tied_pairs
 from synthrelease.rehearsal.plan_race import PROMISED, PlanRace, Promise, Raced, plan_words
 from synthrelease.rehearsal.yardsticks import once_only
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 SEED = 2014
 """A draft is the same each time."""

@@ -21,7 +21,7 @@ from synthrelease.criteria.facts import OneNoise
 from synthrelease.privacy.selection import StoppingLaw
 from synthrelease.rehearsal.attempts import AttemptResult, passing
 from synthrelease.rehearsal.intervals import ShareEstimate, bounded_mean, clopper_pearson
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 BUDGET_FACTORS = tuple(Fraction(factor) for factor in ("1/4", "1/2", "3/4", "1"))
 """Generation budgets that are tried, as shares of the planned one."""

@@ -20,7 +20,7 @@ from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, prepare
 from synthrelease.releasing.pieces import PrivateTable, divided
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

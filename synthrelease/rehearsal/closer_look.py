@@ -31,8 +31,8 @@ from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import VerdictTable, judged_digest
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import VerdictTable, judged_digest
 
 CANDIDATES = 5
 

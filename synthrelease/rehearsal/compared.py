@@ -28,7 +28,7 @@ from synthrelease.rehearsal.linked_errors import linked_errors
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk_groups import risk_groups
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_VALUES = 2**28
 """Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""

@@ -36,7 +36,7 @@ from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.threads import one_thread
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 RELEASE = "release"
 """The name of the configuration among the methods."""

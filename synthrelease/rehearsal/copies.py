@@ -17,7 +17,7 @@ from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import risk_report
 from synthrelease.rehearsal.utility import Odds, utility_report
 from synthrelease.releasing.attempt import generate, prepare
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

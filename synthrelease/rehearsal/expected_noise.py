@@ -17,7 +17,7 @@ from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.generators.measured_noise import CountNoise, Noises, half_width
 from synthrelease.generators.measurements import read_bins
 from synthrelease.rehearsal.binned_columns import BinnedColumns
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 LEVEL = 0.95
 MOST_STEPS = 60

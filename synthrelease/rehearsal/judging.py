@@ -11,7 +11,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class PublicJudge:

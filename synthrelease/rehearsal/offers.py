@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from synthrelease.parts import each
 from synthrelease.rehearsal.part import Rehearsing
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def offered(spec: ReleaseSpec) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class Rehearsing:

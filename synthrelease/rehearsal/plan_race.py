@@ -34,7 +34,7 @@ from synthrelease.rehearsal.dependence import (
 )
 from synthrelease.rehearsal.yardsticks import halves
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 DELTA = Fraction(1, 10**9)
 ENOUGH, PROMISED = 0.85, 0.8

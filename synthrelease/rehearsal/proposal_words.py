@@ -13,7 +13,7 @@ from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Offer, Proposal
 from synthrelease.rehearsal.proposing import with_law
 from synthrelease.rehearsal.rehearse import Rehearsal
-from synthrelease.specification.shortlist import PlanTable, judged_digest, rounds_words
+from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words
 
 
 def proposal_words(rehearsal: Rehearsal) -> list[str]:

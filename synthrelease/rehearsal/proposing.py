@@ -34,7 +34,7 @@ from synthrelease.rehearsal.laws import (
     stop_probability,
 )
 from synthrelease.rehearsal.proposal import FrontierPoint, Judgement, Offer, Proposal, cheapest_offer
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 CHOOSING, JUDGING = 1_000, 2_000
 """Numbers from which attempts on are kept for choosing a law, and for judging it. A race has none so high."""

@@ -35,8 +35,8 @@ from synthrelease.rehearsal.racing import Race, RaceGoal
 from synthrelease.rehearsal.store import RehearsalStore, open_store
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import RehearsedTable
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import RehearsedTable
 
 STORE = "attempts.sqlite"
 CHUNK = 8

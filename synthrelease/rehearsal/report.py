@@ -42,8 +42,8 @@ from synthrelease.rehearsal.words import (
     warnings,
 )
 from synthrelease.resources import templates
-from synthrelease.specification.shortlist import VerdictTable, judged_digest, shortlist_text
-from synthrelease.specification.tried import leave
+from synthrelease.spec.shortlist import VerdictTable, judged_digest, shortlist_text
+from synthrelease.spec.tried import leave
 
 _PICTURED = 30
 

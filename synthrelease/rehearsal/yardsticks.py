@@ -19,7 +19,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

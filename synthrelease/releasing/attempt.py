@@ -22,7 +22,7 @@ from synthrelease.releasing.pieces import PrivateTable
 from synthrelease.releasing.released_rows import released_rows
 from synthrelease.releasing.threads import one_thread
 from synthrelease.settings.base import RELEASED
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

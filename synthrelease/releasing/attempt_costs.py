@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
 from synthrelease.generators.base import Generator
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 USUAL_ROWS = 100_000
 """Of a file of which nothing is known."""

@@ -32,7 +32,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
 from synthrelease.releasing.memory import check_measured, megabytes_in_use
 from synthrelease.releasing.pieces import PrivatePieces, PrivateTable
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000
 """Of the made-up table: enough for a few in every group, and few enough for a second of work."""

@@ -7,7 +7,7 @@ import sys
 
 from synthrelease.errors import ResourceError
 from synthrelease.releasing.attempt_costs import attempt_costs, finest
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 _BASE_MB = 330
 """Python with the packages that a release loads."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 from synthrelease.criteria.scoring import NobodyPasses, unanswerable, uninformative
 from synthrelease.errors import Problem, SpecError
 from synthrelease.releasing.attempt_costs import usual_rows
-from synthrelease.specification.answered import least_bounds
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.tried import rows_tried
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.space import least_bounds
+from synthrelease.spec.tried import rows_tried
 
 
 def doubts(spec: ReleaseSpec, rows: int) -> list[tuple[str, str]]:

@@ -26,7 +26,7 @@ from synthrelease.releasing.selection import select_by
 from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 Progress = Callable[[str], None]
 

@@ -19,7 +19,7 @@ from synthrelease.published.checksums import sha256
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.folder import load
 from synthrelease.resources import file_digest
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 DOCUMENT = "release.json"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from synthrelease.errors import BudgetError
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.privacy.charges import invariants
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:

@@ -22,7 +22,7 @@ from synthrelease.published.names import possible_names
 from synthrelease.published.table import ReleasedTable, parquet_rows, read_csv, read_parquet, table_of
 from synthrelease.settings.reading import UNPRINTABLE, shown
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification.canonical import NAME as SPECIFICATION
+from synthrelease.spec.canonical import NAME as SPECIFICATION
 from synthrelease.verification.charges import charges
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.commitment import Commitment, committed

@@ -12,7 +12,7 @@ from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.published import measurements
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
-from synthrelease.specification import canonical
+from synthrelease.spec import canonical
 from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-4

@@ -8,7 +8,7 @@ from synthrelease.parts import each
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.parts import Part
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.specification.canonical import read_tables
+from synthrelease.spec.canonical import read_tables
 from synthrelease.verification.checks import Check, made
 from synthrelease.verification.part import KnownFiles, Verifying
 

@@ -20,10 +20,10 @@ from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.statement import stated_guarantee
 from synthrelease.settings.reading import dotted, shown
-from synthrelease.specification.canonical import NAME
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import configuration_of
-from synthrelease.specification.spec import read_specification
+from synthrelease.spec.canonical import NAME
+from synthrelease.spec.load import read_specification
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import configuration_of
 from synthrelease.verification.checks import Check
 from synthrelease.verification.options import asked as asked_of_options
 

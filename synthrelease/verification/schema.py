@@ -14,8 +14,7 @@ from synthrelease.data.schema import Column, Schema, Transformation, parse_bins,
 from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.categories import ColumnError
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import ColumnError, build_column
 
 _RELEASED = "released"
 

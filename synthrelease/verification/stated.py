@@ -26,8 +26,8 @@ from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.specification.canonical import NAME, read_tables
-from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.spec.canonical import NAME, read_tables
+from synthrelease.spec.columns import build_column, group_binning
 from synthrelease.verification.checks import Check
 from synthrelease.verification.options import fixed, not_in_specification
 

@@ -14,7 +14,7 @@ from synthrelease.published.beyond import beyond
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
-from synthrelease.specification.canonical import WORDS
+from synthrelease.spec.canonical import WORDS
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.checks import Check, Report, made
 from synthrelease.verification.commitment import Commitment, compared

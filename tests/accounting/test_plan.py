@@ -12,7 +12,7 @@ from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import decimal_text, exact, in_sequence, mechanism
 from synthrelease.privacy.plan import Plan
 from synthrelease.privacy.selection import private_selection
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 # Table 2 of the paper: marginals .01 + .30, means .01 + .17 + .02, regression .43 + .04, faithfulness .01
 TABLE_2 = {"absolute": ".01", "ratio": ".30", "parity": ".01", "weight": ".17", "week": ".02", "fit": ".43",

@@ -23,7 +23,7 @@ from synthrelease.audit.power import Power, measure_power
 from synthrelease.audit.running import Effort, audit_cases
 from synthrelease.audit.selection_cases import _ROUNDS
 from synthrelease.criteria import CRITERIA
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 catalogue = cache(all_cases)
 

@@ -22,7 +22,7 @@ from synthrelease.bundle import write_bundle
 from synthrelease.cli.auditing import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import write_config, write_data
 

@@ -50,7 +50,7 @@ def phases(folder: Path, times: int) -> None:
     from synthrelease.enclave.ingest import read_public
     from synthrelease.generators.base import Background, MeasuringGenerator
     from synthrelease.privacy.charges import Meter
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     start = time.process_time()
 

@@ -29,8 +29,8 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Meter, mechanism
 from synthrelease.releasing.attempt import Attempt, Prepared, attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 WHOLE = mechanism("the whole table", Fraction(1), "simulated rows")

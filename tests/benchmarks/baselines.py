@@ -23,8 +23,8 @@ from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.releasing.attempt import read_priors
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 
 

@@ -34,8 +34,8 @@ from synthrelease.published import load
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, one_round
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.queries import random_query
 
 ROOT = Path(__file__).resolve().parents[2]

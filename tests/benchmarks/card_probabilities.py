@@ -39,7 +39,7 @@ from synthrelease.privacy.charges import SHORTFALL, RowsRule
 from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.releasing.release import release
 from synthrelease.releasing.selection import select_by
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.coverage_card import seeded
 from tests.helpers.tiny import MEASURED, write_config, write_data
 

@@ -147,7 +147,7 @@ def main() -> None:
     from synthrelease.enclave.ingest import ingest
     from synthrelease.enclave.many_files import counting_cluster
     from synthrelease.releasing import release as releasing
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(options.config)
     uri = f"memory://births/{options.pieces}-{options.rows}"

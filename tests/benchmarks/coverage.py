@@ -34,8 +34,8 @@ from synthrelease.published.columns import ColumnPart
 from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.coverage_questions import QUESTIONS, plain
 from tests.helpers.published import published
 

@@ -55,7 +55,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.attempt import Prepared, prepare, released_figures
 from synthrelease.releasing.release import Release, one_round
 from synthrelease.releasing.statement import stated_guarantee
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.whole import digests
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -50,8 +50,8 @@ from synthrelease.published.measurements import PublishedMeasurement
 from synthrelease.published.release import Measurements
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.coverage_questions import OF_FILES
 from tests.benchmarks.noisy_tables import drawn_noise
 from tests.helpers.published import published

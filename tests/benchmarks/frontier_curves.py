@@ -24,8 +24,8 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.low_epsilon import PUBLIC_TABLES, reweighted
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -38,7 +38,7 @@ from synthrelease.privacy.charges import GENERATION, Charge, Meter, gaussian
 from synthrelease.privacy.curves import rho_within, zcdp
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import prepare
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 DELTA = Fraction(1, 10**9)

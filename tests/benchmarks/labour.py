@@ -19,7 +19,7 @@ import numpy as np
 import pandas as pd
 
 from synthrelease.cli.demonstrating import ROWS, SEED, YEARS_LATER
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
 EMPLOYEES = ("Permanent", "Fixed-term", "Apprenticeship")

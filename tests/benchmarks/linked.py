@@ -35,8 +35,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.members import shuffled
 from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.generators import charge_of
 
 CONFIG = """\

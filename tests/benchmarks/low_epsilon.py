@@ -38,8 +38,8 @@ from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 ROOT = Path(__file__).resolve().parents[2]
 

@@ -23,8 +23,8 @@ from synthrelease.generators.space import Configuration
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.acceptance import label
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -19,8 +19,8 @@ import numpy as np
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.racing import PILOT_ATTEMPTS, Race, RaceGoal, pooled_scatter
 from synthrelease.rehearsal.store import RehearsalStore
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class World:

@@ -24,8 +24,8 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.dependence import cramers_v
 from synthrelease.rehearsal.yardsticks import independent_columns
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 SEED = 20261122
 _MOST_TRIPLES = 300

@@ -42,7 +42,7 @@ import numpy as np
 import synthrelease
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.csv import open_text
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.register_figures import SEED, Compared, compared, means
 
 _NAMED = 3

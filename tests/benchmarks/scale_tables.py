@@ -20,8 +20,8 @@ import pyarrow.parquet as pq
 
 from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import atomic_bins
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.cluster import ROOT, births
 from tests.benchmarks.wide_register import SIZES, made_up, write_csv, write_register
 

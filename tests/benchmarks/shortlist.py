@@ -17,9 +17,9 @@ from synthrelease.errors import RejectedRound
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare, read_priors
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import narrowed
 
 
 def accepted(spec: ReleaseSpec, public: PrivateCounts, attempts: int) -> int:

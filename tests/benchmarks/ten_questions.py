@@ -30,7 +30,7 @@ from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.coverage import QUANTILE, ROOT, Study, ends, with_tables
 from tests.benchmarks.coverage_questions import plain
 from tests.benchmarks.noisy_tables import published_tables

@@ -22,7 +22,7 @@ from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, Ordere
 from synthrelease.rehearsal.judging import merged
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk import risk_report
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99, 1.0)

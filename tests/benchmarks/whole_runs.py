@@ -31,7 +31,7 @@ import typer
 import synthrelease.publish
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.low_epsilon import true_errors
 
 ROOT = Path(__file__).resolve().parents[2]

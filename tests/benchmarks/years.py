@@ -31,8 +31,8 @@ from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.release import release
 from synthrelease.resources import resource
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 YEARS = (2019, 2020, 2021, 2022, 2023)
 ALONE = {"generation = 0.59": "generation = 0.33", "limit = 0.85": "limit = 0.57", "test_epsilon = 0.22": "test_epsilon = 0.2"}

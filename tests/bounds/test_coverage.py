@@ -28,7 +28,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.queries import random_query
 from tests.helpers.tiny import write_config, write_data
 

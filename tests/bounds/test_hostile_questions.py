@@ -85,6 +85,6 @@ def test_a_command_that_reads_nothing_private_speaks_of_no_budget(folder, monkey
     assert "ArithmeticError at synthrelease/cli/bounding.py" in said
     assert "This command reads no private data: nothing was spent." in said
     assert "7461" not in said
-    monkeypatch.setattr("synthrelease.specification.spec.load_spec", fail)
+    monkeypatch.setattr("synthrelease.spec.load.load_spec", fail)
     code, said = said_by(monkeypatch, capsys, "check", str(folder))
     assert "if private data had been read, the planned budget counts as spent" in said

@@ -19,7 +19,7 @@ from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_strictly
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.estimates import estimates
 from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_files

@@ -24,8 +24,8 @@ from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
 from synthrelease.settings.card import LANGUAGES
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.specification.associations import planned_associations
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.associations import planned_associations
+from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.documents import documents
 from synthrelease.verification.reading import read_files

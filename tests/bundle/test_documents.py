@@ -21,7 +21,7 @@ from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.release import release
 from synthrelease.settings.card import LICENCES, CardTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.cards import TITLE, rich_bundle, rich_release, write_files
 from tests.helpers.published import read_parquet

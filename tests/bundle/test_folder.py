@@ -18,7 +18,7 @@ import pytest
 from synthrelease.bundle import check_free, folder, write_bundle
 from synthrelease.errors import OutputError
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 

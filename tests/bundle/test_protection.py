@@ -22,7 +22,7 @@ from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL,
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_group
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.charges import charges as check_charges
 from tests.helpers.tiny import EPSILON, write_config, write_data
 

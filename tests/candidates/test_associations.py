@@ -27,8 +27,8 @@ from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, 
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
-from synthrelease.specification.associations import planned_associations
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.associations import planned_associations
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 
 NEAR = 0.012

@@ -20,7 +20,7 @@ from synthrelease.generators.candidate import FAR, RISK, contradicts_its_tables,
 from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.charges import GENERATION, Meter, mechanism
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(2, 3))

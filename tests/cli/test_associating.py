@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.cli import associating
 from synthrelease.cli.associating import carried_lines
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.command_line import run
 from tests.helpers.tiny import MEASURED, write_config

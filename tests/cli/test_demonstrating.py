@@ -14,7 +14,7 @@ import typer
 from synthrelease.cli import demonstrating
 from synthrelease.cli.demonstrating import BIRTHS, Shipped
 from synthrelease.resources import resource
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 NOTHING, STOPPED = 3, 1
 

@@ -14,7 +14,7 @@ from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import MEASURED, write_config, write_data
 
 STRICT = {

@@ -16,7 +16,7 @@ from synthrelease.criteria.facts import Query
 from synthrelease.criteria.faithfulness_mechanism import Step, maximum_matching
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 

@@ -15,7 +15,7 @@ from synthrelease.criteria.facts import LostPair, Query
 from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.releasing.possible import doubts
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config
 

@@ -16,8 +16,8 @@ from synthrelease.errors import SpecError
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification import verify_bundle
 from tests.criteria.test_members import Person, band, kept, read, written
 from tests.helpers.households import some_households, write_tables

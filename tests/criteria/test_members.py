@@ -26,8 +26,8 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification import verify_bundle
 from tests.helpers.households import Member, Root, some_households, write_households, write_tables
 

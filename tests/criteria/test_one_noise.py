@@ -36,8 +36,8 @@ from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.published.criterion import MOST_SHARING
 from synthrelease.releasing.attempt import Attempt, generate, prepare, released_figures
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, written_anew
 from tests.helpers.published import integer_column, published, score

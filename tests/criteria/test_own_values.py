@@ -25,8 +25,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.generators.candidate import Candidate
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.categories import ColumnError
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import ColumnError, build_column
 from tests.helpers.moments import private_least_squares
 
 X = ColumnTable(kind="integer", bounds=(0, 3), alternatives={"bins": ["<2", ">=2"]}, numbers={"<2": 0.5, ">=2": 2.25})

@@ -17,7 +17,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "w": 3, "c": 2})

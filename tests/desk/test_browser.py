@@ -18,7 +18,7 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.desk.entrance import entrance
 from synthrelease.drafting.moved_limits import limits_of
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.desk.browser import Browser, browser, desk, missing
 from tests.helpers.labour_force import simulated

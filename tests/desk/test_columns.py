@@ -22,7 +22,7 @@ from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.ledger import open_ledger
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.desk.opened import ORIGIN, Opened
 from tests.helpers.tiny import MEASURED, write_config
 

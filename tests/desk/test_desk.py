@@ -23,8 +23,8 @@ from synthrelease.desk.pages import SCREENS, Desk
 from synthrelease.desk.pages import Opened as Started
 from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.desk.server import application
-from synthrelease.specification.persons import guarantee_in_words
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.record import guarantee_in_words
 from tests.desk.opened import ORIGIN, Opened
 
 

@@ -18,7 +18,7 @@ from synthrelease.desk.strips import Strips
 from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.desk.opened import ORIGIN, Opened
 from tests.desk.test_columns import Coins
 from tests.helpers.households import some_households, write_households, write_tables

@@ -17,7 +17,7 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.desk.pages import READ_ONLY, SCREENS
 from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.desk.opened import ORIGIN
 from tests.desk.test_columns import Coins

@@ -14,7 +14,7 @@ pytest.importorskip("fcntl", reason="needs Unix")
 from synthrelease.desk import rehearsals
 from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.errors import InputError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.desk.browser import until
 from tests.desk.opened import ORIGIN, Opened
 

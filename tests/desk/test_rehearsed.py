@@ -24,7 +24,7 @@ from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import write_report
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.desk.opened import ORIGIN
 from tests.helpers.tiny import MEASURED, NOT_PROMISED, write_config, write_data
 

@@ -15,7 +15,7 @@ from synthrelease.data.rules import HOLDS
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.published.columns import RulePart
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 BINS = {"coarse": ["1-2", "3", "4-6"], "halves": ["1-3", "4-6"]}
 TOWN = {"kind": "category", "categories": ["x", "y", "z"], "alternatives": {"two": {"low": ["x", "y"], "high": ["z"]}}}

@@ -16,7 +16,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Schema
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 VALUES = ("x", "y")
 NAMES = ("a", "b", "c")

@@ -16,7 +16,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Domain, Rule, RuleError, comparisons, parse_rule
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 from tests.helpers.plain_rules import DOMAINS, Tree, evaluated, rendered, trees
 from tests.helpers.small import integer_column
 

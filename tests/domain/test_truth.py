@@ -12,7 +12,7 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.rules import Count, Domain, of_records, parse_rule
 from synthrelease.data.schema import Schema, Transformation
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 Value = int | None
 Record = tuple[Value, Value, str]

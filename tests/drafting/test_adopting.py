@@ -15,9 +15,9 @@ from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.rehearsal.proposal import Offer
 from synthrelease.rehearsal.proposing import with_law
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 

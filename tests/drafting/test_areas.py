@@ -19,7 +19,7 @@ from synthrelease.drafting.file_columns import drafted_columns, with_areas
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 N, TOWNS, REGIONS = 6_000, 60, 5
 ASKED = "region > town"

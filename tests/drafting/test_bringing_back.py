@@ -12,7 +12,7 @@ from synthrelease.drafting.edited import changed
 from synthrelease.drafting.leaving_out import leave_out
 from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.errors import InputError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import MEASURED, write_config
 
 FAITHFUL = """

@@ -13,7 +13,7 @@ from synthrelease.drafting.codebook import CodebookEntry
 from synthrelease.drafting.column_draft import Answers, LeftOut
 from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 RANDOM = np.random.default_rng(11)
 

@@ -18,7 +18,7 @@ from synthrelease.drafting.draft import draft
 from synthrelease.drafting.file_columns import drafted_columns
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError, Problem, SpecError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 pytestmark = pytest.mark.slow
 

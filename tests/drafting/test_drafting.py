@@ -24,8 +24,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.command_line import run
 from tests.helpers.labour_force import simulated
 

@@ -12,7 +12,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.drafting import leave_out
 from synthrelease.drafting.leaving_out import _References
 from synthrelease.errors import InputError, OutputError, SpecError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
 

@@ -15,7 +15,7 @@ from synthrelease.drafting.marks import MarksDraft, draft_marks
 from synthrelease.generators.measurements import read_terms
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 N = 20_000
 KINDS = 3

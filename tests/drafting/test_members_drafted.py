@@ -16,7 +16,7 @@ from synthrelease.drafting.linked import MembersDraft, read_members
 from synthrelease.drafting.suggestions import suggested_of_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.sources.source import Source
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.households import some_households, write_households, write_tables
 
 RANDOM = np.random.default_rng(5)

@@ -10,8 +10,8 @@ import pytest
 from synthrelease.drafting.moved_limits import MovedLimits, limits_of, with_limits
 from synthrelease.drafting.public_bins import public_bins
 from synthrelease.drafting.public_file import PublicFile, read_public_file
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config
 
 COLUMN = """

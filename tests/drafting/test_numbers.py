@@ -19,8 +19,8 @@ from synthrelease.drafting.bins import number_bins
 from synthrelease.drafting.criteria import one_of_each
 from synthrelease.drafting.numbers import NumberFacts, number_facts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 pytestmark = pytest.mark.slow
 

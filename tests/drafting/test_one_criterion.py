@@ -10,7 +10,7 @@ import pytest
 from synthrelease.criteria import CRITERIA
 from synthrelease.drafting.edited import changed
 from synthrelease.drafting.one_criterion import criterion_edits, kinds_asked_for
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 PAIRS = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'

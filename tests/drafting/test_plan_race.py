@@ -21,7 +21,7 @@ from synthrelease.privacy.curves import epsilon_of
 from synthrelease.rehearsal import plan_race
 from synthrelease.rehearsal.dependence import Purse, strongest_pairs
 from synthrelease.rehearsal.plan_race import DELTA, ENOUGH, PlanRace, Raced, plan_words, rounded_down
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 OTHERS = Fraction(3, 10)
 

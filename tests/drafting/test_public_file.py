@@ -16,7 +16,7 @@ from synthrelease.drafting import write_draft
 from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

@@ -27,7 +27,7 @@ from synthrelease.errors import InputError
 from synthrelease.rehearsal.dependence import Pair
 from synthrelease.rehearsal.plan_race import PROMISED, TOLD, Promise
 from synthrelease.rehearsal.yardsticks import yardsticks
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 RANDOM = np.random.default_rng(20261123)
 

@@ -24,7 +24,7 @@ from synthrelease.drafting.suggestions import (
 )
 from synthrelease.enclave.ingest import read_public
 from synthrelease.settings.columns import MOST_OF_RULE
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 N, SHUFFLES = 6000, 40
 

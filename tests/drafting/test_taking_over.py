@@ -10,7 +10,7 @@ from synthrelease.drafting.leaving_out import leave_out
 from synthrelease.drafting.taking_over import own_acceptance, taken_over
 from synthrelease.errors import InputError, OutputError
 from synthrelease.settings.reading import read_configuration
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 CHILD = """extends = "coins.toml"

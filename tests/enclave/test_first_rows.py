@@ -27,7 +27,7 @@ from synthrelease.errors import InputError
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.settings.tables import UnitTable
 from synthrelease.sources.source import Source
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 Row = tuple[str, str, str]
 """When, and what of two columns is released; "" is a missing value."""

@@ -18,8 +18,8 @@ from synthrelease.enclave.ingest import ingest
 from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.households import write_households, write_rows, write_tables
 
 Row = tuple[str, str, str, str]

@@ -22,8 +22,8 @@ from synthrelease.enclave.many_files import counting_cluster, one_by_one
 from synthrelease.enclave.members import count_linked_pieces, count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.households import Member, Root, some_households, write_households, write_rows, write_tables
 

@@ -22,8 +22,8 @@ from synthrelease.enclave.ingest import check_fit, ingest
 from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import InputError
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.households import Member, Root, some_households, write_households, write_rows, write_tables
 
 Content = tuple[tuple[tuple[str, str], ...], tuple[tuple[str, str, str], ...]]

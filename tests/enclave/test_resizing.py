@@ -22,7 +22,7 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 LAYOUT = Layout(columns=("a", "b"), sizes=(2, 2))

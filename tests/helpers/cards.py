@@ -10,7 +10,7 @@ from pathlib import Path
 
 from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them | *all*"

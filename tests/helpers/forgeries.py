@@ -21,9 +21,9 @@ from synthrelease.published.files import Files
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.statement import stated_guarantee
-from synthrelease.specification.canonical import NAME
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import read_specification
+from synthrelease.spec.canonical import NAME
+from synthrelease.spec.load import read_specification
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files

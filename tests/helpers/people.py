@@ -19,7 +19,7 @@ from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.enclave.ingest import ingest
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 STRICT = InputTable(missing="error", outside="error")
 """Whatever does not fit refuses the file: what a test asks for that says what does not."""

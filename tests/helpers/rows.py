@@ -13,7 +13,7 @@ from synthrelease.enclave.texts import Batch
 from synthrelease.enclave.values import atomic_bins
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.sources.source import Source
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 
 Rows = Counter[tuple[str | None, bool, tuple[int, ...]]]
 """How many rows have each text, whether it was typed, and the bins by all rules."""

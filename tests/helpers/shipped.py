@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import SHIPPED, whole_digest
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.tried import SHIPPED, whole_digest
 from tests.conftest import CONFIGURATIONS, ROOT
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 PIPELINE = """
 [[generators]]

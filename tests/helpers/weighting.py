@@ -9,8 +9,8 @@ from pathlib import Path
 
 from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.cards import rich_release, write_rich_config
 
 CALIBRATION = """

@@ -19,8 +19,8 @@ from synthrelease.published import load
 from synthrelease.published.commitment import read_commitment
 from synthrelease.published.document import read_leniently, read_strictly
 from synthrelease.published.measurements import read_measurements
-from synthrelease.specification.shortlist import known_chances, narrowed
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.shortlist import known_chances, narrowed
 from synthrelease.verification import verify_bundle
 
 HERE = Path(__file__).parent

@@ -60,7 +60,7 @@ OF_COLUMNS = (
     Mutation(
         name="missing: it counts as a reason to leave rows out",
         breaks="epsilon is spent on counting rows of which all are kept",
-        place="specification.kept_rows:rows_rule",
+        place="spec.record:rows_rule",
         old='"drop" in (column.missing, column.outside)',
         new='column.missing != "error" or column.outside == "drop"',
         tests=(f"{WHOLE}::test_nothing_is_left_out_so_nothing_is_counted",),
@@ -101,7 +101,7 @@ OF_COLUMNS = (
     Mutation(
         name="rules: those that no known value escapes are accepted",
         breaks="a release of missing values alone",
-        place="specification.record:plausibility_of",
+        place="spec.record:plausibility_of",
         old="np.arange(column.atoms.present)",
         new="np.arange(len(column.atoms))",
         tests=(f"{CODES}::test_rules_that_leave_nothing_but_missing_values_are_refused",),
@@ -167,7 +167,7 @@ OF_COLUMNS = (
     Mutation(
         name="codes: a missing text may be a code as well",
         breaks="which of the two it is depends on the program",
-        place="specification.columns:_check_missing_values",
+        place="spec.columns:_check_missing_values",
         old="text.strip() in texts",
         new="False",
         tests=(f"{CODES}::test_a_mistake_in_a_column_of_codes_is_told_at_its_place",),
@@ -175,7 +175,7 @@ OF_COLUMNS = (
     Mutation(
         name="codelists: levels that do not nest are accepted",
         breaks="a municipality in two states",
-        place="specification.codelists:_check_nesting",
+        place="spec.columns:_check_nesting",
         old="first.setdefault(group, code)",
         new="code",
         tests=(f"{CODES}::test_a_mistake_in_a_codelist_is_told_with_its_line",),
@@ -183,7 +183,7 @@ OF_COLUMNS = (
     Mutation(
         name="codelists: the content is not part of the specification",
         breaks="two specifications pass as one",
-        place="specification.canonical:canonical_tables",
+        place="spec.canonical:canonical_tables",
         old='exclude={*WORDS, *PATHS, "acceptance"}',
         new='exclude={**dict.fromkeys([*WORDS, *PATHS, "acceptance"], True), "columns": {"place"}}',
         tests=(f"{CODES}::test_a_changed_codelist_is_a_changed_specification",),

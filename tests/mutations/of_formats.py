@@ -208,7 +208,7 @@ OF_FORMATS = (
     Mutation(
         name="domain: the digest forgets the encoding",
         breaks="two exact releases give away how many rows have a letter beyond ASCII",
-        place="specification.kept_rows:domain_digest",
+        place="spec.record:domain_digest",
         old='release.input.encoding != "utf-8"',
         new="False",
         tests=("tests/enclave/test_resizing.py::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),

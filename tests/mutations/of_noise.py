@@ -266,7 +266,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: shared under a curve",
         breaks="epsilons do not add up there, and noise grows",
-        place="specification.release_spec:ReleaseSpec.noises",
+        place="spec.release_spec:ReleaseSpec.noises",
         old="self.joint_test is None or not self.shares_noise or self.shape is not None",
         new="self.joint_test is None or not self.shares_noise",
         tests=(f"{SHARED}::test_a_pure_release_by_a_joint_test_shares_and_no_other",),

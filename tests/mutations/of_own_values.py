@@ -54,7 +54,7 @@ OF_OWN_VALUES = (
     Mutation(
         name="own values: a value may count as one outside its bin",
         breaks="a share of the rows and their mean tell of different rows",
-        place="specification.columns:_atoms",
+        place="spec.columns:_atoms",
         old="min(max(grid.nearest(middle), lower), last)",
         new="grid.nearest(middle)",
         tests=(f"{OWN}::test_values_count_as_the_nearest_point_of_the_grid_and_never_leave_their_bin",),

@@ -61,7 +61,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: several rows of each pass for a public number",
         breaks="how many rows persons have is published exactly",
-        place="specification.kept_rows:rows_rule",
+        place="spec.record:rows_rule",
         old="every = not dropped and not raw.masks and not several",
         new="every = not dropped and not raw.masks",
         tests=(f"{ASKED}::test_how_many_rows_are_kept_is_counted_wherever_it_is_private",),
@@ -77,7 +77,7 @@ OF_PERSONS = (
     Mutation(
         name="persons: the key may be released",
         breaks="everybody is named",
-        place="specification.persons:check_unit",
+        place="spec.record:check_unit",
         old="if released:",
         new="if False:",
         tests=(f"{ASKED}::test_what_cannot_see_all_rows_of_a_person_is_refused",),

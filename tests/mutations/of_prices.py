@@ -175,7 +175,7 @@ OF_PRICES = (
     Mutation(
         name="Gaussian: one Gaussian family is enough",
         breaks="choices of PEP at a price that is not theirs",
-        place="specification.release_spec:ReleaseSpec.generation_charge",
+        place="spec.release_spec:ReleaseSpec.generation_charge",
         old="all(generator.gaussian for generator in self.space.generators)",
         new="any(generator.gaussian for generator in self.space.generators)",
         tests=(f"{TABLE}::test_a_fit_is_gaussian_where_every_family_and_the_loop_are_accounted_so",),

@@ -176,7 +176,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: nothing is counted where missing values are dropped",
         breaks="the number of complete rows is published as it is",
-        place="specification.kept_rows:rows_rule",
+        place="spec.record:rows_rule",
         old='"drop" in (column.missing, column.outside)',
         new='"drop" == column.outside',
         tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
@@ -184,7 +184,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: nothing is counted where rows break a raw rule",
         breaks="the number of plausible rows is published as it is",
-        place="specification.kept_rows:rows_rule",
+        place="spec.record:rows_rule",
         old="not dropped and not raw.masks and not several",
         new="not dropped and not several",
         tests=(f"{ROWS}::test_the_specification_decides_where_the_number_comes_from",),
@@ -192,7 +192,7 @@ OF_THE_ROWS = (
     Mutation(
         name="rows: the charge of the count is not in the plan",
         breaks="an epsilon that nobody is told of",
-        place="specification.release_spec:ReleaseSpec._charges",
+        place="spec.release_spec:ReleaseSpec._charges",
         old="[self.rows.charge] if self.rows.charge else []",
         new="[]",
         tests=(f"{ROWS}::test_what_a_row_does_to_the_published_number_is_paid_for",),
@@ -200,7 +200,7 @@ OF_THE_ROWS = (
     Mutation(
         name="domain: the digest forgets what is done with missing values",
         breaks="two exact releases give away how many values are missing",
-        place="specification.kept_rows:domain_digest",
+        place="spec.record:domain_digest",
         old="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]",
         new="[each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.outside]",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
@@ -208,7 +208,7 @@ OF_THE_ROWS = (
     Mutation(
         name="domain: the digest forgets which category a text is",
         breaks="a rule about a category keeps other rows on what passes for the same domain",
-        place="specification.kept_rows:_texts_of",
+        place="spec.record:_texts_of",
         old="(text, column.atoms.labels[index])",
         new="(text, text)",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),
@@ -224,7 +224,7 @@ OF_THE_ROWS = (
     Mutation(
         name="domain: the digest forgets the raw rules",
         breaks="two exact releases give away how many rows break a rule",
-        place="specification.kept_rows:domain_digest",
+        place="spec.record:domain_digest",
         old="[sorted(read, key=str), sorted(release.input.missing_values), raw]",
         new="[sorted(read, key=str), sorted(release.input.missing_values)]",
         tests=(f"{ROWS}::test_the_domain_of_an_exact_release_is_what_decides_which_rows_are_kept",),

@@ -165,7 +165,7 @@ OF_SPENDING = (
     Mutation(
         name="rehearsal: the shortlist does not say what it was rehearsed on",
         breaks="a shortlist of the private file is taken",
-        place="specification.shortlist:shortlist_text",
+        place="spec.shortlist:shortlist_text",
         old="data is not None",
         new="False",
         tests=(f"{OF_PUBLISH}::test_a_shortlist_that_was_rehearsed_on_the_private_file_is_refused",),

@@ -149,7 +149,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: all rows of a piece are used",
         breaks="their number is published, and it changes with a record that comes or goes",
-        place="specification.kept_rows:rows_rule",
+        place="spec.record:rows_rule",
         old="release.numbered is None",
         new="True",
         tests=(f"{WHOLE}::test_without_rules_too_the_number_of_rows_of_a_piece_is_counted",),

@@ -803,7 +803,7 @@ OF_THE_THEORY = (
     Mutation(
         name="plan: shared measurements are free",
         breaks="epsilon is spent and not charged",
-        place="specification.release_spec:ReleaseSpec._charges",
+        place="spec.release_spec:ReleaseSpec._charges",
         old="once, generation = [*once, *generation], []",
         new="generation = []",
         tests=(LOW,),
@@ -811,7 +811,7 @@ OF_THE_THEORY = (
     Mutation(
         name="digest: the content of a prior left out",
         breaks="two specifications pass as one",
-        place="specification.priors:prior_digest",
+        place="spec.space:prior_digest",
         old="digest_of(Source.of(path))",
         new="name",
         tests=(LOW,),

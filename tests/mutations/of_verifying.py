@@ -14,7 +14,7 @@ OF_VERIFYING = (
     Mutation(
         name="specification: settings that nobody wrote are digested",
         breaks="the digest of every release changes when an option is taken out of the program",
-        place="specification.canonical:canonical_tables",
+        place="spec.canonical:canonical_tables",
         old='release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"}, exclude_unset=True)',
         new='release.model_dump(mode="json", exclude={*WORDS, *PATHS, "acceptance"})',
         tests=(f"{CANONICAL}::test_an_option_that_a_program_does_not_have_changes_nothing",),
@@ -22,7 +22,7 @@ OF_VERIFYING = (
     Mutation(
         name="specification: a public table is named by its path",
         breaks="a path of the steward's machine is published, and another table passes as the same",
-        place="specification.canonical:_by_digest",
+        place="spec.canonical:_by_digest",
         old='f"{BY_DIGEST}{priors[named]}" if named in priors else named',
         new="named",
         tests=(f"{CANONICAL}::test_a_public_table_is_named_by_its_content_and_a_release_that_starts_from_it_is_verified",),
@@ -30,7 +30,7 @@ OF_VERIFYING = (
     Mutation(
         name="specification: the shortlist is left out",
         breaks="what configurations were drawn from can be said afterwards",
-        place="specification.canonical:canonical_text",
+        place="spec.canonical:canonical_text",
         old="dict(tables) if shortlist is None else {**tables, 'shortlist': [_plain(each) for each in shortlist]}",
         new="dict(tables)",
         tests=(f"{CANONICAL}::test_the_shortlist_is_part_of_it_and_a_release_from_one_is_verified_and_written_anew",),
@@ -134,7 +134,7 @@ OF_VERIFYING = (
     Mutation(
         name="specification: which release of its plan it is, is not digested",
         breaks="year and second release can be said afterwards",
-        place="specification.canonical:canonical_tables",
+        place="spec.canonical:canonical_tables",
         old="table.fixed",
         new="frozenset()",
         tests=(f"{YEARS}::test_the_specification_of_a_plan_says_which_release_of_it_is_committed_to",),

@@ -98,7 +98,7 @@ OF_WEIGHTS = (
     Mutation(
         name="design weights: nothing has to be said about the rows",
         breaks="a file that was expanded by weight is read as it is",
-        place="specification.design_weights:check_design_weights",
+        place="spec.record:check_design_weights",
         old="marked and release.input.one_row_per is None",
         new="False",
         tests=(REFUSED,),

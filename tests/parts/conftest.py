@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 from tests.helpers.years import bundle_of
 

@@ -9,8 +9,8 @@ import pytest
 
 from synthrelease.data.weights import Calibration
 from synthrelease.errors import SpecError
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 
 BASE = ROOT / "tests" / "specification" / "bad_specs" / "base"

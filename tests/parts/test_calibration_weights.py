@@ -137,7 +137,7 @@ def test_totals_are_not_put_into_a_release_of_another_specification(tmp_path: Pa
     config.write_text(config.read_text(encoding="utf-8").replace("generation = 10", "generation = 9"), encoding="utf-8")
     assert spec.digest == rich_release().spec.digest
     with pytest.raises(OtherRelease):
-        rewritten(bundle(), synthrelease.specification.spec.load_spec(config))  # type: ignore[attr-defined]
+        rewritten(bundle(), synthrelease.spec.load.load_spec(config))  # type: ignore[attr-defined]
 
 
 def test_the_preview_of_a_calibrated_release_has_a_section_on_weights(tmp_path: Path) -> None:

@@ -23,7 +23,7 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.catalogues.files.dcat import turtle_bytes
 from synthrelease.settings.card import CardTable, CatalogueTable
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import TITLE, Page, rich_release, write_files
 from tests.helpers.tiny import write_config

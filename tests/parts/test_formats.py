@@ -25,7 +25,7 @@ from synthrelease.parts.formats.files.names import SPSS, STATA, renamed, renamin
 from synthrelease.published import load
 from synthrelease.releasing.release import Release, release
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import CARD, write_files
 from tests.helpers.tiny import write_config, write_data

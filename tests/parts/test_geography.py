@@ -19,8 +19,8 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.options import asked
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle

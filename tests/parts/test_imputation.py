@@ -28,7 +28,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import BundleTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import write_files
 from tests.helpers.tiny import write_config, write_data

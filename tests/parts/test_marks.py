@@ -28,8 +28,8 @@ from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.options import asked
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.schema import rebuild

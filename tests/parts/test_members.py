@@ -38,7 +38,7 @@ from synthrelease.published.table import parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
 from synthrelease.sources.source import Source
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.further import further_files
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables

@@ -18,8 +18,8 @@ from synthrelease.enclave.members import count_linked_rows
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification import verify_bundle
 from tests.helpers.households import some_households, write_households, write_tables
 

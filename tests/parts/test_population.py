@@ -17,8 +17,8 @@ from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.options import asked
 from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle

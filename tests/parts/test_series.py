@@ -27,7 +27,7 @@ from synthrelease.published.commitment import read_commitment
 from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.tiny import EPSILON, write_config, write_data

@@ -30,7 +30,7 @@ from synthrelease.publish import ReleaseRequest, check_before_spending, publish
 from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec, read_specification
+from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle

@@ -16,7 +16,7 @@ import pytest
 from synthrelease.errors import SynthreleaseError
 from synthrelease.privacy.ledger_file import Notes, notes_of
 from synthrelease.privacy.plan import Horizon
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.years import configured, forged, problems
 

@@ -24,7 +24,7 @@ from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.published.parts import Part
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 

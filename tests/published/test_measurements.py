@@ -16,7 +16,7 @@ from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published.measurements import on_released_bins, read_measurements
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'

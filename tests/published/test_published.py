@@ -22,8 +22,8 @@ from synthrelease.privacy.plan import Guarantee
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, read_private
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 from tests.helpers.forked import run_apart
 from tests.helpers.labour_force import write_survey

@@ -24,8 +24,8 @@ from synthrelease.rehearsal.advice import (
 )
 from synthrelease.rehearsal.attempts import AttemptResult
 from synthrelease.rehearsal.intervals import bounded_mean, clopper_pearson
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import EPSILON, write_config
 
 ERROR = CRITERIA["absolute_marginal_error"](name="error", kind="absolute_marginal_error", threshold=2.0, epsilon=Fraction(1, 2))

@@ -27,8 +27,8 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal import attempts
 from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

@@ -25,8 +25,8 @@ from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.projecting import projection_effects, replaced
 from synthrelease.rehearsal.verdicts import verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 

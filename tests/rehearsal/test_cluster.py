@@ -18,7 +18,7 @@ from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.rehearsal.report import document
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data

@@ -25,8 +25,8 @@ from synthrelease.rehearsal.compared import (
     public_file,
 )
 from synthrelease.rehearsal.copies import CopyComparison
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.labour_force import write_survey
 from tests.helpers.tiny import write_config
 

@@ -22,8 +22,8 @@ from synthrelease.rehearsal.compared import METHODS, WantedMethods, compare_base
 from synthrelease.rehearsal.comparing import share_of_threshold
 from synthrelease.rehearsal.comparison_report import check_comparison_file
 from synthrelease.rehearsal.copies import CopyComparison
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data

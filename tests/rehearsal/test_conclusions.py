@@ -15,7 +15,7 @@ from synthrelease.rehearsal.pair_map import PairMap
 from synthrelease.rehearsal.rows_beside import SHOWN, RowsBeside
 from synthrelease.rehearsal.store import open_store, standing
 from synthrelease.settings.questions import QuestionTable
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 FACES, PAIRS = ("head", "tail"), ("1-2", "3-4", "5-6", "7-8")

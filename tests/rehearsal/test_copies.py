@@ -15,8 +15,8 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.rehearsal import copies
 from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.labour_force import write_survey
 
 

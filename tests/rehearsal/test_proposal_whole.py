@@ -17,7 +17,7 @@ from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.attempt import prepare
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 NOISY = {"epsilon = 0.5": "epsilon = 0.0014", "generation = 10": "generation = 0.1"}

@@ -28,8 +28,8 @@ from synthrelease.rehearsal.proposing import (
     shares_luck,
     with_law,
 )
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config
 
 WISH = Wish(nothing=0.05, target=0.1, width=0.5)

@@ -21,7 +21,7 @@ from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.sources.source import Source
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 pytestmark = pytest.mark.slow
 

@@ -27,8 +27,8 @@ from synthrelease.rehearsal.racing import RaceGoal, Standing
 from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
 from synthrelease.rehearsal.report import describe, document, page, write_report
 from synthrelease.rehearsal.words import outlook_words
-from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.shortlist import narrowed
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"

@@ -16,7 +16,7 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.yardsticks import halves, once_only, yardsticks
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

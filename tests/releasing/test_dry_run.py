@@ -16,8 +16,8 @@ from synthrelease.releasing import dry_run as module
 from synthrelease.releasing import memory
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import ROWS, dry_run, extremes, made_up
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 from tests.helpers.tiny import ACCEPTANCE, CONFIG, write_config, write_data
 

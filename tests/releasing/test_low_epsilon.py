@@ -35,8 +35,8 @@ from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare, read_priors, released_figures
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 from tests.criteria.test_joint import chance_of_passing
 from tests.helpers.small import World

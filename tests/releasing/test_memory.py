@@ -16,8 +16,8 @@ from synthrelease.generators.gans import DPGAN
 from synthrelease.releasing import memory
 from synthrelease.releasing.attempt_costs import attempt_costs
 from synthrelease.releasing.memory import check_memory, peak_megabytes
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.wide_register import chain, write_register
 from tests.conftest import ROOT
 from tests.helpers.tiny import CONFIG, PIPELINE, write_config, write_data

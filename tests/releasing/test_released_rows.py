@@ -14,8 +14,8 @@ from synthrelease.publish import check_released
 from synthrelease.published.folder import load
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec, read_specification
+from synthrelease.spec.load import load_spec, read_specification
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import MEASURED, write_config, write_data, write_measured_release
 
 pytestmark = pytest.mark.slow

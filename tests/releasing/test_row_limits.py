@@ -13,7 +13,7 @@ from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.releasing.row_limits import check_rows
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 
 
 def test_a_joint_test_takes_two_to_the_thirty_rows(root: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 FOLDER = Path(__file__).parent / "bad_specs"

@@ -19,9 +19,9 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.specification.canonical import WORDS, canonical_tables
-from synthrelease.specification.shortlist import narrowed, shortlist_text
-from synthrelease.specification.spec import load_spec, read_specification
+from synthrelease.spec.canonical import WORDS, canonical_tables
+from synthrelease.spec.load import load_spec, read_specification
+from synthrelease.spec.shortlist import narrowed, shortlist_text
 from synthrelease.verification.stated import _same
 from synthrelease.verification.verify import verify_bundle
 from tests.conftest import CONFIGURATIONS as CONFIGS

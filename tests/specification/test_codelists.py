@@ -12,9 +12,9 @@ import pytest
 
 from synthrelease.data.schema import Binning, Column
 from synthrelease.errors import SpecError
-from synthrelease.specification.codelists import read_codelist
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.columns import read_codelist
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 
 PLACES = "code,label,state,country\n01,Aach,Baden,D\n02,Bern,Bern canton,CH\n03,Calw,Baden,D\n04,Dorn,Tyrol,CH\n"

@@ -12,8 +12,7 @@ from synthrelease.data.rules import Domain, parse_rule
 from synthrelease.data.schema import Binning, Column
 from synthrelease.generators.space import join
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.categories import ColumnError
-from synthrelease.specification.columns import build_column, group_binning
+from synthrelease.spec.columns import ColumnError, build_column, group_binning
 
 pytestmark = pytest.mark.slow
 

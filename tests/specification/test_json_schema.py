@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
-from synthrelease.specification.json_schema import acceptance_schema, configuration_schema, schema_text
-from synthrelease.specification.settings import FAMILIES
+from synthrelease.spec.reference import FAMILIES, acceptance_schema, configuration_schema, schema_text
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

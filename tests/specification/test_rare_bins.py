@@ -11,8 +11,8 @@ from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.errors import SpecError
 from synthrelease.generators.measurements import RareBin
-from synthrelease.specification.rare_bins import can_be_moved_into
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.space import can_be_moved_into
 
 CONFIGS = Path(__file__).parents[2] / "configs"
 

@@ -16,9 +16,16 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.card import CardTexts
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.specification.json_schema import table_schema
-from synthrelease.specification.settings import EXPANDED, FAMILIES, attributes, inner_models, words
-from synthrelease.specification.settings_page import COMMAND, settings_page
+from synthrelease.spec.reference import (
+    COMMAND,
+    EXPANDED,
+    FAMILIES,
+    attributes,
+    inner_models,
+    settings_page,
+    table_schema,
+    words,
+)
 from tests.conftest import ROOT
 from tests.specification.test_json_schema import as_json
 

@@ -17,8 +17,9 @@ from synthrelease.errors import SpecError
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.rehearsal.proposing import with_law
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import (
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import (
     PlanTable,
     VerdictTable,
     cheaper_plan,
@@ -28,7 +29,6 @@ from synthrelease.specification.shortlist import (
     rounds_words,
     shortlist_text,
 )
-from synthrelease.specification.spec import load_spec
 from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config
 
 SPACE = {

@@ -12,8 +12,8 @@ import pytest
 
 from synthrelease.errors import BudgetError
 from synthrelease.generators.space import Configuration
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.conftest import ROOT
 

@@ -19,8 +19,8 @@ from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.resources import resource
-from synthrelease.specification.spec import load_spec
-from synthrelease.specification.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
 from tests.conftest import CONFIGURATIONS, ROOT
 from tests.helpers.command_line import run
 from tests.helpers.shipped import shipped_text

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from synthrelease.errors import SpecError, Unexpected
 from synthrelease.settings.card import CardTable, CardTexts, direction, gaps
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.cards import write_rich_config
 from tests.helpers.tiny import write_config

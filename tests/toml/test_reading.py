@@ -10,7 +10,7 @@ import pytest
 
 from synthrelease.errors import SpecError
 from synthrelease.settings.reading import read_configuration, read_toml
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import CONFIGURATIONS, ROOT
 
 BASE = Path(__file__).parents[1] / "specification" / "bad_specs" / "base"

@@ -27,8 +27,8 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.attempt import generate, judge, prepare
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.answered import least_bounds
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.space import least_bounds
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.bounds import bound_problems
 from tests.helpers.tiny import write_config, write_data

@@ -22,7 +22,7 @@ from synthrelease.published.files import Files
 from synthrelease.published.measurements import read_measurements
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification import alone, verify_bundle
 from synthrelease.verification.alone import verify_alone
 from synthrelease.verification.measurements import measurements

@@ -25,9 +25,9 @@ from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.releasing.release import release
-from synthrelease.specification.canonical import NAME
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec, read_specification
+from synthrelease.spec.canonical import NAME
+from synthrelease.spec.load import load_spec, read_specification
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release
 from tests.helpers.forgeries import (

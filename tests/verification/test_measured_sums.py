@@ -23,7 +23,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import PublishedSum
 from synthrelease.published.release import Measurements
 from synthrelease.releasing.release import release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.measurements import measurements
 from tests.bounds.test_bounds import QUERIES, ask, true_answer

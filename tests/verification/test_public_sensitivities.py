@@ -18,7 +18,7 @@ from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.checks import Check
 from synthrelease.verification.figures import figures
 from synthrelease.verification.schema import rebuild

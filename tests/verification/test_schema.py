@@ -11,8 +11,8 @@ import pytest
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.columns import build_column
+from synthrelease.spec.load import load_spec
 from synthrelease.verification.plan import _differences
 from synthrelease.verification.schema import SchemaProblem, edge_text, rebuild
 from tests.conftest import ROOT

@@ -187,7 +187,7 @@ def cases() -> dict[str, Callable[[Path], list[Path]]]:
 def _released(config: Path, data: object, folder: Path) -> list[Path]:
     from synthrelease.bundle.folder import write_bundle
     from synthrelease.releasing.release import release
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
     for _ in range(MOST_TRIES):

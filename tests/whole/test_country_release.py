@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app, demonstrating
 from synthrelease.parts.geography.table import Geography
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

@@ -14,7 +14,7 @@ from synthrelease.bundle import new_folder
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.data.counts import Counts
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.wide_register import chain, write_register
 
 pytestmark = [

@@ -11,8 +11,8 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.releasing.release import Release, release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification import verify_bundle
 from tests.helpers.labour_force import simulated, write_survey
 

@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow

@@ -21,8 +21,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.checksums import NAME, checksum_file
 from synthrelease.rehearsal.report import describe
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification import verify_bundle
 from tests.conftest import ROOT
 from tests.helpers.cards import write_files

@@ -15,7 +15,7 @@ import synthrelease
 from synthrelease.bounds.conditions import parse_condition
 from synthrelease.errors import InputError
 from synthrelease.published import load
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 

@@ -27,8 +27,8 @@ from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import release
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.verification.charges import charges
 from synthrelease.verification.options import options
 from synthrelease.verification.part import KnownFiles

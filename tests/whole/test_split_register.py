@@ -29,7 +29,7 @@ from synthrelease.record_numbers import read_numbers
 from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import read_private
 from synthrelease.sources.source import Source
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from synthrelease.splitting import KnownSplit, check_numbers, piece_to_read, split_register
 from synthrelease.verification.charges import charges

@@ -19,7 +19,7 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.releasing.release import read_private
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config
 
 EXACT = {"rows = 400": 'rows = "exact"'}

@@ -16,8 +16,8 @@ from typer.testing import CliRunner
 from synthrelease.cli import app, demonstrating
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 
 CONFIG = ROOT / "configs" / "visits.toml"

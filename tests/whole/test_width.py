@@ -14,7 +14,7 @@ import synthrelease
 from synthrelease.cli import app
 from synthrelease.data.layout import CODED_CELLS
 from synthrelease.enclave.ingest import read_public
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.benchmarks.wide_register import chain, write_register
 
 pytestmark = pytest.mark.slow

@@ -15,8 +15,8 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.published import load
 from synthrelease.releasing.release import release
 from synthrelease.settings.reading import beside
-from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.shortlist import narrowed
 from tests.conftest import ROOT
 from tests.helpers.late import tree_of
 from tests.helpers.tiny import write_config, write_data

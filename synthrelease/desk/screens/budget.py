@@ -15,7 +15,7 @@ from synthrelease.privacy.charges import Charge, decimal_text, epsilon_at
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.selection import nothing_where
 from synthrelease.rehearsal.expected_noise import accuracies, cheapest_for, measured_tables, off_by_column
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 PASSING = (2, 3, 5, 10)
 """Of how many rounds one is accepted, where the chance of ending with nothing is told."""

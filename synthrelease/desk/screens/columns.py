@@ -14,7 +14,7 @@ from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_bins import GroupingError, PublicBins
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 FREQUENT = 3
 

@@ -7,9 +7,9 @@ from typing import Any
 from synthrelease.drafting.other_kind import Guesses
 from synthrelease.drafting.public_file import PublicFile
 from synthrelease.privacy.plan import Loss
-from synthrelease.specification.options import buildings
-from synthrelease.specification.persons import QUESTION, guarantee_in_words
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.options import buildings
+from synthrelease.spec.record import QUESTION, guarantee_in_words
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def gathered(spec: ReleaseSpec, public: PublicFile | None, guesses: Guesses) -> dict[str, Any]:

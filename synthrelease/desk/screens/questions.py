@@ -13,7 +13,7 @@ from synthrelease.drafting.one_criterion import kinds_asked_for
 from synthrelease.rehearsal.expected_noise import expected_answers
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.settings.tables import list_of_questions
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 KINDS = ("halves", "fit", "alone")
 """The marks, by the names that the style sheet has for them."""

@@ -8,8 +8,8 @@ from synthrelease.desk.pictures import heat_map
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed, Running
 from synthrelease.errors import SynthreleaseError, percent
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import cheaper_plan
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import cheaper_plan
 
 AGAIN = 5
 """Seconds after which a page is loaded again while a rehearsal runs."""

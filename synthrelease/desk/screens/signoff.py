@@ -11,10 +11,10 @@ from synthrelease.desk.edits import CARD_LISTS, CARD_TEXTS
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed
 from synthrelease.errors import SpecError, SynthreleaseError
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.specification.persons import guarantee_in_words
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import narrowed
-from synthrelease.specification.tried import Changed, standing
+from synthrelease.spec.record import guarantee_in_words
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import narrowed
+from synthrelease.spec.tried import Changed, standing
 
 LABELS = {
     "description": "What one row is, and where the data come from",

@@ -18,8 +18,8 @@ from synthrelease.errors import Unexpected, closest, listing
 from synthrelease.parts.calibration.table import CalibrationTable, MarginTable
 from synthrelease.parts.calibration.totals import stated_totals
 from synthrelease.settings.mistakes import Problems
-from synthrelease.specification.columns import group_binning
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.columns import group_binning
+from synthrelease.spec.part import Building, Surroundings
 
 MOST_CELLS = 100_000
 """Of a margin."""

@@ -15,7 +15,7 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import ColumnTable, unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 
 class GeographyBuilding(Building[GeographyTable, Geography]):

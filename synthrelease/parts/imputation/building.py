@@ -5,7 +5,7 @@ from __future__ import annotations
 from synthrelease.errors import closest, listing
 from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.settings.mistakes import Problems
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 DIGITS = 24
 """Bytes of the number of a copy, of a row, and of the signs between, at most."""

@@ -9,7 +9,7 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import unlisted_label
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 
 class MarksBuilding(Building[MarksTable, Marks]):

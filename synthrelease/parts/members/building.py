@@ -13,9 +13,8 @@ from synthrelease.privacy.plan import Loss
 from synthrelease.settings.columns import ColumnTable, RuleTable
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import MAX_TABLES, ReleaseFile
-from synthrelease.specification.categories import ColumnError
-from synthrelease.specification.columns import build_column
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.columns import ColumnError, build_column
+from synthrelease.spec.part import Building, Surroundings
 
 
 class MembersBuilding(Building[MembersTable, Linked]):

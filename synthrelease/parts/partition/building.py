@@ -6,7 +6,7 @@ from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.tables import list_of_questions
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 
 class PartitionBuilding(Building[PartitionTable, PartitionTable]):

@@ -8,7 +8,7 @@ from fractions import Fraction
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.rehearsal.part import Rehearsing
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 _PAYS = Fraction(95, 100)
 """Offered where the total would be at most this share of what it is."""

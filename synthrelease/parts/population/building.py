@@ -7,7 +7,7 @@ from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.settings.mistakes import Problems
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 
 class PopulationBuilding(Building[PopulationTable, PopulationTable]):

@@ -12,7 +12,7 @@ from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.reading import beside, regular_file
-from synthrelease.specification.part import Building, Surroundings
+from synthrelease.spec.part import Building, Surroundings
 
 MAX_BYTES = 100_000_000
 

@@ -16,7 +16,7 @@ from synthrelease.published.files import Files
 from synthrelease.published.lines import TableError
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.specification.canonical import BY_DIGEST, PRIOR
+from synthrelease.spec.canonical import BY_DIGEST, PRIOR
 from synthrelease.verification.part import KnownFiles, Verifying
 
 

@@ -21,7 +21,7 @@ from synthrelease.rehearsal.allocation.search import Found, Progress, Search
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @on_public_data()

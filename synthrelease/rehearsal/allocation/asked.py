@@ -29,8 +29,8 @@ from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGauss
 from synthrelease.generators.measurements import bins_of, read_bins
 from synthrelease.rehearsal.allocation.parts import Allocation, MeasuredPart
 from synthrelease.rehearsal.dependence import Purse, telling_tables, weight_of
-from synthrelease.specification.rare_bins import rare_bin_mistakes
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.space import rare_bin_mistakes
 
 PRIOR_WEIGHT = 10.0
 _NEAR_TO_RAREST = 3.0

@@ -11,7 +11,7 @@ import numpy as np
 from synthrelease.rehearsal.allocation.trying import Try, success
 from synthrelease.rehearsal.attempts import passing
 from synthrelease.rehearsal.intervals import bounded_mean
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 SMOOTH = 3.0
 """The test's noise is widened at least so much."""

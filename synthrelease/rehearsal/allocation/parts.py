@@ -15,7 +15,7 @@ from synthrelease.generators.measured_noise import MOST_NUMBERS
 from synthrelease.generators.scored_sums import terms_of
 from synthrelease.privacy.charges import GENERATION, decimal_text
 from synthrelease.privacy.curves import rho_within
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 Field = Literal["tables", "only_measured", "sums"]
 FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")

@@ -30,7 +30,7 @@ from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.slopes import FACTOR, OppositeTries, SlopesOfParts
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, smoothed, success
 from synthrelease.rehearsal.parallel import Run
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 POPULATIONS = 4
 """Populations that a choice is made on: the public file and three others; as many others, fresh ones, judge it."""

@@ -20,7 +20,7 @@ from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.attempts import exact_scores, passing
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.releasing.threads import one_thread
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -17,8 +17,8 @@ from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.counters import Counters
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.households import write_households
 
 RULES = (

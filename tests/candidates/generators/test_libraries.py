@@ -27,7 +27,7 @@ from synthrelease.generators.smartnoise_mechanism import Randomness, dataset
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import ReleaseRequest, check_before_spending
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 
@@ -227,7 +227,7 @@ def test_merged_bins_share_what_their_bin_got() -> None:
 
 def test_torch_jax_and_the_libraries_are_loaded_when_they_are_needed() -> None:
     code = (
-        "import sys, synthrelease.specification.spec, synthrelease.generators; "
+        "import sys, synthrelease.spec.load, synthrelease.generators; "
         "print(*{'torch', 'jax', 'mbi', 'snsynth', 'opacus'} & set(sys.modules))"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -22,7 +22,7 @@ from synthrelease.generators.space import ConfigurationSpace, join
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.settings.columns import ColumnTable, InputTable
-from synthrelease.specification.columns import build_column
+from synthrelease.spec.columns import build_column
 from tests.helpers.small import layout_of
 
 

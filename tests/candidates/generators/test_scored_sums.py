@@ -25,7 +25,7 @@ from synthrelease.generators.measured_noise import MOST_NUMBERS, cube_sd
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
 from synthrelease.generators.scored_sums import merged_scores, read_sums
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.small import World
 
 ROOT = Path(__file__).resolve().parents[3]

@@ -28,8 +28,8 @@ from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Search
 from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
 from synthrelease.releasing.attempt import prepare
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 from tests.helpers.tiny import PIPELINE, write_config, write_data
 from tests.rehearsal.allocation.conftest import CHANGES, GAUSSIAN, MARGINALS, at_once

@@ -28,8 +28,8 @@ from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, Measu
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.allocation.search import Search
 from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.helpers.tiny import write_config
 from tests.rehearsal.allocation.conftest import CHANGES, at_once
 

@@ -18,7 +18,7 @@ from synthrelease.generators import GENERATORS
 from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon, rates_for
 from synthrelease.rehearsal.baselines.swap_report import SwapReport
 from synthrelease.rehearsal.baselines.swapping import PermutationSwapping, derangement
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
 from tests.helpers.massachusetts import COUNTIES, TOTALS, counties_table, expected_owned, standard_errors
 from tests.helpers.percentages import mean_absolute_percentage_error
 from tests.helpers.small import layout_of

@@ -18,8 +18,8 @@ from synthrelease.errors import BudgetError, InputError, SpecError, Synthrelease
 from synthrelease.privacy.charges import GENERATION
 from synthrelease.releasing.release import read_priors, release
 from synthrelease.sources.source import Source
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.spec import load_spec
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
 from tests.whole.fuzz.files import FORMATS, neighbours, write, write_public, write_rows
 from tests.whole.fuzz.members import Group, linked_neighbours, linked_source
 from tests.whole.fuzz.pairs import Leak, rows_of

@@ -114,7 +114,7 @@ def judged(case: Case, code: int, text: str, seconds: float, megabytes: int, fol
 
 def _labels(path: Path) -> Iterator[str]:
     """Everything that the release of an accepted specification could have in a cell."""
-    from synthrelease.specification.spec import load_spec
+    from synthrelease.spec.load import load_spec
 
     for column in load_spec(path).schema.columns:
         yield column.name

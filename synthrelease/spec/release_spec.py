@@ -26,9 +26,9 @@ from synthrelease.settings.mistakes import Problems
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.settings.tables import BundleTable, NotPromisedTable, UnitTable
-from synthrelease.specification.canonical import canonical_text, with_digests
-from synthrelease.specification.options import buildings
-from synthrelease.specification.persons import check_unit_answered
+from synthrelease.spec.canonical import canonical_text, with_digests
+from synthrelease.spec.options import buildings
+from synthrelease.spec.record import check_unit_answered
 
 if TYPE_CHECKING:
     from synthrelease.criteria.facts import OneNoise

@@ -1,5 +1,6 @@
 """What the specification asks of an option that is a folder (`synthrelease.parts`): the hooks of `building.py` and
-`checking.py`."""
+`checking.py`.
+"""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from synthrelease.settings.base import SpecTable
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import read_toml
 from synthrelease.settings.tables import NotPromisedTable
-from synthrelease.specification.canonical import canonical_text
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.canonical import canonical_text
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 class ShortlistTable(SpecTable):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,24 +11,49 @@ from synthrelease.criteria.base import Criterion, Setting
 from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.linked import in_slots
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.errors import Problem, Unexpected, closest, listing
+from synthrelease.data.schema import Schema
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, listing
+from synthrelease.parts import each
 from synthrelease.privacy.selection import FiniteLaw
-from synthrelease.settings.mistakes import Problems, validated
-from synthrelease.settings.reading import ConfigurationFile
-from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
-from synthrelease.specification.answered import check_answered
-from synthrelease.specification.bundle import check_bundle, check_lists
-from synthrelease.specification.canonical import canonical_tables
-from synthrelease.specification.design_weights import check_design_weights
-from synthrelease.specification.kept_rows import check_stated, domain_digest, rows_rule
-from synthrelease.specification.options import buildings, division, piece_of_register
-from synthrelease.specification.part import Surroundings
-from synthrelease.specification.persons import check_unit
-from synthrelease.specification.priors import prior_digest, prior_files
-from synthrelease.specification.rare_bins import check_lines
-from synthrelease.specification.record import plausibility_of, read_rules, read_schema
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.space import build_space
+from synthrelease.settings.card import CardTable
+from synthrelease.settings.mistakes import Problems, located, validated
+from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, read_toml, toml_tables
+from synthrelease.settings.tables import SYNTHETIC, AcceptanceFile, BundleTable, ReleaseFile
+from synthrelease.sources.paths import checked_path
+from synthrelease.spec.canonical import NAME, PATHS, WORDS, canonical_tables, is_fixed, read_tables
+from synthrelease.spec.columns import with_codelists
+from synthrelease.spec.options import buildings, division, piece_of_register
+from synthrelease.spec.part import Checking, Surroundings
+from synthrelease.spec.record import (
+    check_design_weights,
+    check_stated,
+    check_unit,
+    domain_digest,
+    plausibility_of,
+    read_rules,
+    read_schema,
+    rows_rule,
+)
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import narrowed_to
+from synthrelease.spec.space import build_space, check_answered, check_lines, prior_digest, prior_files
+
+# [bundle] against the schema: what its formats cannot hold is said before anything is spent.
+
+
+def check_bundle(table: BundleTable, card: CardTable, schema: Schema, problems: Problems) -> None:
+    """The column `synthetic` is free, and what each list asks for can be written."""
+    if table.synthetic_column and SYNTHETIC in schema.by_name:
+        problems.add(f"columns.{SYNTHETIC}", f"another name: [bundle] adds a column {SYNTHETIC!r}", repr(SYNTHETIC))
+    check_lists(table.chosen, card, schema, problems)
+
+
+def check_lists(lists: Mapping[str, object], card: CardTable, schema: Schema, problems: Problems) -> None:
+    """What each list of an option says goes with the rest."""
+    checks: Mapping[str, Checking] = each("checking")
+    for name, listed in lists.items():
+        if name in checks:
+            checks[name](listed, card, schema, problems)
 
 
 def _own_values_of(sums: object) -> set[str]:
@@ -229,3 +254,78 @@ class SpecBuilder:
             if self._joint_test():
                 self.problems.add_mistakes(where, criterion.joint_test_mistakes(), self.acceptance_file)
             before[criterion.name] = criterion
+
+
+# From the two TOML files to one frozen, validated specification. Nothing here reads data.
+
+
+def load_spec(path: str | Path) -> ReleaseSpec:
+    """Read a configuration and the acceptance file it names.
+
+    Raises
+    ------
+    SpecError : with all problems that can be found at once.
+    """
+    return _loaded(read_configuration(checked_path(path)), read_toml)
+
+
+def load_changed(path: Path, configuration: bytes, acceptance: bytes | None = None) -> ReleaseSpec:
+    """The specification that there would be if its files held this; what the acceptance file holds where nothing is given.
+
+    Raises
+    ------
+    SpecError : as `load_spec`.
+    """
+    file = read_configuration(path, configuration)
+    return _loaded(file, read_toml if acceptance is None else lambda named: toml_tables(acceptance, named))
+
+
+def _loaded(configuration: ConfigurationFile, read: Callable[[Path], dict[str, Any]]) -> ReleaseSpec:
+    file = with_codelists(configuration)
+    release = validated(ReleaseFile, file.tables, str(file.path))
+    problems = release if isinstance(release, list) else []
+    named = file.tables.get("acceptance")
+    if not isinstance(named, str):
+        raise SpecError(located(problems, file))
+    acceptance_path = beside(file.file_of("acceptance"), named)
+    acceptance = validated(AcceptanceFile, read(acceptance_path), str(acceptance_path))
+    if isinstance(release, list) or isinstance(acceptance, list):
+        raise SpecError(located(problems, file) + (acceptance if isinstance(acceptance, list) else []))
+    return SpecBuilder(file, release, acceptance_path, acceptance).build()
+
+
+def read_specification(content: bytes) -> ReleaseSpec:
+    """The specification that a release publishes, from its text alone: no other file is opened.
+
+    Its public tables are known by their digests, so that a plan follows from it, and no fit.
+
+    Raises
+    ------
+    SpecError : with all problems that can be found at once.
+    """
+    problems: list[Problem] = []
+    try:
+        tables = dict(read_tables(content))
+    except Unexpected as error:
+        problems = [Problem(file=NAME, path="", expected=error.expected, found=error.found or "")]
+    if problems:
+        raise SpecError(problems)
+    listed = [name for name in (*WORDS, *PATHS) if name in tables and not is_fixed(name, tables[name])]
+    columns = tables.get("columns")
+    listed += [
+        f"columns.{name}.codes"
+        for name, table in (columns.items() if isinstance(columns, dict) else ())
+        if isinstance(table, dict) and isinstance(table.get("codes"), str)
+    ]
+    if listed:
+        expected = "nothing that names another file, or that is no part of a specification"
+        raise SpecError([Problem(file=NAME, path=path, expected=expected, found="a setting") for path in listed])
+    shortlist, stated = tables.pop("shortlist", None), tables.pop("acceptance", {})
+    del tables["specification"]
+    release = validated(ReleaseFile, {**tables, "acceptance": NAME}, NAME)
+    acceptance = validated(AcceptanceFile, stated if isinstance(stated, dict) else {}, NAME, "acceptance")
+    if isinstance(release, list) or isinstance(acceptance, list):
+        raise SpecError([each for found in (release, acceptance) if isinstance(found, list) for each in found])
+    file = ConfigurationFile(path=Path(NAME), tables=tables, inherited=frozenset(), base=None)
+    spec = SpecBuilder(file, release, Path(NAME), acceptance).build()
+    return spec if shortlist is None else narrowed_to(spec, shortlist, NAME)

@@ -24,8 +24,8 @@ from synthrelease.errors import Problem, SpecError
 from synthrelease.resources import is_shipped, resource
 from synthrelease.settings.reading import beside as named_beside
 from synthrelease.settings.reading import read_configuration
-from synthrelease.specification.release_spec import ReleaseSpec
-from synthrelease.specification.shortlist import judged_tables, known_chances
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import judged_tables, known_chances
 
 FORMAT = 1
 By = Literal["draft", "rehearsal", "dry run", "answer"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.generators.associations import Associations, all_functions
-from synthrelease.specification.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec
 
 
 def planned_associations(spec: ReleaseSpec, rows: int | None = None) -> tuple[Associations, ...]:

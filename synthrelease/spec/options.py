@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from synthrelease.parts import each
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.specification.part import Building
+from synthrelease.spec.part import Building
 
 if TYPE_CHECKING:
     from synthrelease.privacy.subsets import PartitionRule, SplitRule

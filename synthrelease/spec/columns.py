@@ -1,0 +1,620 @@
+"""From a column's table in the configuration to a `Column` with atomic bins and alternative binnings."""
+
+from __future__ import annotations
+
+import csv
+import io
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from synthrelease.data.dates import ISO, DateFormat
+from synthrelease.data.rules import Rule, edges
+from synthrelease.data.schema import MAX_BINS, Binning, Column, IntervalBin, ValueGrid, parse_bins, value_grid, value_limits
+from synthrelease.errors import Problem, SpecError, Unexpected, closest, cut, listing
+from synthrelease.settings.base import EXPECTED, is_label
+from synthrelease.settings.columns import ColumnTable, InputTable, outside_of, unlisted_label, unlisted_member, with_unlisted
+from synthrelease.settings.reading import ConfigurationFile, beside, regular_file
+
+# From a table of categories or codes in the configuration to a `Column`, and groups of them to binnings.
+
+Bins = Sequence[str] | Mapping[str, list[str]]
+
+
+class ColumnError(Unexpected):
+    """A mistake in a column's table; its place is the field (relative to the table), or "groups"."""
+
+    def __init__(self, place: str, expected: str, found: str | None, suggestion: str | None = None):
+        super().__init__(expected, found, suggestion, place=place)
+
+
+def category(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
+    """A column of categories, whose texts in the file and whose numbers are listed."""
+    _absent(table, "in a column of categories", "bounds", "bounds_by", "step", "part", "minus", "format", "codes", "characters")
+    if not table.categories:
+        raise ColumnError("categories", "at least one category", "none")
+    texts = table.categories if isinstance(table.categories, dict) else {label: [label] for label in table.categories}
+    labels, values = tuple(texts), {}
+    if len(labels) > MAX_BINS:
+        raise ColumnError("categories", f"at most {MAX_BINS} categories", f"{len(labels)}")
+    if not isinstance(table.categories, dict) and len(labels) != len(table.categories):
+        twice = Counter(table.categories).most_common(1)[0][0]
+        raise ColumnError("categories", "different categories", f"{twice!r} twice")
+    readable("categories", labels)
+    for index, (label, spellings) in enumerate(texts.items()):
+        if not spellings:
+            raise ColumnError("categories", f"at least one text of the file for {label!r}", "an empty list")
+        for text in spellings:
+            if text in values:
+                raise ColumnError("categories", "each text of the file under one category", f"{text!r} under two")
+            values[text] = index
+    _known("numbers", table.numbers, labels)
+    numbers = tuple(table.numbers.get(label) for label in labels)
+    return _column(name, table, policy, groups, values, labels, numbers, "categories")
+
+
+def code(name: str, table: ColumnTable, policy: InputTable, groups: Bins | None) -> Column:
+    """A column of codes: from here on one of categories, the labels of its codelist, without an order and without numbers."""
+    _absent(table, "in a column of codes", "bounds", "bounds_by", "step", "part", "minus", "format", "categories")
+    if table.numbers:
+        raise ColumnError("numbers", "no numbers for codes, which are names (kind = 'category' may have some)", "some")
+    if table.ordered:
+        raise ColumnError("ordered", "it left out: codes have no order (kind = 'category' may have one)", "true")
+    if isinstance(table.codes, str):
+        raise ColumnError("codes", "a table of codes with their labels, or a file that is there", repr(table.codes))
+    if not table.codes:
+        raise ColumnError("codes", "a codelist: a table of codes with their labels, or a CSV file", "none")
+    labels = tuple(table.codes.values())
+    if len(labels) > MAX_BINS:
+        raise ColumnError("codes", f"at most {MAX_BINS} codes", f"{len(labels)}")
+    readable("codes", labels)
+    if len(set(labels)) < len(labels):
+        raise ColumnError("codes", "a label of its own for each code", f"{Counter(labels).most_common(1)[0][0]!r} for two")
+    if blank := [text for text in table.codes if not text.strip()]:
+        raise ColumnError("codes", "codes of at least one character (missing_values may be empty)", repr(blank[0]))
+    values = {text: index for index, text in enumerate(table.codes)}
+    if table.characters and (long := [text for text in table.codes if len(text) > table.characters]):
+        raise ColumnError("codes", f"codes of at most {table.characters} characters, as `characters` says", repr(long[0]))
+    return _column(name, table, policy, groups, values, tuple(table.codes), (None,) * len(labels), "codes", labels)
+
+
+def _absent(table: ColumnTable, where: str, *fields: str) -> None:
+    """Raises ColumnError for the first of some settings that the kind of the column does not have."""
+    for field in fields:
+        if getattr(table, field) is not None:
+            raise ColumnError(field, f"no {field} {where}", "some")
+    if table.outside == "clip":
+        raise ColumnError("outside", "'bin', 'drop' or 'error' (there is no nearest category)", "'clip'")
+
+
+def _column(
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    groups: Bins | None,
+    values: Mapping[str, int],
+    members: tuple[str, ...],
+    numbers: tuple[float | None, ...],
+    each: Literal["categories", "codes"],
+    labels: tuple[str, ...] | None = None,
+) -> Column:
+    """A column whose alternatives group `members`, the names of its atoms in the specification.
+
+    Parameters
+    ----------
+    values : text of the file -> atom.
+    each : the name of the alternative in which every atom is a bin, unless others are listed.
+    labels : of the atoms in the release; `members` itself where it is None.
+    """
+    labels = members if labels is None else labels
+    unlisted, member = _unlisted(table, labels, members), unlisted_member(table)
+    if unlisted is not None and unlisted not in labels:
+        members, labels, numbers = (*members, unlisted), (*labels, unlisted), (*numbers, None)
+    atoms = Binning(name="atoms", labels=labels, numbers=numbers, of_atom=tuple(range(len(labels))))
+    alternatives = {
+        key: grouping(f"alternatives.{key}", key, bins, members, each, unlisted=member)
+        for key, bins in table.alternatives.items()
+    }
+    if not alternatives:
+        alternatives = {each: replace(atoms, name=each)}
+    if groups is not None:
+        grouping("groups", "groups", groups, labels, unlisted=unlisted)
+    return Column(
+        name=name,
+        kind="category",
+        description=table.description,
+        unit=table.unit,
+        source=table.source or name,
+        part=None,
+        bounds=None,
+        edges=(),
+        values=values,
+        missing=table.missing or policy.missing,
+        characters=table.characters,
+        outside_label=unlisted or "",
+        outside=outside_of(table, policy),
+        ordered=bool(table.ordered),
+        atoms=atoms,
+        alternatives=alternatives,
+        missing_values=table.missing_values,
+    )
+
+
+def _unlisted(table: ColumnTable, labels: Sequence[str], members: Sequence[str]) -> str | None:
+    """The label of the texts that are not listed, if they have one; raises ColumnError for one that cannot be used."""
+    label = unlisted_label(table)
+    if label is None or label in labels:
+        return label
+    readable("outside_label", [label])
+    if table.ordered:
+        raise ColumnError("outside_label", "one of the ordered categories (a new one would have a neighbour)", repr(label))
+    if label in members:
+        raise ColumnError("outside_label", "a label that is not the code of another one", repr(label))
+    return label
+
+
+def grouping(
+    field: str,
+    name: str,
+    bins: Bins,
+    labels: tuple[str, ...],
+    what: str = "categories",
+    *,
+    unlisted: str | None = None,
+) -> Binning:
+    """{"low": ["none", "primary"], ...}: every category (or code: `what` they are) in exactly one group.
+
+    Parameters
+    ----------
+    unlisted : the one of texts that are not listed, which groups need not name; None where there is none.
+    """
+    if not isinstance(bins, Mapping):
+        raise ColumnError(field, f"a table of groups with their {what}", "a list")
+    bins = with_unlisted(bins, unlisted)
+    readable(field, bins)
+    members = [(label, index) for index, group in enumerate(bins.values()) for label in group]
+    named = Counter(label for label, _ in members)
+    _known(field, named, labels, what)
+    wrong = [label for label in labels if named[label] != 1]
+    if wrong:
+        found = f"{wrong[0]!r} in {'two' if named[wrong[0]] else 'none'}"
+        raise ColumnError(field, f"each of the {what} ({listing(labels)}) in exactly one group", found)
+    into = dict(members)
+    return Binning(
+        name=name,
+        labels=tuple(bins),
+        numbers=tuple(None for _ in bins),
+        of_atom=tuple(into[label] for label in labels),
+    )
+
+
+def _known(field: str, names: Collection[str], labels: Collection[str], what: str = "categories") -> None:
+    known = frozenset(labels)
+    for name in names:
+        if name not in known:
+            raise ColumnError(field, f"{what} of the column ({listing(labels)})", repr(name), closest(name, labels))
+
+
+def readable(field: str, labels: Collection[str]) -> None:
+    """Raises ColumnError for the first label that cannot be written into a table."""
+    for label in labels:
+        if not is_label(label):
+            raise ColumnError(field, EXPECTED, repr(label))
+
+
+# Codelists: what the codes of a column stand for, and the levels of groups that they belong to, from public CSV files.
+#
+# A codelist is `code,label` in its first line, then one code in each. Further columns are levels: `state` beside
+# municipalities,
+# or block and chapter beside diagnoses. Levels nest: what is together in a finer level is together in every coarser one. The
+# file is UTF-8, with commas; a byte-order mark, blank lines and spaces around a cell do not matter.
+#
+# A configuration names the file, and holds its content from the moment it is read: the digest of the specification, and with
+# it
+# everything downstream, is that of the content, wherever the file stands and whatever becomes of it.
+
+MAX_BYTES = 20_000_000
+EACH_CODE = "codes"
+"""The alternative in which each code is a bin."""
+_HEADER = ["code", "label"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Codelist:
+    """What stands in a codelist.
+
+    Attributes
+    ----------
+    labels : code -> label, in the order of the file.
+    levels : level -> {group: its codes}, in the order of the columns; groups in the order in which they come first.
+    """
+
+    labels: Mapping[str, str]
+    levels: Mapping[str, Mapping[str, list[str]]]
+
+
+def with_codelists(file: ConfigurationFile) -> ConfigurationFile:
+    """The configuration with the content of each codelist that it names in the place of the name.
+
+    The levels become alternatives of their column, beside those that it lists, or beside the one of each code.
+
+    Raises
+    ------
+    SpecError : for a codelist that cannot be used, with the line.
+    """
+    columns = file.tables.get("columns")
+    if not isinstance(columns, dict):
+        return file
+    folder = file.file_of("columns")
+    read = {name: _resolved(name, table, folder) if _names_a_codelist(table) else table for name, table in columns.items()}
+    return replace(file, tables={**file.tables, "columns": read})
+
+
+def _names_a_codelist(table: Any) -> bool:
+    return isinstance(table, dict) and table.get("kind") == "code" and isinstance(table.get("codes"), str)
+
+
+def _resolved(name: str, table: dict[str, Any], configuration: Path) -> dict[str, Any]:
+    def problem(field: str, expected: str, found: str) -> SpecError:
+        return SpecError([Problem(file=str(configuration), path=f"columns.{name}.{field}", expected=expected, found=found)])
+
+    try:
+        codelist = read_codelist(beside(configuration, table["codes"]))
+    except Unexpected as error:  # of the file as a whole
+        raise problem("codes", error.expected, f"{error.found}: {table['codes']!r}") from None
+    listed = table.get("alternatives") or {EACH_CODE: {label: [code] for code, label in codelist.labels.items()}}
+    if not isinstance(listed, dict):
+        return {**table, "codes": dict(codelist.labels)}  # a mistake that is told where tables are checked
+    for level in codelist.levels:
+        if level in listed:
+            raise problem(f"alternatives.{level}", "another name than that of a level of the codelist", repr(level))
+    return {**table, "codes": dict(codelist.labels), "alternatives": {**listed, **codelist.levels}}
+
+
+def read_codelist(path: Path) -> Codelist:
+    """A codelist from its file.
+
+    Raises
+    ------
+    SpecError : for the first mistake, with its line.
+    Unexpected : when there is no such file, or it is no UTF-8 text.
+    """
+    lines = _lines(path)
+    number, header = next(lines, (1, []))
+    if header[:2] != _HEADER:  # what stands there instead is not shown: it may be quite another file
+        raise _problem(path, number, "the header code,label, and the name of each further level", "something else")
+    levels = header[2:]
+    for level in levels:
+        if not _usable(level) or level in (*_HEADER, EACH_CODE) or levels.count(level) > 1:
+            raise _problem(path, number, "different names of levels, other than code, label and codes", _shown(level))
+    labels: dict[str, str] = {}
+    groups: dict[str, dict[str, str]] = {level: {} for level in levels}
+    line_of: dict[str, int] = {}
+    code_with: dict[str, str] = {}
+    for number, cells in lines:
+        if len(cells) != len(header):
+            raise _problem(path, number, f"{len(header)} cells, as the header has", f"{len(cells)}")
+        code, label, *inside = cells
+        _check_cells(path, number, code, label, dict(zip(levels, inside, strict=True)))
+        if code in labels:
+            raise _problem(path, number, "each code once", f"{code!r} also in line {line_of[code]}")
+        if label in code_with:
+            found = f"{label!r} also for {code_with[label]!r} in line {line_of[code_with[label]]}"
+            raise _problem(path, number, "a label of its own for each code (write its group or the code into it)", found)
+        labels[code], line_of[code], code_with[label] = label, number, code
+        for level, group in zip(levels, inside, strict=True):
+            groups[level][code] = group
+        if len(labels) > MAX_BINS:
+            raise _problem(path, number, f"at most {MAX_BINS} codes", "more")
+    if not labels:
+        raise _problem(path, number, "at least one code after the header", "none")
+    _check_nesting(path, groups, line_of)
+    return Codelist(labels=labels, levels={level: _members(of_code) for level, of_code in groups.items()})
+
+
+def _check_cells(path: Path, number: int, code: str, label: str, groups: Mapping[str, str]) -> None:
+    """Raises SpecError for the first cell of a line that cannot be used."""
+    if not code or len(code) > 200 or not code.isprintable():
+        raise _problem(path, number, "a code of 1 to 200 printable characters", _shown(code))
+    if not _usable(label):
+        raise _problem(path, number, f"for the code {code!r} {EXPECTED}", _shown(label))
+    for level, group in groups.items():
+        if not _usable(group):
+            raise _problem(path, number, f"the code {code!r} in a group of {level!r}, with {EXPECTED}", _shown(group))
+
+
+def _check_nesting(path: Path, levels: Mapping[str, Mapping[str, str]], line_of: Mapping[str, int]) -> None:
+    """Raises SpecError for the first code whose group in one level is torn apart by the next coarser level."""
+    by_size: Sequence[str] = sorted(levels, key=lambda level: -len(set(levels[level].values())))
+    for finer, coarser in zip(by_size, by_size[1:], strict=False):
+        first: dict[str, str] = {}
+        for code, group in levels[finer].items():
+            pair = (first.setdefault(group, code), code)
+            if len({levels[coarser][each] for each in pair}) > 1:
+                expected = f"{finer} {group!r} in one {coarser} (levels must nest; other groups may be listed as alternatives)"
+                found = " and ".join(f"{each!r} (line {line_of[each]}) in {levels[coarser][each]!r}" for each in pair)
+                raise _problem(path, line_of[code], expected, found)
+
+
+def _members(of_code: Mapping[str, str]) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for code, group in of_code.items():
+        found.setdefault(group, []).append(code)
+    return found
+
+
+def _usable(label: str) -> bool:
+    return is_label(label) and label.isprintable()
+
+
+def _lines(path: Path) -> Iterator[tuple[int, list[str]]]:
+    """Line numbers and stripped cells; blank lines are left out."""
+    content = regular_file(path, ".csv", MAX_BYTES, readable="a codelist in a CSV file", named="a codelist in a file")
+    try:
+        text = content.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise Unexpected("a codelist in UTF-8", "other bytes") from None
+    reader = csv.reader(io.StringIO(text, newline=""), strict=True)
+    try:
+        for row in reader:
+            cells = [cell.strip() for cell in row]
+            if any(cells):
+                yield reader.line_num, cells
+    except csv.Error:
+        raise _problem(path, reader.line_num, "CSV with commas and closed quotes", "something else") from None
+
+
+def _shown(cell: str) -> str:
+    return repr(cut(cell, 60)) if cell else "an empty cell"
+
+
+def _problem(path: Path, line: int, expected: str, found: str) -> SpecError:
+    return SpecError([Problem(file=str(path), path=f"line {line}", expected=expected, found=found)])
+
+
+def build_column(
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    rules: Sequence[Rule],
+    groups: Bins | None,
+    own_values: bool = False,
+    edges_of: Sequence[str] = (),
+) -> Column:
+    """A validated column.
+
+    Parameters
+    ----------
+    edges_of : the columns at whose limits in rules its atomic bins are cut, if not at its own alone.
+    own_values : whether something computes with the rows' own values of the column, so that atomic bins must know them.
+
+    Raises
+    ------
+    ColumnError : for the first mistake.
+    """
+    if table.kind in ("category", "code"):
+        column = (category if table.kind == "category" else code)(name, table, policy, groups)
+    else:
+        column = _numeric_column(name, table, policy, rules, groups, own_values, edges_of or (name,))
+    _check_missing_values(column)
+    if table.outside_label is not None and column.outside != "bin":
+        raise ColumnError("outside_label", "it beside outside = 'bin' alone", f"outside = {column.outside!r}")
+    if column.missing == "bin":
+        return _with_missing(column, "missing" if table.missing_label is None else table.missing_label, groups)
+    if table.missing_label is not None:
+        raise ColumnError("missing_label", "it beside missing = 'bin' alone", f"missing = {column.missing!r}")
+    return column
+
+
+def with_counted(columns: Sequence[Column], tables: Mapping[str, ColumnTable]) -> tuple[Column, ...]:
+    """The columns, where those that count marks of others know which atomic bins of these are one."""
+    atoms = {column.name: column.atoms.places for column in columns}
+    counted = {
+        name: {one: frozenset(atoms[one][label] for label in labels) for one, labels in table.counts.items()}
+        for name, table in tables.items()
+        if table.counts is not None
+    }
+    return tuple(replace(column, counts=counted[column.name]) if column.name in counted else column for column in columns)
+
+
+def _check_missing_values(column: Column) -> None:
+    """A text that is both a category and, by the column's own word, a missing value."""
+    texts = {text.strip() for text in column.values}
+    for text in column.missing_values:
+        if text.strip() in texts:
+            raise ColumnError("missing_values", "texts that stand for no category of the column", repr(text))
+
+
+def _with_missing(column: Column, label: str, groups: Bins | None) -> Column:
+    """The column with one more atom, of missing values, which is a bin by itself in every alternative."""
+    readable("missing_label", [label])
+    taken = {text for binning in (column.atoms, *column.alternatives.values()) for text in binning.labels}
+    if label in taken or label in (groups or ()):
+        raise ColumnError("missing_label", "a label that no bin and no group of the column has", repr(label))
+    if column.kind != "category" and _is_bin(label, column.kind == "integer"):
+        raise ColumnError("missing_label", "a label that cannot be taken for a number", repr(label))
+    return replace(
+        column,
+        atoms=column.atoms.with_missing(label),
+        alternatives={name: binning.with_missing(label) for name, binning in column.alternatives.items()},
+        missing_label=label,
+    )
+
+
+def _is_bin(text: str, whole: bool) -> bool:
+    try:
+        return bool(parse_bins([text], whole_numbers=whole))
+    except Unexpected:
+        return False
+
+
+def _numeric_column(
+    name: str,
+    table: ColumnTable,
+    policy: InputTable,
+    rules: Sequence[Rule],
+    groups: Bins | None,
+    own_values: bool,
+    edges_of: Sequence[str],
+) -> Column:
+    whole = table.kind == "integer"
+    if table.bounds is None:
+        raise ColumnError("bounds", "[lowest, highest] for a numeric column", "nothing")
+    bounds = table.bounds
+    if table.outside == "bin":
+        raise ColumnError("outside", "'clip', 'drop' or 'error' in a numeric column, which has no list", "'bin'")
+    for field in ("categories", "codes", "characters"):
+        if getattr(table, field):
+            raise ColumnError(field, f"no {field} in a numeric column", "some")
+    if not table.alternatives:
+        raise ColumnError("alternatives", "at least one list of bins", "none")
+    dates = _dates(table)
+    parsed: dict[str, tuple[IntervalBin, ...]] = {}
+    n_bins = 0
+    for key, bins in table.alternatives.items():
+        parsed[key] = _numeric(f"alternatives.{key}", bins, whole, bounds)
+        n_bins += len(parsed[key])
+        if n_bins > MAX_BINS:
+            raise ColumnError(f"alternatives.{key}", f"at most {MAX_BINS} bins in all alternatives of a column", "more")
+    inner = {interval.lower for intervals in parsed.values() for interval in intervals[1:]}
+    if groups is not None:
+        inner |= {interval.lower for interval in _numeric("groups", groups, whole, bounds)[1:]}
+    inner = inner.union(*(edges(rule, one, bounds, whole_numbers=whole) for rule in rules for one in edges_of))
+    _check_step(table.step, bounds, whole)
+    grid = value_grid(bounds, whole=whole, step=table.step)
+    if own_values:
+        inner |= set(grid.edges)
+    atoms = _atoms(sorted(inner), whole, bounds, grid if own_values else None)
+    lowest = [atom.lower for atom in atoms]
+    stated = _stated_numbers(table.numbers, [each for intervals in parsed.values() for each in intervals], bounds, whole)
+    return Column(
+        name=name,
+        kind=table.kind,
+        description=table.description,
+        unit=table.unit,
+        source="" if table.counts is not None else table.source or name,
+        part=table.part,
+        minus=table.minus,
+        dates=dates,
+        bounds=bounds,
+        bounds_by=table.bounds_by or "",
+        edges=tuple(sorted(inner)),
+        step=grid.step if own_values else None,
+        values={},
+        missing=table.missing or policy.missing,
+        outside=table.outside or policy.outside,
+        ordered=table.ordered is not False,
+        atoms=_binning("atoms", atoms, lowest),
+        alternatives={
+            key: _binning(key, [replace(one, number=stated.get(one.label, one.number)) for one in intervals], lowest)
+            for key, intervals in parsed.items()
+        },
+        missing_values=table.missing_values,
+    )
+
+
+def _dates(table: ColumnTable) -> DateFormat | None:
+    """How the dates of a column are written; None where it reads none."""
+    of_dates = [field for field in ("part", "minus") if getattr(table, field) is not None]
+    if not of_dates:
+        if table.format is not None:
+            raise ColumnError("format", "it beside part or minus alone (it says how dates are written)", repr(table.format))
+        return None
+    if table.kind != "integer":
+        raise ColumnError(of_dates[0], "it in a column of whole numbers (kind = 'integer') alone", f"kind = {table.kind!r}")
+    if len(of_dates) > 1:
+        raise ColumnError("minus", "either part, of one date, or minus, between two", "both")
+    try:
+        found = DateFormat(ISO if table.format is None else table.format)
+    except Unexpected as error:
+        raise ColumnError("format", error.expected, error.found) from None
+    if found.lacks(table.part):
+        raise ColumnError("format", f"a date format that tells the {table.part or 'day'}", repr(table.format))
+    return found
+
+
+def group_binning(column: Column, bins: Bins) -> Binning:
+    """Group-by bins as a binning of the column's atoms, which were refined by them; missing values are a group of their own."""
+    if column.kind == "category":
+        present = column.atoms.labels[: column.atoms.present]
+        found = grouping("groups", "groups", bins, present, unlisted=column.outside_label or None)
+    else:
+        intervals = parse_bins([str(text) for text in bins], whole_numbers=column.kind == "integer")
+        found = _binning("groups", intervals, column.atoms.lower)
+    return found if column.atoms.missing is None else found.with_missing(column.missing_label)
+
+
+def _numeric(field: str, bins: Bins, whole: bool, bounds: tuple[float, float]) -> tuple[IntervalBin, ...]:
+    if isinstance(bins, Mapping):
+        raise ColumnError(field, "a list of bins for a numeric column", "a table")
+    try:
+        intervals = parse_bins([str(text) for text in bins], whole_numbers=whole)
+    except Unexpected as error:
+        raise ColumnError(field, error.expected, error.found) from None
+    low, high = bounds
+    shown = f"[{low:.15g}, {high:.15g}]"
+    if intervals[0].lower > low or intervals[-1].upper < high + (1 if whole else 0):
+        reach = f"{intervals[0].label!r} to {intervals[-1].label!r}"
+        raise ColumnError(field, f"bins that cover the bounds {shown}", reach)
+    for interval in intervals[1:]:
+        if not low < interval.lower <= high:
+            raise ColumnError(field, f"bins inside the bounds {shown}", repr(interval.label))
+    return intervals
+
+
+def _check_step(step: float | None, bounds: tuple[float, float], whole: bool) -> None:
+    """Raises ColumnError for a grid that is too fine to be held, or that whole numbers do not have."""
+    if step is not None and whole and step != int(step):
+        raise ColumnError("step", "a whole number, in a column of whole numbers", f"{step:.15g}")
+    if step is not None and (bounds[1] - bounds[0]) / step > MAX_BINS:
+        raise ColumnError("step", f"at most {MAX_BINS} steps between the bounds", f"{step:.15g}")
+
+
+def _stated_numbers(
+    numbers: Mapping[str, float], intervals: Sequence[IntervalBin], bounds: tuple[float, float], whole: bool
+) -> dict[str, float]:
+    """The numbers that stand for bins by their labels, each that of a value which the bin can hold."""
+    known = {one.label: one for one in intervals}
+    for label, number in numbers.items():
+        if label not in known:
+            raise ColumnError("numbers", f"bins of the column ({listing(known)})", repr(label), closest(label, known))
+        kind, one = "integer" if whole else "real", known[label]
+        (low,), (high,) = value_limits(kind, [number], [one.lower], [one.upper], bounds)
+        if not low <= number <= high:
+            raise ColumnError(
+                "numbers", f"a number that bin {label!r} can hold, from {low:.15g} to {high:.15g}", f"{number:.15g}"
+            )
+    return dict(numbers)
+
+
+def _atoms(
+    inner: list[float], whole: bool, bounds: tuple[float, float], grid: ValueGrid | None = None
+) -> tuple[IntervalBin, ...]:
+    """The atomic bins between the inner edges; the first and the last reach to the bounds. Each has the number in its middle,
+    or with a grid the value of it that lies nearest.
+    """
+    ends = [bounds[0], *inner, bounds[1] + (1 if whole else 0)]
+    atoms = []
+    for lower, upper in zip(ends, ends[1:], strict=False):
+        last = upper - 1 if whole else upper
+        label = f"{lower:g}" if lower == last else f"{lower:g}-{last:g}"
+        middle = (lower + last) / 2
+        number = middle if grid is None else min(max(grid.nearest(middle), lower), last)
+        atoms.append(IntervalBin(label=label, lower=lower, upper=upper, number=number))
+    return tuple(atoms)
+
+
+def _binning(name: str, intervals: Sequence[IntervalBin], atoms: Sequence[float]) -> Binning:
+    """`atoms` are the lower edges of the atomic bins."""
+    starts = [interval.lower for interval in intervals[1:]]
+    return Binning(
+        name=name,
+        labels=tuple(interval.label for interval in intervals),
+        numbers=tuple(interval.number for interval in intervals),
+        of_atom=tuple(bisect_right(starts, lower) for lower in atoms),
+        lower=tuple(interval.lower for interval in intervals),
+        upper=tuple(interval.upper for interval in intervals),
+    )

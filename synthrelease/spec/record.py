@@ -1,0 +1,397 @@
+"""What a record can be: its columns with their atomic bins, the bins of groups, and what rules leave possible."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Any, Literal
+
+import numpy as np
+
+from synthrelease.criteria.base import Criterion
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.data.schema import Binning, Column, Schema, Transformation
+from synthrelease.data.weights import WEIGHT
+from synthrelease.errors import Problem, SpecError, closest, cut, listing
+from synthrelease.generators.space import ConfigurationSpace
+from synthrelease.privacy.charges import Charge, RowsRule, decimal_text
+from synthrelease.privacy.plan import loss_of_group
+from synthrelease.settings.columns import ColumnTable, RuleTable, unlisted_label, unlisted_member, with_unlisted
+from synthrelease.settings.mistakes import Problems
+from synthrelease.settings.tables import NOT_ANSWERED, ReleaseFile, UnitTable
+from synthrelease.spec.columns import ColumnError, build_column, group_binning, with_counted
+from synthrelease.spec.options import division
+
+# Columns that say for how many persons a row of the file stands.
+
+
+def check_design_weights(release: ReleaseFile, transformations: Sequence[Transformation], problems: Problems) -> None:
+    """A column of design weights needs positive numbers, and a file of which each row is one respondent."""
+    marked = [name for name, table in release.columns.items() if table.role == WEIGHT]
+    if marked and release.input.one_row_per is None:
+        problems.add(
+            "input.one_row_per",
+            f"'respondent', because {marked[0]!r} is a weight: a file that was expanded by weight is outside of the guarantee",
+            "nothing",
+        )
+    for name in marked:
+        binnings = {binning.name: binning for binning in (one.binning(name) for one in transformations)}
+        numbers = [number for binning in binnings.values() for number in binning.numbers]
+        if not all(number is not None and 0 < number < math.inf for number in numbers):
+            expected = "a number above 0 for every bin of a weight (categories need `numbers`, missing values have none)"
+            problems.add(f"columns.{name}.role", expected, "bins without one")
+
+
+# Which rows of a file a release keeps: what is public about how many, and what decides it.
+
+
+def rows_rule(release: ReleaseFile, schema: Schema, raw: Plausibility) -> RowsRule:
+    """Whether rows can be left out at all, and what then is public about how many."""
+    dropped = any("drop" in (column.missing, column.outside) for column in schema.columns if column.counts is None)
+    stated = release.input.rows
+    if isinstance(stated, int):
+        return RowsRule(way="stated", stated=stated)
+    several = release.unit.key is not None and release.unit.records > 1  # how many a person has is private
+    every = not dropped and not raw.masks and not several
+    if every and release.numbered is None:
+        return RowsRule(way="whole")
+    if stated == "exact":
+        return RowsRule(way="exact")
+    return RowsRule(way="counted", epsilon=release.budget.rows)
+
+
+def check_stated(
+    release: ReleaseFile, rows: RowsRule, space: ConfigurationSpace, criteria: Sequence[Criterion], problems: Problems
+) -> None:
+    """A stated number of rows of which no table can keep what is promised about each of its rows."""
+    promised = max(
+        min(projection.promised_count for projection in space.projections),
+        max((criterion.promised_count for criterion in criteria), default=1),
+    )
+    if rows.stated is None:
+        return
+    rule = division(release)
+    if rule is not None and rows.stated < 2:
+        problems.add("input.rows", "at least 2, because they are divided", str(rows.stated))
+    elif (released := rows.stated if rule is None else rule.sizes(rows.stated)[1]) < promised:
+        found = str(rows.stated) if rule is None else f"{rows.stated}, of which {released} are in the piece that is scored"
+        problems.add("input.rows", f"at least {promised}, as often as each released row must occur", found)
+
+
+def domain_digest(release: ReleaseFile, schema: Schema) -> str:
+    """A digest of everything in the configuration that decides which rows of a file are kept.
+
+    Rules speak of released names and categories, so these are part of it, and which text of the file is which category.
+    """
+    read: list[list[object]] = [
+        [each.name, each.source, each.part, each.kind, each.bounds, _texts_of(each), each.missing, each.outside]
+        + [more for more in (sorted(each.missing_values), each.minus, each.dates and each.dates.text) if more]
+        + [[name, how] for name, how in (("unlisted", each.outside_label), ("characters", each.characters)) if how]
+        for each in schema.columns
+    ]
+    raw = sorted(rule.never for rule in release.rules if "raw" in rule.applies_to)
+    content = [sorted(read, key=str), sorted(release.input.missing_values), raw]
+    content += [[","]] if release.input.decimal == "," else []
+    if release.input.encoding != "utf-8":  # in which letters a category is found in the file
+        content.append(release.input.encoding)
+    return hashlib.sha256(json.dumps(content, default=str).encode()).hexdigest()
+
+
+def _texts_of(column: Column) -> list[tuple[str, str]]:
+    """Each text of the file that stands for a category, with that category."""
+    return sorted((text, column.atoms.labels[index]) for text, index in column.values.items())
+
+
+# Rules that name a level of a column: `occupation.major == 'Managers'` stands for the four occupations of that group.
+#
+# They are written out before anything else sees them: release.json, `verify` and everybody who reads a rule find the labels
+# of
+# the codes, and need no codelist to know what it says.
+#
+#     column.level == 'group'            column in ['label', ...]
+#     column.level != 'group'            not column in ['label', ...]
+#     column.level in ['group', ...]     column in ['label', ...]
+
+_QUOTED = r"""(?:'[^']*'|"[^"]*")"""
+_PLACE = re.compile(rf"(?P<text>{_QUOTED})|(?P<column>[A-Za-z_]\w*)\s*\.\s*(?P<level>[A-Za-z_]\w*)")
+_ASKED = re.compile(rf"\s*(?:(?P<operator>==|!=)\s*(?P<one>{_QUOTED})|in\s*\[\s*(?P<many>{_QUOTED}(?:\s*,\s*{_QUOTED})*)\s*\])")
+
+
+def with_levels_written_out(rule: str, columns: Mapping[str, ColumnTable]) -> str:
+    """The rule with labels in the place of groups; as it is where it names no level.
+
+    Raises
+    ------
+    RuleError : for a column without that level, a group that is not in it, or another comparison than ==, != and in.
+    """
+    parts, at = [], 0
+    while place := _PLACE.search(rule, at):
+        parts.append(rule[at : place.start()])
+        at = place.end()
+        if place["text"]:
+            parts.append(place["text"])
+            continue
+        asked = _ASKED.match(rule, at)
+        name = f"{place['column']}.{place['level']}"
+        groups = _groups(place["column"], place["level"], columns)
+        if asked is None:
+            raise RuleError(f"== or != or in, and groups of {name!r} in quotes", repr(rule[at : at + 20].strip()))
+        at = asked.end()
+        wanted = [text[1:-1] for text in re.findall(_QUOTED, asked["one"] or asked["many"])]
+        for group in wanted:
+            if group not in groups:
+                raise RuleError(f"a group of {name!r} ({listing(groups)})", repr(group), closest(group, groups))
+        labels = dict.fromkeys(label for group in wanted for label in groups[group])
+        negation = "not " if asked["operator"] == "!=" else ""
+        parts.append(f"{negation}{place['column']} in [{', '.join(_quoted(labels))}]")
+    return "".join([*parts, rule[at:]])
+
+
+def _groups(name: str, level: str, columns: Mapping[str, ColumnTable]) -> dict[str, list[str]]:
+    """The labels in each group of a level."""
+    table = columns.get(name)
+    if table is None:
+        raise RuleError(f"a column ({listing(columns)})", repr(name), closest(name, columns))
+    levels = {known: groups for known, groups in (table.alternatives or {}).items() if isinstance(groups, Mapping)}
+    if level not in levels:
+        expected = f"a level of {name!r} ({listing(levels)})" if levels else f"a column with levels before '.{level}'"
+        raise RuleError(expected, repr(level if levels else name), closest(level, levels))
+    codes = table.codes if isinstance(table.codes, Mapping) else {}
+    groups = with_unlisted(levels[level], unlisted_member(table))
+    return {group: [codes.get(member, member) for member in members] for group, members in groups.items()}
+
+
+def _quoted(labels: Iterable[str]) -> Iterable[str]:
+    for label in labels:
+        if "'" in label and '"' in label:
+            raise RuleError("labels that have no two kinds of quotes", repr(label))
+        yield f'"{label}"' if "'" in label else f"'{label}'"
+
+
+# [unit] against the other settings, what protects whom, and the question that everything that spends asks: how do rows belong
+# to persons?
+
+QUESTION = (
+    "an answer to: how many rows can one person have? The guarantee protects a person's rows together as far as this says. "
+    "Write under [unit] `records_per_person = 1` where each row is another person; or, where a column tells whose row it is, "
+    '`key = "COLUMN"` and `records_per_person = 1`: the first row of each person is released, and all rows of a person are '
+    'protected (3: up to three rows of each, at three times the epsilon; `first_by = ["DATE"]`: in which order)'
+)
+"""What is asked, with the lines that answer it."""
+
+
+def check_unit(release: ReleaseFile, schema: Schema, problems: Problems) -> None:
+    """Add a problem for a key that is released, and for settings with which the rows of a person are not seen together."""
+    unit = release.unit
+    if unit.key is None:
+        return
+    if not unit.answered:
+        expected = "a number of rows of each person, because there is a key"
+        problems.add("unit.records_per_person", expected, repr(NOT_ANSWERED))
+    released = [column.name for column in schema.columns if unit.key in column.sources]
+    if released:
+        expected = f"a column that is not released, found that [columns.{released[0]}] is made of it: take that column out"
+        problems.add("unit.key", expected, repr(unit.key))
+    if unit.key in unit.first_by or len(set(unit.first_by)) < len(unit.first_by):
+        problems.add(
+            "unit.first_by", "each column once, and not the key, which all rows of a person share", repr(unit.first_by)
+        )
+    if (numbered := release.numbered) is not None:
+        expected = (
+            "no such table with [unit] key: record numbers are of rows, and would put the rows of a person into several pieces"
+        )
+        problems.add(numbered, expected, "one")
+    if release.input.rows == "exact":
+        expected = "another way with [unit] key: the exact number of kept rows tells how many rows persons have"
+        problems.add("input.rows", expected, "'exact'")
+
+
+def check_unit_answered(unit: UnitTable, path: str) -> None:
+    """Raises SpecError where nobody has said how rows belong to persons: before anything is promised, committed to or spent."""
+    if not unit.answered:
+        raise SpecError([Problem(file=path, path="unit.records_per_person", expected=QUESTION, found=repr(NOT_ANSWERED))])
+
+
+FIRST_BY_VALUES = (
+    "ordered by their released values, column by column: they lean towards low ones. With first_by, say a date, the first "
+    "are those that happened first"
+)
+
+
+def guarantee_in_words(unit: UnitTable, total: Charge) -> list[str]:
+    """What the plan promises to a record, and to a person with several of them.
+
+    Parameters
+    ----------
+    total : of the plan.
+
+    Examples
+    --------
+    >>> from synthrelease.privacy.charges import mechanism
+    >>> guarantee_in_words(UnitTable(name="birth"), mechanism("all", 1, "a sum"))
+    ['Guarantee: pure differential privacy; neighbouring files differ in one birth that is replaced.']
+    """
+    kind = "pure" if total.delta == 0 else "approximate"
+    differ = f"one {unit.name} that is replaced"
+    if unit.key is not None:
+        differ = "the rows of one person, which are replaced by any others"
+        differ += "" if unit.records == 1 else f"; epsilon is for one {unit.name} of them"
+    found = [f"Guarantee: {kind} differential privacy; neighbouring files differ in {differ}."]
+    return found if unit.key is None and unit.records == 1 else [*found, _person(unit, total)]
+
+
+def _person(unit: UnitTable, total: Charge) -> str:
+    """What protects a person with several records."""
+    loss = loss_of_group(total.epsilon, total.delta, unit.records)
+    protected = "by nothing: delta would be 1 or more" if loss is None else f"at epsilon = {decimal_text(loss.epsilon)}"
+    protected += f", delta = {float(loss.delta):.3g}" if loss is not None and loss.delta else ""
+    why = f" ({unit.why})" if unit.why else ""
+    if unit.key is None:
+        return f"A person stands in at most {unit.records} records{why} and is protected {protected}."
+    first = "first row" if unit.records == 1 else f"first {unit.records} rows"
+    order = f"ordered by {listing(unit.first_by)}, then by their released values" if unit.first_by else FIRST_BY_VALUES
+    return (
+        f"Persons: {unit.key!r} identifies the person of each row. The release uses the {first} of each person that the rules "
+        f"keep ({order}). All other rows, and rows without a key, are excluded{why}. All rows of a person are protected "
+        f"together {protected}. The key is never released. The number of persons is published; the number of their rows stays "
+        "secret."
+    )
+
+
+Rules = list[tuple[Rule, tuple[str, ...]]]
+"""Rules, each with the kinds of rows that it applies to."""
+
+
+def read_rules(
+    release: ReleaseFile, written: ReleaseFile, problems: Problems, *, of_records: bool
+) -> tuple[Rules, list[RuleTable]]:
+    """The rules with what each applies to, and their tables with levels written out.
+
+    Parameters
+    ----------
+    release, written : the configuration with and without what options add.
+    """
+    added_by = _added_by(written)
+    policy = release.input.missing
+    domains = {
+        name: Domain(
+            kind="category" if table.kind == "code" else table.kind,
+            bounds=table.bounds,
+            categories=_labels_of(table),
+            missing=(table.missing or policy) == "bin",
+        )
+        for name, table in release.columns.items()
+    }
+    parsed, written_out = Rules(), list[RuleTable]()
+    for index, table in enumerate(release.rules):
+        own = not added_by[index]
+        try:
+            never = with_levels_written_out(table.never, release.columns)
+            parsed.append((parse_rule(never, domains, of_records=of_records or not own), table.applies_to))
+            written_out.append(table.model_copy(update={"never": never}))
+        except RuleError as error:
+            option = added_by[index]
+            if not own and "rules" in type(written.parts[option]).model_fields:
+                option += ".rules"
+            where = f"rules[{index}].never" if own else f"{option}, as a rule of each record: {cut(table.never, 100)!r}"
+            problems.add_error(where, error)
+    return parsed, written_out
+
+
+def _added_by(written: ReleaseFile) -> list[str]:
+    """Of each rule of a record the option that adds it; nothing of those that are written in the file."""
+    columns, rules, found = written.columns, written.rules, [""] * len(written.rules)
+    for name, table in written.parts.items():
+        columns, rules = table.widened(columns, rules, written.input.missing)
+        found += [name] * (len(rules) - len(found))
+    return found
+
+
+def _labels_of(table: ColumnTable) -> tuple[str, ...]:
+    """The categories that rules may name."""
+    listed = table.codes.values() if isinstance(table.codes, dict) else table.categories or ()
+    unlisted = unlisted_label(table)
+    return tuple(listed) if unlisted is None else tuple(dict.fromkeys([*listed, unlisted]))
+
+
+def read_schema(
+    release: ReleaseFile,
+    rules: Rules,
+    listed_groups: Mapping[str, Any],
+    own_values: Collection[str],
+    linked: Linked | None,
+    problems: Problems,
+    acceptance: str,
+) -> tuple[Schema, dict[str, Binning]]:
+    """The columns with their atomic bins, and the bins of groups.
+
+    Parameters
+    ----------
+    listed_groups : of the acceptance file: for a column bins, or the name of an alternative.
+    own_values : columns whose own values a criterion or a generator computes with.
+    acceptance : the name of the acceptance file.
+    """
+    columns: list[Column] = []
+    listed = {name: bins for name, bins in listed_groups.items() if not isinstance(bins, str)}
+    alike = {} if linked is None else _alike(release, own_values, linked)
+    own_values = {*own_values, *alike}
+    for name, table in release.columns.items():
+        try:
+            every = [rule for rule, _ in rules]
+            grouped, edges_of = listed.get(name), alike.get(name, (name,))
+            columns.append(build_column(name, table, release.input, every, grouped, name in own_values, edges_of))
+        except ColumnError as error:
+            in_groups = error.place == "groups"
+            where = f"groups.{name}" if in_groups else f"columns.{name}.{error.place}"
+            problems.add_error(where, error, acceptance if in_groups else None)
+    if problems.found:
+        return Schema(columns=()), {}
+    schema = Schema(columns=with_counted(columns, release.columns), linked=linked)
+    groups: dict[str, Binning] = {}
+    for name, bins in listed_groups.items():
+        if not isinstance(bins, str):
+            groups[name] = group_binning(schema[name], bins)
+        elif found := schema[name].alternatives.get(bins):
+            groups[name] = replace(found, name="groups")
+        else:
+            known = schema[name].alternatives
+            expected = f"bins, or the name of an alternative of the column ({listing(known)})"
+            problems.add(f"groups.{name}", expected, repr(bins), closest(bins, known), acceptance)
+    return schema, groups
+
+
+def _alike(release: ReleaseFile, own_values: Collection[str], linked: Linked) -> dict[str, tuple[str, ...]]:
+    """The columns of slots of which the own values of all members count, each with those of all slots: their atomic bins
+    are the same ones."""
+    found = dict[str, tuple[str, ...]]()
+    for name in own_values:
+        slots = linked.slots_of(name, release.columns)
+        found |= dict.fromkeys(slots, slots) if slots != (name,) else {}
+    return found
+
+
+def plausibility_of(
+    schema: Schema, rules: Rules, kind: Literal["raw", "synthetic"], linked: Linked | None, problems: Problems
+) -> Plausibility:
+    """What the rules of one kind leave possible."""
+    chosen = [rule for rule, applies_to in rules if kind in applies_to]
+    try:
+        masks = Plausibility.from_rules(chosen, schema.columns, schema.layout, apart=kind == "synthetic")
+        masks = masks if kind == "synthetic" else replace(masks, linked=linked, counted=schema.counted)
+        if kind == "raw" and (masks.records or masks.counted):
+            from synthrelease.data.plausibility import FillerRows
+
+            FillerRows(masks)  # public, and found before a file is read
+        present = [np.arange(column.atoms.present) for column in schema.columns]
+        if any(mask.forbidden[np.ix_(*(present[i] for i in mask.columns))].all() for mask in masks.masks):
+            problems.add("rules", f"rules that leave some {kind} row possible", "rules that exclude every row")
+        return masks
+    except RuleError as error:
+        problems.add_error("rules", error)
+        return Plausibility(layout=schema.layout, masks=())

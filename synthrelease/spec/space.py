@@ -1,0 +1,389 @@
+"""The configuration space from its tables: alternatives of the columns, and every combination of listed hyperparameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import product
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeGuard
+
+import numpy as np
+
+from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Schema
+from synthrelease.errors import closest, listing
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import Generator, MeasuringGenerator
+from synthrelease.generators.projections import PROJECTIONS, Projection
+from synthrelease.generators.space import ConfigurationSpace
+from synthrelease.resources import file_digest
+from synthrelease.settings.base import RELEASED, Mistake
+from synthrelease.settings.mistakes import Problems, validated
+from synthrelease.settings.tables import ReleaseFile, SelectionTable
+from synthrelease.sources.source import Source
+from synthrelease.spec.canonical import BY_DIGEST
+from synthrelease.spec.release_spec import ReleaseSpec
+
+if TYPE_CHECKING:
+    from synthrelease.generators.marginals import MarginalsGenerator
+    from synthrelease.generators.measurements import RareBin
+
+# Whether the shared measurements can answer the criteria that name them: known before anything is read or spent.
+
+MOST_LOOKED_AT = 20
+"""Transformations whose noise is looked at before a release; of more, the first."""
+
+
+def check_answered(
+    selection: SelectionTable,
+    space: ConfigurationSpace,
+    criteria: Sequence[Criterion],
+    setting: Setting,
+    problems: Problems,
+    acceptance: str,
+) -> None:
+    """Add a problem for every criterion that the measurements do not answer, and where they are not shared or published."""
+    answered = {index: each for index, each in enumerate(criteria) if each.answered_by is not None}
+    named = dict.fromkeys(answered, "answered_by")
+    named |= {index: "line" for index, each in enumerate(criteria) if each.measured_line}
+    if not named:
+        return
+    first, generator = min(named), space.generators[0]
+    where = f"criteria[{first}].{named[first]}"
+    if selection.measurements != "shared" or not isinstance(generator, MeasuringGenerator):
+        expected = 'an epsilon, or [selection] measurements = "shared": measurements that are made in a round answer nothing'
+        problems.add(where, expected, "measurements of every round", file=acceptance)
+        return
+    if answered and not selection.publish_measurements:
+        expected = "true, because criteria are answered by the measurements, and readers must be able to check that"
+        problems.add("selection.publish_measurements", expected, "false")
+    from synthrelease.criteria.measured import covered
+
+    layout = space.common.layout
+    measured = [tuple(layout.columns[column] for column in columns) for columns in generator.fixed_tables(layout)]
+    facts = setting.facts(space.transformations[0])
+    for index, criterion in answered.items():
+        for sums in criterion.measured_sums(facts):
+            if not covered(sums.columns, measured):
+                expected = f"a measured table with {listing(sums.columns)}, which the figure is a function of; or an epsilon"
+                problems.add(f"criteria[{index}].answered_by", expected, "none", file=acceptance)
+                break
+
+
+def least_bounds(spec: ReleaseSpec, n: int) -> dict[str, float]:
+    """What the bound of every answered criterion is at least for tables of n rows, because of the noise: public beforehand.
+
+    The risk, the tables and their noise are those of the release; the counts are not looked at, there are none.
+    """
+    generator = spec.space.generators[0]
+    if not spec.setting.answered or not isinstance(generator, MeasuringGenerator):
+        return {}
+    from synthrelease.criteria.base import possible_cells
+    from synthrelease.criteria.measured import half_widths
+    from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
+
+    common, found = spec.space.common, dict[str, float]()
+    part = generator.part(spec.generation_charge)
+    costs = generator.measured_tables(common.layout, part)
+    tables = tuple(
+        NoisyMarginal(columns=columns, values=zeros, cost=cost, cells=np.ones_like(zeros), kind=generator.noise)
+        for columns, cost in costs.items()
+        for zeros in [np.zeros(common.layout.subset(columns).sizes, dtype=np.int64)]
+    )
+    sums = generator.measured_sums(common.layout, part)
+    bare = NoisyMarginals(layout=common.layout, n=n, tables=tables, sums=sums)
+    for transformation in spec.space.transformations[:MOST_LOOKED_AT]:
+        pairs = zip(common.binnings, transformation.binnings, strict=True)
+        measured = bare.merge(transformation.layout, [finer.map_to(coarser) for finer, coarser in pairs])
+        asked = spec.setting.sums(transformation)
+        sizes = dict(zip(transformation.layout.columns, transformation.layout.sizes, strict=True))
+        number = sum(one.number(sizes) for each in asked.values() for one in each)
+        risk = float(spec.bound_risk) / len(spec.space.transformations) / number
+        possible = possible_cells(spec.raw.merge(transformation))
+        for criterion in spec.setting.answered:
+            widths = [half_widths(one, measured, possible, risk) for one in asked[criterion.name]]
+            least = criterion.least_measured_bound(widths, n)
+            found[criterion.name] = min(least, found.get(criterion.name, least))
+    return found
+
+
+# The public tables that generators start from: whether they are there, and their digests.
+
+DOCUMENT = "release.json"
+"""The file of a release that says what it is."""
+
+
+def prior_files(space: ConfigurationSpace, folder: Path, problems: Problems) -> dict[str, Path]:
+    """The public tables that generators start from: they must be there; they are read when a release begins."""
+    found: dict[str, Path] = {}
+    for name in dict.fromkeys(generator.prior_file for generator in space.generators):
+        if name is None or name.removeprefix(RELEASED).startswith(BY_DIGEST):
+            continue
+        if name.startswith(RELEASED):
+            found[name] = folder / name.removeprefix(RELEASED)
+            if not (found[name] / DOCUMENT).is_file():
+                problems.add("generators", "the folder of a release as prior", f"no file {found[name] / DOCUMENT}")
+            continue
+        path = folder / name
+        if path.is_file() or path.is_dir():
+            found[name] = path
+        else:
+            problems.add("generators", "a public file as prior", f"no file {path}")
+    return found
+
+
+def prior_digest(name: str, path: Path) -> str:
+    """Of a public table; of an earlier release that of its release.json, which names the checksum of its rows."""
+    if name.startswith(RELEASED):
+        return file_digest(path / DOCUMENT)
+    from synthrelease.enclave.ingest import digest_of
+
+    return digest_of(Source.of(path))
+
+
+# What rare bins and scores of bins ask of a specification: that they stand for one thing in every round, and that rows can be
+# made for them.
+
+_TIED = "bins into which a row of another bin can be moved (no rule decides this column from others)"
+
+
+def rare_bin_mistakes(
+    generator: Generator, space: ConfigurationSpace, schema: Schema, synthetic: Plausibility, *, shared: bool
+) -> Iterator[Mistake]:
+    """What is wrong with bins that a generator names, beside what its columns alone show.
+
+    Parameters
+    ----------
+    synthetic : rules for released rows, over the atomic bins.
+    shared : whether measurements are made once, on the common bins.
+    """
+    if not _names_bins(generator):
+        return
+    if not shared:
+        yield from _of_other_bins(generator, space)
+    bins = generator.counted_apart(space.common.layout)
+    if not bins:
+        return
+    if schema.linked is not None:
+        yield Mistake(field="rare_bins", expected="none, as the records are roots with their members", found=_shown(generator))
+    elif shared and not _apart_in_all(bins, space):
+        expected = f"bins that no alternative of {_column(bins, space)!r} puts together with others"
+        yield Mistake(field="rare_bins", expected=expected, found=_shown(generator))
+    elif not can_be_moved_into(bins, synthetic.merge(space.common)):
+        yield Mistake(field="rare_bins", expected=_TIED, found=_shown(generator))
+
+
+def check_lines(criteria: Sequence[Criterion], space: ConfigurationSpace, problems: Problems) -> None:
+    """A line that measurements give is that of the rows that the tables have: none may be missing for its own target."""
+    for generator in space.generators:
+        bins = generator.counted_apart(space.common.layout) if _names_bins(generator) else ()
+        for criterion in criteria:
+            target = getattr(criterion, "target", None)
+            if bins and criterion.measured_line and target == _column(bins, space):
+                expected = f"no bins of {target!r}, as the line of {criterion.name!r} is that of the other rows"
+                problems.add("generators[0].rare_bins", expected, _shown(generator))
+                return
+
+
+def can_be_moved_into(bins: Sequence[RareBin], rules: Plausibility) -> bool:
+    """Whether a row of another bin can be in each of these, with everything else as it is, as far as each rule by itself says.
+
+    Parameters
+    ----------
+    rules : over the bins on which the column is measured.
+    """
+    column, rare = bins[0].column, [each.bin for each in bins]
+    if any(column in rule.places.values() for rule in rules.records):
+        return False
+    for mask in rules.masks:
+        if column not in mask.columns:
+            continue
+        allowed = np.moveaxis(~mask.forbidden, mask.columns.index(column), 0).reshape(rules.layout.sizes[column], -1)
+        others = np.delete(allowed, rare, axis=0).any(axis=0)
+        if not (allowed[rare] & others).any(axis=1).all():
+            return False
+    return True
+
+
+def _names_bins(generator: Generator) -> TypeGuard[MarginalsGenerator]:
+    return "rare_bins" in type(generator).model_fields
+
+
+def _of_other_bins(generator: MarginalsGenerator, space: ConfigurationSpace) -> Iterator[Mistake]:
+    """Bins that are named of a column of which rounds draw several alternatives."""
+    from synthrelease.generators.scored_sums import ScoreFactor
+
+    layout = space.common.layout
+    scored = {
+        layout.index(factor.column): "sums"
+        for one in generator.scored_sums
+        for factor in one.factors
+        if isinstance(factor, ScoreFactor) and not factor.spread
+    }
+    scored |= {each.column: "rare_bins" for each in generator.counted_apart(layout)}
+    for column, field in scored.items():
+        if len({transformation.binnings[column].of_atom for transformation in space.transformations}) > 1:
+            name = layout.columns[column]
+            expected = f'[selection] measurements = "shared", or one alternative of {name!r}, whose bins are named'
+            yield Mistake(field=field, expected=expected, found="several alternatives, each measured in its own rounds")
+            return
+
+
+def _apart_in_all(bins: Sequence[RareBin], space: ConfigurationSpace) -> bool:
+    """Whether every bin of every alternative holds rare ones alone, or none."""
+    column, rare = bins[0].column, np.array([each.bin for each in bins])
+    common = space.common.binnings[column]
+    for binning in {transformation.binnings[column] for transformation in space.transformations}:
+        into = common.map_to(binning)
+        if set(np.flatnonzero(np.isin(into, into[rare])).tolist()) != set(rare.tolist()):
+            return False
+    return True
+
+
+def _column(bins: Sequence[RareBin], space: ConfigurationSpace) -> str:
+    return space.common.layout.columns[bins[0].column]
+
+
+def _shown(generator: Generator) -> str:
+    return repr(getattr(generator, "rare_bins", None))
+
+
+MAX_CONFIGURATIONS = 100_000
+
+
+def build_space(release: ReleaseFile, schema: Schema, synthetic: Plausibility, problems: Problems) -> ConfigurationSpace:
+    """The space, or an incomplete one with problems.
+
+    Parameters
+    ----------
+    synthetic : rules for released rows, over the atomic bins.
+    """
+    binnings = _binnings(release, schema, problems)
+    generators: dict[str, tuple[str, Generator]] = {}
+    for index, table in enumerate(release.generators):
+        _expand(f"generators[{index}]", "family", table, GENERATORS, generators, problems)
+    projections: dict[str, tuple[str, Projection]] = {}
+    for index, table in enumerate(release.projections):
+        _expand(f"projections[{index}]", "kind", table, PROJECTIONS, projections, problems)
+    space = ConfigurationSpace(
+        schema=schema,
+        binnings=binnings,
+        generators=tuple(generator for _, generator in generators.values()),
+        projections=tuple(projection for _, projection in projections.values()),
+    )
+    size = math.prod(len(names) for names in binnings.values()) * len(generators) * len(projections)
+    if size > MAX_CONFIGURATIONS:
+        problems.add("", f"at most {MAX_CONFIGURATIONS} configurations", str(size))
+        problems.stop()
+    if size:
+        _check_generators(release, space, list(generators.values()), synthetic, problems)
+    return space
+
+
+def _check_generators(
+    release: ReleaseFile,
+    space: ConfigurationSpace,
+    generators: list[tuple[str, Generator]],
+    synthetic: Plausibility,
+    problems: Problems,
+) -> None:
+    """Mistakes that only show against the columns, and whether measurements can be shared or published where they are to be."""
+    selection = release.selection
+    shared = selection.measurements == "shared"
+    first_where, first = generators[0]
+    if (release.budget.generation_delta > 0) != (first.guarantee == "approximate"):
+        expected = "above 0" if first.guarantee == "approximate" else "0"
+        expected = f"{expected}, because the guarantee of {first.family!r} is {first.guarantee}"
+        problems.add("budget.generation_delta", expected, f"{float(release.budget.generation_delta):g}")
+    concentrated = next((generator.family for _, generator in generators if generator.guarantee == "zCDP"), None)
+    if concentrated is not None:
+        why = f"because the guarantee of {concentrated!r} is zero-concentrated"
+        if selection.mode == "known_threshold" and not selection.stop_probability and not shared:
+            expected = f"a number above 0, {why}: rounds without end are for pure ones (docs/accounting.md)"
+            problems.add("selection.stop_probability", expected, "0")
+        if not release.budget.delta:
+            expected = f"a number above 0, far below one over the number of rows, for example 1e-9, {why}"
+            problems.add("budget.delta", expected, "0")
+    tied = [mask.columns for mask in synthetic.masks]
+    faulty: set[str] = set()  # one table may stand for many generators: its first mistake is enough
+    for where, generator in generators:
+        if where in faulty:
+            continue
+        if problems.add_mistakes(where, generator.mistakes(space.common.layout, tied)):
+            faulty.add(where)
+        elif (shared or selection.publish_measurements) and not isinstance(generator, MeasuringGenerator):
+            apart = listing(name for name, family in GENERATORS.items() if issubclass(family, MeasuringGenerator))
+            expected = f"a family that measures apart from modelling ({apart}), as [selection] wants its measurements"
+            problems.add(f"{where}.family", expected, repr(generator.family))
+            faulty.add(where)
+        elif problems.add_mistakes(where, rare_bin_mistakes(generator, space, space.schema, synthetic, shared=shared)):
+            faulty.add(where)
+        elif selection.publish_measurements and isinstance(generator, MeasuringGenerator) and generator.leaves_out:
+            expected = "no rare bins, as [selection] publishes the measurements and readers take these to be of all rows"
+            problems.add(f"{where}.{generator.leaves_out}", expected, repr(getattr(generator, generator.leaves_out)))
+            faulty.add(where)
+        elif (generator.guarantee == "approximate") != (first.guarantee == "approximate"):
+            expected = (
+                f"families whose guarantee goes with that of {first_where} ({first.guarantee}), because all get the same budget"
+            )
+            problems.add(f"{where}.family", expected, f"{generator.family!r} ({generator.guarantee})")
+            faulty.add(where)
+        elif shared and isinstance(first, MeasuringGenerator) and not first.same_measurements(generator):
+            problems.add(f"{where}.tables", f"the tables of {first_where}, because measurements are shared", "others")
+            faulty.add(where)
+
+
+def _binnings(release: ReleaseFile, schema: Schema, problems: Problems) -> dict[str, tuple[str, ...]]:
+    binnings: dict[str, tuple[str, ...]] = {}
+    for column in schema.columns:
+        where = f"transformations.{column.name}"
+        names = release.transformations.get(column.name, list(column.alternatives))
+        for name in names:
+            if name not in column.alternatives:
+                expected = f"alternatives of the column ({listing(column.alternatives)})"
+                problems.add(where, expected, repr(name), closest(name, column.alternatives))
+        twice = [name for name in dict.fromkeys(names) if names.count(name) > 1]
+        if twice:
+            problems.add(where, "different alternatives", f"{twice[0]!r} twice")
+        binnings[column.name] = tuple(name for name in names if name in column.alternatives)
+        if not names:
+            problems.add(where, "at least one alternative", "an empty list")
+    return binnings
+
+
+def _expand(
+    where: str,
+    key: str,
+    table: Mapping[str, Any],
+    known: Mapping[str, type[Any]],
+    found: dict[str, tuple[str, Any]],
+    problems: Problems,
+) -> None:
+    """Add every combination of the listed hyperparameters, each validated by its class, with the place it comes from."""
+    model = problems.class_for(where, key, table, known, problems.file)
+    if model is None:
+        return
+    listed = {name: value if isinstance(value, list) else [value] for name, value in table.items()}
+    empty = [name for name, values in listed.items() if not values]
+    if empty:
+        problems.add(f"{where}.{empty[0]}", "at least one value", "an empty list")
+        return
+    if len(found) + math.prod(len(values) for values in listed.values()) > MAX_CONFIGURATIONS:
+        problems.add(where, f"at most {MAX_CONFIGURATIONS} combinations", "more")
+        return
+    seen: set[tuple[str, str]] = set()
+    repeated = False
+    for values in product(*listed.values()):
+        item = validated(model, dict(zip(listed, values, strict=True)), problems.file, where)
+        if isinstance(item, list):
+            fresh = [problem for problem in item if (problem.path, problem.found) not in seen]
+            seen |= {(problem.path, problem.found) for problem in fresh}
+            problems.found += fresh
+        else:
+            identity = f"{type(item).__name__} {item.model_dump_json()}"
+            repeated |= identity in found
+            found[identity] = (where, item)
+    if repeated:
+        problems.add(where, "different combinations", "the same one twice")
