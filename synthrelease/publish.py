@@ -31,26 +31,24 @@ from synthrelease.errors import (
     SynthreleaseError,
     failure_of,
 )
-from synthrelease.opening import check_opens, tables_to_read
 from synthrelease.privacy.ledger import ChargedRun, ledger_beside, load_ledger, place_beside, purpose_of, reserve_for_release
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.plan import check_delta
 from synthrelease.privacy.protection import protected
 from synthrelease.privacy.subsets import Split
-from synthrelease.record_numbers import PieceOfRegister
-from synthrelease.releasing.attempt import read_priors
+from synthrelease.releasing.attempt import check_rows, read_priors
+from synthrelease.releasing.attempt_costs import check_memory
 from synthrelease.releasing.dry_run import DryRun, dry_run
-from synthrelease.releasing.memory import check_memory
+from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.releasing.possible import check_possible
-from synthrelease.releasing.release import Release, release
-from synthrelease.releasing.row_limits import check_rows
+from synthrelease.releasing.record_numbers import PieceOfRegister
+from synthrelease.releasing.release import KnownSplit, Release, piece_to_read, release
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source, check_members, check_pieces
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, cheaper_plan, narrowed, rehearsed_on
 from synthrelease.spec.tried import INSTEAD, NEVER, tried
-from synthrelease.splitting import KnownSplit, piece_to_read
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

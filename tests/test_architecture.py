@@ -434,7 +434,7 @@ def test_the_doubling_is_in_one_place() -> None:
 
 
 def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
-    both = {"releasing/pieces.py"}  # whose own method hands on to both of its tables
+    both = {"releasing/attempt.py"}  # whose own method hands on to both of its tables
     assert {room(path) for path in callers("rehearsed") - both} <= {"rehearsal"}
     assert {room(path) for path in callers("NoNoise")} <= {"rehearsal", "simulation"}
     # and to draw the made-up rows of a dry run, which are always the same: the noise on them is that of a release
@@ -460,7 +460,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
 def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     """`with_plan` and `Meter` can mint any charge. A round, its criteria after acceptance, and what has no private data may."""
     of_releases = {path for path in callers("with_plan") if room(path) not in {"rehearsal", "audit"}}
-    assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "releasing/pieces.py"}
+    assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "releasing/attempt.py"}
     assert callers("Meter") == {
         "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
         "audit/worlds.py", "rehearsal/allocation/trying.py", "rehearsal/comparing.py", "rehearsal/plan_race.py",

@@ -27,8 +27,8 @@ from synthrelease.bundle.preview import preview
 from synthrelease.bundle.size import released_bytes, rows_at_most
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
-from synthrelease.opening import check_opens
 from synthrelease.privacy.ledger import load_ledger, open_ledger
+from synthrelease.releasing.opening import check_opens
 from synthrelease.releasing.possible import check_possible
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec

@@ -23,7 +23,7 @@ from pyarrow import parquet
 
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
-from synthrelease.opening import check_opens, tables_to_read
+from synthrelease.releasing.opening import check_opens, tables_to_read
 from synthrelease.settings.columns import OTHER_FORMATS
 from synthrelease.sources.flat_tables import Package
 from synthrelease.sources.formats import Kind, format_of

@@ -17,8 +17,7 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.charges import mechanism
 from synthrelease.privacy.noise import discrete_laplace
 from synthrelease.privacy.subsets import Spent
-from synthrelease.record_numbers import RecordNumbers
-from synthrelease.split_key import BYTES, SplitKey
+from synthrelease.releasing.record_numbers import BYTES, RecordNumbers, SplitKey
 
 DRAWS = 4_000
 Register = tuple[tuple[str, int], ...]

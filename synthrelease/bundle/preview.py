@@ -22,8 +22,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.generators.candidate import Candidate
 from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
-from synthrelease.releasing.release import Release
-from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.spec.release_spec import ReleaseSpec
 
 

@@ -63,8 +63,8 @@ def split(
     Which piece a record belongs to is told by a new secret key and the record number alone. The key stays in the enclave: back
     it up, show it to nobody. Without it no piece can be read again.
     """
+    from synthrelease.releasing.release import split_register
     from synthrelease.sources.source import Source
-    from synthrelease.splitting import split_register
 
     statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
     made = statement.split

@@ -69,7 +69,7 @@ def plan(
     Exits with code 2 if [unit] has no answer, if no table with this number of rows can meet a criterion, or if every table
     meets all criteria. Exits with code 4 if the plan costs more than its limit.
     """
-    from synthrelease.releasing.memory import check_memory, peak_megabytes
+    from synthrelease.releasing.attempt_costs import check_memory, peak_megabytes
     from synthrelease.releasing.possible import check_possible
     from synthrelease.spec.shortlist import cheaper_plan, narrowed
 
@@ -195,8 +195,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
     from synthrelease.published.costs import ChargePart
-    from synthrelease.releasing.attempt_costs import attempt_costs, usual_rows
-    from synthrelease.releasing.memory import peak_megabytes
+    from synthrelease.releasing.attempt_costs import attempt_costs, peak_megabytes, usual_rows
     from synthrelease.releasing.possible import doubts
     from synthrelease.settings.card import gaps
     from synthrelease.spec.shortlist import cheaper_plan, known_chances
@@ -317,7 +316,7 @@ def check(
         check_delta(spec.plan.total.delta, rows.n_file)
         check_stated(spec.rows, rows.n_file)
         if spec.split is not None:
-            from synthrelease.splitting import check_numbers
+            from synthrelease.releasing.release import check_numbers
 
             check_numbers(spec, source)
             out.print(f"Every row has a record number of its own in {spec.split.by!r}.")

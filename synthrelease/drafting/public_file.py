@@ -17,7 +17,7 @@ from synthrelease.enclave.csv import open_text
 from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
 from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError
-from synthrelease.opening import column_names
+from synthrelease.releasing.opening import column_names
 from synthrelease.settings.columns import Encoding, InputTable
 from synthrelease.sources.flat_tables import Package
 from synthrelease.sources.formats import Kind, format_of

@@ -17,9 +17,8 @@ from synthrelease.errors import RejectedRound
 from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.noise import laplace_figure
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
-from synthrelease.releasing.attempt import Prepared, generate, prepare
-from synthrelease.releasing.pieces import PrivateTable, divided
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.attempt import Prepared, PrivateTable, divided, generate, prepare
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 
 

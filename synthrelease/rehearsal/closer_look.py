@@ -30,7 +30,7 @@ from synthrelease.rehearsal.unguarded import UnguardedPair, unguarded_pairs, wit
 from synthrelease.rehearsal.verdicts import ThresholdProblem, verdicts
 from synthrelease.rehearsal.yardsticks import Yardstick, yardsticks
 from synthrelease.releasing.attempt import generate, prepare
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import VerdictTable, judged_digest
 

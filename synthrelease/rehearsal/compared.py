@@ -27,7 +27,7 @@ from synthrelease.rehearsal.judging import PublicJudge, merged
 from synthrelease.rehearsal.linked_errors import linked_errors
 from synthrelease.rehearsal.public_table import PublicTable
 from synthrelease.rehearsal.risk_groups import risk_groups
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 
 MOST_VALUES = 2**28

@@ -34,7 +34,7 @@ from synthrelease.rehearsal.compared import (
 from synthrelease.rehearsal.copies import CopyComparison, made_copy
 from synthrelease.rehearsal.parallel import Workers, running
 from synthrelease.releasing.attempt import read_priors
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.sources.source import Source
 from synthrelease.spec.release_spec import ReleaseSpec
 

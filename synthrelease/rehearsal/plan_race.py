@@ -33,7 +33,7 @@ from synthrelease.rehearsal.dependence import (
     weight_of,
 )
 from synthrelease.rehearsal.yardsticks import halves
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 
 DELTA = Fraction(1, 10**9)

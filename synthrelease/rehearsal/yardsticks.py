@@ -18,7 +18,7 @@ from synthrelease.generators.space import Configuration
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.baselines.independent import independent_columns
 from synthrelease.rehearsal.judging import PublicJudge, merged
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 
 

@@ -5,24 +5,189 @@ Drawing the configuration and deciding which attempt is released belong to `rele
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import numpy as np
 
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import Score
 from synthrelease.criteria.scoring import figures_of, fitted_before, scores_of
 from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Binning, Column, PublishedColumn, Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import BudgetError, InputError, listing
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.generators.candidate import Candidate, KeptModels, make_candidate
 from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.generators.space import Configuration
-from synthrelease.releasing.pieces import PrivateTable
-from synthrelease.releasing.released_rows import released_rows
-from synthrelease.releasing.threads import one_thread
+from synthrelease.privacy.charges import Charge
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.plan import NEIGHBOURS, UNIT
+from synthrelease.privacy.subsets import PartitionRule, of_piece
+from synthrelease.published.checksums import sha256
+from synthrelease.published.document import ReleaseDocument, read_leniently
+from synthrelease.published.folder import load
+from synthrelease.releasing.selection import one_thread
+from synthrelease.resources import file_digest
 from synthrelease.settings.base import RELEASED
 from synthrelease.spec.release_spec import ReleaseSpec
+
+# The table of a release in two random pieces: one that the generator is fitted to, and one that the criteria ask.
+#
+# `PrivateCounts.fit` and `.score` are the table itself, so that code that asks for a piece serves both.
+
+
+@dataclass(frozen=True)
+class PrivatePieces:
+    """Two doors, each with a meter of its own."""
+
+    fit: PrivateCounts
+    score: PrivateCounts
+
+    def with_plan(self, planned: Sequence[Charge]) -> PrivatePieces:
+        """The same pieces with fresh meters: each gets those of the charges that read it."""
+        return PrivatePieces(self.fit.with_plan(of_piece(planned, "fit")), self.score.with_plan(of_piece(planned, "score")))
+
+    def on(self, transformation: Transformation) -> PrivatePieces:
+        """Both on the bins of a transformation, behind the same meters."""
+        return PrivatePieces(self.fit.on(transformation), self.score.on(transformation))
+
+    def rehearsed(self, entropy: SystemEntropy) -> PrivatePieces:
+        """The same pieces with another source of noise. For public data only: such noise protects nobody."""
+        return PrivatePieces(self.fit.rehearsed(entropy), self.score.rehearsed(entropy))
+
+
+PrivateTable = PrivateCounts | PrivatePieces
+"""What a release works with."""
+
+
+def divided(private: PrivateCounts, rule: PartitionRule | None, planned: Sequence[Charge]) -> PrivateTable:
+    """The table with a plan, in two random pieces where there is a rule. Once in a release, before all that reads rows.
+
+    Raises
+    ------
+    InputError : for a table of fewer than two rows, whose number is public.
+
+    Privacy
+    -------
+    As `PrivateCounts.split`: the rest then costs the most of either piece (theory 11.10, release from two pieces).
+    """
+    if rule is None:
+        return private
+    return PrivatePieces(*private.split(rule.sizes(private.n))).with_plan(planned)
+
+
+# The rows of an earlier release of the same series, on the atomic bins of this one: a public table for its generators.
+#
+# A released folder is public, and what is made of it is post-processing (theory 11.14, releases that build on releases). What
+# is
+# checked here keeps the stated sum honest and the table usable: the release is one of those whose loss is added up, it
+# protects
+# the same neighbours, and each of its bins lies in one bin of this release, whatever that is called now.
+
+DOCUMENT = "release.json"
+
+
+def released_rows(folder: Path, spec: ReleaseSpec, digest: str) -> Counts:
+    """The released rows as counts of atomic cells: each stands in the first atomic bin of its released bin.
+
+    Which atomic bin it is makes no difference: whatever a generator may draw on has released bins as wholes.
+
+    Parameters
+    ----------
+    folder : that of the earlier release.
+    digest : of its release.json when the specification was read.
+
+    Raises
+    ------
+    InputError : when it is no release, none that `[series] earlier` names, of other neighbours, with other rows than its
+        release.json says, or with bins that do not fit.
+    """
+    published = load(folder)
+    content = (folder / DOCUMENT).read_bytes()
+    document = read_leniently(content)
+    where = f"the prior {folder}"
+    if sha256(content) != digest or any(file_digest(folder / name) != document.files.get(name) for name in _tables(document)):
+        raise InputError(f"{where}: expected a release whose files stay as its release.json says, found others.")
+    if content not in spec.earlier:
+        raise InputError(
+            f"{where}: expected a release that [series] earlier names, so that its cost is added up; found another."
+        )
+    _check_neighbours(where, document, spec)
+    missing = [name for name in spec.schema.names if name not in published.by_name]
+    if missing:
+        raise InputError(f"{where}: expected the columns of this release, found no {listing(missing)}.")
+    digits = []
+    for column in spec.schema.columns:
+        drawn = [column.alternatives[name] for name in spec.space.binnings[column.name]]
+        atoms = _atoms(where, published.by_name[column.name], column, drawn)
+        digits.append(atoms[published.codes[:, published.layout.index(column.name)]])
+    return Counts.of(spec.schema.layout, digits)
+
+
+def _tables(document: ReleaseDocument) -> list[str]:
+    """The files with its rows."""
+    return [name for name in document.tables[0] if name]
+
+
+def _check_neighbours(where: str, document: ReleaseDocument, spec: ReleaseSpec) -> None:
+    """Losses add up over neighbours that are the same: which rows are a record, and how many of them a person has."""
+    old = document.guarantee
+    found = (old.neighbours, old.unit, old.person.unit, old.person.records, document.domain.persons is not None)
+    wanted = (NEIGHBOURS, UNIT, spec.unit.name, spec.unit.records, spec.unit.key is not None)
+    names = ("neighbours", "unit", "record", "records of a person", "key of a person")
+    for name, is_, was in zip(names, wanted, found, strict=True):
+        if is_ != was:
+            raise InputError(f"{where}: expected a release with the same {name} ({is_}), found another ({was}).")
+
+
+def _atoms(where: str, old: PublishedColumn, column: Column, drawn: list[Binning]) -> np.ndarray:
+    """(n_bins,) for each released bin an atomic bin in it."""
+    found = np.zeros(len(old.labels), dtype=np.int64)
+    if (old.kind == "category") != (column.kind == "category"):
+        raise InputError(f"{where}: expected a column {column.name} of the kind {column.kind}, found {old.kind}.")
+    for place, label in enumerate(old.labels):
+        held = np.flatnonzero(_touched(old, place, column))
+        whole = len(held) > 0 and all(len({binning.of_atom[atom] for atom in held}) == 1 for binning in drawn)
+        if not whole:
+            raise InputError(
+                f"{where}: expected bins of {column.name} that each lie in one bin of this release, found {label!r}."
+            )
+        found[place] = held[0]
+    return found
+
+
+def _touched(old: PublishedColumn, place: int, column: Column) -> np.ndarray:
+    """(n_atoms,) which atomic bins have values of a released bin; none where it has a category that there is no more."""
+    atoms = column.atoms
+    if place == old.missing:
+        return np.arange(len(atoms)) == (-1 if atoms.missing is None else atoms.missing)
+    if old.kind == "category":
+        return np.isin(atoms.labels, old.categories[place]) & (set(old.categories[place]) <= set(atoms.labels))
+    inside = np.zeros(len(atoms), dtype=bool)
+    lower, upper = np.asarray(atoms.lower), np.asarray(atoms.upper)
+    inside[: atoms.present] = (old.lower[place] < upper) & (lower < old.upper[place])
+    return inside
+
+
+# How many rows a release can work with: figures, generators and the joint test are each proved exact enough for so many.
+
+
+def check_rows(spec: ReleaseSpec, n: int, *, spent: bool = False) -> None:
+    """Raises BudgetError for more rows than every part of the specification takes.
+
+    Parameters
+    ----------
+    n : the public number of rows.
+    spent : whether the budget was reserved, so that the message says so.
+    """
+    for part, most in spec.row_limits():
+        if n > most:
+            ending = "The whole planned budget counts as spent: nothing was published." if spent else "Nothing was spent."
+            raise BudgetError(f"Refused: {part} takes at most {most} rows, found {n}. {ending}")
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -29,9 +29,8 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.releasing.attempt import Prepared, generate, judge, prepare, released_figures
-from synthrelease.releasing.memory import check_measured, megabytes_in_use
-from synthrelease.releasing.pieces import PrivatePieces, PrivateTable
+from synthrelease.releasing.attempt import Prepared, PrivatePieces, PrivateTable, generate, judge, prepare, released_figures
+from synthrelease.releasing.attempt_costs import check_measured, megabytes_in_use
 from synthrelease.spec.release_spec import ReleaseSpec
 
 ROWS = 2000

@@ -33,18 +33,104 @@ times, or what was rejected.
 from __future__ import annotations
 
 import os
+import signal
+import sys
+import threading
+import time
 import warnings
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
+from contextlib import contextmanager
 from enum import Enum
 from fractions import Fraction
-from functools import partial
+from functools import lru_cache, partial, wraps
 from itertools import count, repeat
-from typing import Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Generic, NamedTuple, ParamSpec, TypeVar
 
 from synthrelease.errors import BudgetError, InternalError, PrivateFailure, RejectedRound, failure_of
 from synthrelease.privacy.hidden_numbers import coin, from_finite_law, truncated_negative_binomial
+from synthrelease.privacy.protection import set_core_limit
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
-from synthrelease.releasing.workers import deaf_children, run_watched
+
+if TYPE_CHECKING:
+    from threadpoolctl import ThreadpoolController
+
+# One thread for linear algebra inside private code.
+#
+# A matrix product that several threads share adds in an order that depends on how many there are and on what else the machine
+# does. No number that is rounded for noise comes out of one (each says so in its docstring); with one thread what comes
+# before it
+# does not depend on such things either, and products as small as these are faster than threads can be told of them.
+
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+
+def one_thread(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """The same function, during which the libraries of linear algebra that are loaded by then use one thread.
+
+    To find them takes some milliseconds, once and again after each import of a module that may have brought another.
+    """
+
+    @wraps(function)
+    def limited(*arguments: Given.args, **named: Given.kwargs) -> Result:
+        with _libraries(len(sys.modules)).limit(limits=1, user_api="blas"):
+            return function(*arguments, **named)
+
+    return limited
+
+
+@lru_cache(maxsize=1)
+def _libraries(modules: int) -> ThreadpoolController:
+    """Those that are loaded when so many modules are."""
+    from threadpoolctl import ThreadpoolController  # here, because `plan` needs none of it
+
+    return ThreadpoolController()
+
+
+# Worker processes end with the process that started them, because they hold private counts; and they leave Ctrl-C to it.
+#
+# Left alone, a worker whose parent was killed waits some minutes for more work before it goes; and Ctrl-C, which a terminal
+# sends to all processes of a command, makes each of them print where it was.
+
+_WorkersResult = TypeVar("Result")
+SECONDS = 1.0
+"""How often a worker looks for its parent."""
+_watching: set[int] = set()
+"""The process that watches its parent: this one, once it does."""
+
+
+def run_watched(parent: int, task: Callable[[], _WorkersResult]) -> _WorkersResult:
+    """Run a task in a worker that ends itself within a second or so when its parent has gone.
+
+    The parent says its number: by the time a worker begins with its first task, it may be another process's child.
+
+    On Windows the number of the parent does not tell; there the worker's own time limit ends it.
+    """
+    if os.name != "nt" and os.getpid() not in _watching:
+        _watching.add(os.getpid())
+        set_core_limit(0)  # a worker may be older than the limit that its parent has set
+        threading.Thread(target=_end_with, args=(parent,), daemon=True).start()
+    return task()
+
+
+def _end_with(parent: int) -> None:
+    while os.getppid() == parent:
+        time.sleep(SECONDS)
+    os._exit(1)
+
+
+@contextmanager
+def deaf_children() -> Iterator[None]:
+    """Processes that are started in this block never see Ctrl-C. Nor does this one, for the tenth of a second it takes."""
+    if threading.current_thread() is not threading.main_thread():
+        yield  # only the main thread may say what happens to signals
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
 
 T = TypeVar("T")
 

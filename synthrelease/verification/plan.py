@@ -18,7 +18,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable
-from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.releasing.release import stated_guarantee
 from synthrelease.settings.reading import dotted, shown
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification

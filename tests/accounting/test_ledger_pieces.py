@@ -18,8 +18,7 @@ import pytest
 
 from synthrelease.enclave.texts import Texts
 from synthrelease.privacy.subsets import Spent
-from synthrelease.record_numbers import RecordNumbers
-from synthrelease.split_key import SplitKey
+from synthrelease.releasing.record_numbers import RecordNumbers, SplitKey
 
 Register = tuple[tuple[str, int], ...]
 """Record numbers and values, 0 or 1."""

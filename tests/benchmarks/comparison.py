@@ -39,7 +39,7 @@ from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import Meter
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from tests.benchmarks.comparison_pages import write
 from tests.benchmarks.generators import DELTA, budget, charge_of
 from tests.benchmarks.public_tables import TABLES, PublicTable

@@ -53,8 +53,7 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.attempt import Prepared, prepare, released_figures
-from synthrelease.releasing.release import Release, one_round
-from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.releasing.release import Release, one_round, stated_guarantee
 from synthrelease.spec.load import load_spec
 from tests.whole import digests
 

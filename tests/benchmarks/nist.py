@@ -33,7 +33,7 @@ from synthrelease.generators.base import Background
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.curves import rho_within
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 
 DELTA = Fraction(1, 10**5)
 DEMOGRAPHIC = ["AGEP", "SEX", "MSP", "RAC1P", "HOUSING_TYPE", "OWN_RENT", "EDU", "PINCP_DECILE", "DVET", "DEYE"]

@@ -39,7 +39,7 @@ from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private, release
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.attempt import WHOLE

@@ -22,10 +22,18 @@ from synthrelease.enclave.texts import Texts
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import SplitRule
-from synthrelease.record_numbers import PieceOfRegister, RecordNumbers, read_numbers
+from synthrelease.releasing.record_numbers import (
+    BYTES,
+    PieceOfRegister,
+    RecordNumbers,
+    SplitKey,
+    key_beside,
+    read_key,
+    read_numbers,
+    write_key,
+)
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import Source
-from synthrelease.split_key import BYTES, SplitKey, key_beside, read_key, write_key
 from tests.conftest import ROOT
 from tests.helpers.small import World
 
@@ -258,4 +266,4 @@ def test_the_secret_is_used_in_two_files_alone() -> None:
     """No seed of noise, no document and no message can be made of it elsewhere; keys of roots are marked with a piece's."""
     package = ROOT / "synthrelease"
     used = {path for path in package.rglob("*.py") if re.search(r"\.secret\b", path.read_text(encoding="utf-8"))}
-    assert used == {package / "split_key.py", package / "enclave" / "linked_rows.py"}
+    assert used == {package / "releasing/record_numbers.py", package / "enclave" / "linked_rows.py"}

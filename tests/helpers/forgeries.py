@@ -20,7 +20,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.files import Files
 from synthrelease.published.flavour import FlavourPart
 from synthrelease.published.table import read_csv
-from synthrelease.releasing.statement import stated_guarantee
+from synthrelease.releasing.release import stated_guarantee
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -103,7 +103,7 @@ OF_DOORS = (
     Mutation(
         name="release: letters behind the header are read before the charge",
         breaks="a row decides, unpaid, whether a run begins",
-        place="opening.header:_has_row",
+        place="releasing.opening:_has_row",
         old="text_of(line, policy.encoding)",
         new="text_of(line + behind, policy.encoding)",
         tests=(f"{BEFORE}::test_what_is_told_before_the_charge_is_the_same_whatever_the_rows_are",),
@@ -111,7 +111,7 @@ OF_DOORS = (
     Mutation(
         name="release: an open quote of the header is followed into the rows before the charge",
         breaks="a row decides, unpaid, whether a run begins",
-        place="opening.header:_has_row",
+        place="releasing.opening:_has_row",
         old="_alone(text)",
         new="[text, *behind.decode('latin-1').splitlines(True)[:1]]",
         tests=(f"{BEFORE}::test_a_header_that_goes_on_in_the_next_line_is_left_to_the_reading",),
@@ -127,7 +127,7 @@ OF_DOORS = (
     Mutation(
         name="release: a file of a folder with a header alone is refused",
         breaks="in which file a row stands decides, unpaid, whether a run begins",
-        place="opening:_open",
+        place="releasing.opening:_open",
         old="all((has_row is False for has_row in known))",
         new="any((has_row is False for has_row in known))",
         tests=("tests/test_no_row_decides.py::test_in_which_file_of_a_folder_a_row_stands_decides_nothing",),
@@ -135,7 +135,7 @@ OF_DOORS = (
     Mutation(
         name="release: whether a gzip file ends is not looked at",
         breaks="a budget lost to a copy that stopped",
-        place="opening.header:has_row",
+        place="releasing.opening:has_row",
         old="_unpack(file)",
         new="pass",
         tests=(f"{BEFORE}::test_a_file_that_is_no_table_costs_nothing",),

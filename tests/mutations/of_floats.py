@@ -224,7 +224,7 @@ OF_FLOATS = (
     Mutation(
         name="attempt: as many threads as there are",
         breaks="what an attempt computes depends on the other work of the machine",
-        place="releasing.threads:one_thread.limited",
+        place="releasing.selection:one_thread.limited",
         old="limits=1",
         new="limits=None",
         tests=("tests/releasing/test_threads.py",),

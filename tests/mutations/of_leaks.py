@@ -314,7 +314,7 @@ OF_LEAKS = (
     Mutation(
         name="processes: workers outlive a release that is killed",
         breaks="private counts in memory that nobody watches",
-        place="releasing.workers:_end_with",
+        place="releasing.selection:_end_with",
         old="os._exit(1)",
         new="return",
         tests=("tests/releasing/test_workers.py::test_a_worker_ends_soon_after_its_parent",),

@@ -101,7 +101,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: the key is not used",
         breaks="anybody can tell the piece of every number",
-        place="split_key:SplitKey.mark",
+        place="releasing.record_numbers:SplitKey.mark",
         old="self.secret",
         new='b""',
         tests=(f"{NUMBERS}::test_pieces_are_about_equal_and_another_key_gives_others",),
@@ -109,7 +109,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: by the place in the file",
         breaks="a register in another order is split anew",
-        place="record_numbers:RecordNumbers.add",
+        place="releasing.record_numbers:RecordNumbers.add",
         old='1 + int.from_bytes(mark[:16], "big") % self._of',
         new="1 + place % self._of",
         tests=(ASSIGNED,),
@@ -117,7 +117,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: spaces make another number",
         breaks="a record changes its piece with the width of a column",
-        place="record_numbers:RecordNumbers.add",
+        place="releasing.record_numbers:RecordNumbers.add",
         old="found[self._as_written]",
         new='(texts.texts[place] or "")',
         tests=(ASSIGNED,),
@@ -125,7 +125,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a number of several rows",
         breaks="one record for the split, several for the guarantee",
-        place="record_numbers:RecordNumbers.digest",
+        place="releasing.record_numbers:RecordNumbers.digest",
         old="len(repeated(np.concatenate(self._marks)))",
         new="False",
         tests=(f"{NUMBERS}::test_a_number_of_two_rows_is_refused_and_not_shown",),
@@ -158,7 +158,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: others may read the key",
         breaks="a secret that is none",
-        place="split_key:write_key",
+        place="releasing.record_numbers:write_key",
         old="os.open(path, _NEW, 0o600)",
         new="os.open(path, _NEW, 0o644)",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
@@ -166,7 +166,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: a key that others read is taken",
         breaks="a secret that is none",
-        place="split_key:read_key",
+        place="releasing.record_numbers:read_key",
         old="state.st_mode & _OTHERS",
         new="False",
         tests=(f"{NUMBERS}::test_a_key_that_others_can_read_is_refused",),
@@ -174,7 +174,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: any key",
         breaks="records change pieces",
-        place="splitting:piece_to_read",
+        place="releasing.release:piece_to_read",
         old="key.digest != split.key",
         new="False",
         tests=(BEFORE,),
@@ -183,7 +183,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="split: another number of pieces than the ledger's",
         breaks="another assignment than the one that was charged",
-        place="splitting:piece_to_read",
+        place="releasing.release:piece_to_read",
         old="split is None or split.pieces != rule.of",
         new="split is None",
         tests=(BEFORE,),

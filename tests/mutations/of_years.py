@@ -156,7 +156,7 @@ OF_YEARS = (
     Mutation(
         name="years: a prior that no cost was added up for",
         breaks="a release that is in no sum",
-        place="releasing.released_rows:released_rows",
+        place="releasing.attempt:released_rows",
         old="content not in spec.earlier",
         new="False",
         tests=(PRIOR,),
@@ -164,7 +164,7 @@ OF_YEARS = (
     Mutation(
         name="years: a prior of other neighbours",
         breaks="the losses of both are no loss of a person",
-        place="releasing.released_rows:_check_neighbours",
+        place="releasing.attempt:_check_neighbours",
         old="is_ != was",
         new="False",
         tests=(PRIOR,),
@@ -172,7 +172,7 @@ OF_YEARS = (
     Mutation(
         name="years: a prior whose bins are cut",
         breaks="rows stand in bins that they were never in",
-        place="releasing.released_rows:_atoms",
+        place="releasing.attempt:_atoms",
         old="not whole",
         new="False",
         tests=(PRIOR,),
@@ -188,7 +188,7 @@ OF_YEARS = (
     Mutation(
         name="years: rows of a prior that its release.json does not have",
         breaks="rows that were exchanged after the checks",
-        place="releasing.released_rows:released_rows",
+        place="releasing.attempt:released_rows",
         old="any(file_digest(folder / name) != document.files.get(name) for name in _tables(document))",
         new="False",
         tests=(PRIOR,),

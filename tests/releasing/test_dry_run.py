@@ -12,8 +12,8 @@ import synthrelease
 from synthrelease.errors import RejectedRound, ResourceError, SpecError
 from synthrelease.generators import GENERATORS
 from synthrelease.privacy.charges import RowsRule
+from synthrelease.releasing import attempt_costs as memory
 from synthrelease.releasing import dry_run as module
-from synthrelease.releasing import memory
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.releasing.dry_run import ROWS, dry_run, extremes, made_up
 from synthrelease.spec.load import load_spec

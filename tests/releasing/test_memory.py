@@ -13,9 +13,8 @@ from synthrelease.cli import app
 from synthrelease.errors import ResourceError
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.gans import DPGAN
-from synthrelease.releasing import memory
-from synthrelease.releasing.attempt_costs import attempt_costs
-from synthrelease.releasing.memory import check_memory, peak_megabytes
+from synthrelease.releasing import attempt_costs as memory
+from synthrelease.releasing.attempt_costs import attempt_costs, check_memory, peak_megabytes
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.benchmarks.wide_register import chain, write_register

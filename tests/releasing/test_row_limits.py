@@ -12,7 +12,7 @@ import synthrelease.releasing.release as releasing
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import RowsRule
 from synthrelease.publish import ReleaseRequest, check_before_spending
-from synthrelease.releasing.row_limits import check_rows
+from synthrelease.releasing.attempt import check_rows
 from synthrelease.spec.load import load_spec
 
 

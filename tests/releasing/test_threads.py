@@ -13,7 +13,7 @@ from threadpoolctl import threadpool_info, threadpool_limits
 
 from synthrelease.rehearsal import attempts
 from synthrelease.releasing import attempt as room
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 
 
 class Seen(Exception):

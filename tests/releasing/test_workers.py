@@ -15,8 +15,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
-from synthrelease.releasing.selection import select
-from synthrelease.releasing.workers import deaf_children
+from synthrelease.releasing.selection import deaf_children, select
 from tests.conftest import ROOT
 from tests.helpers.rounds import Holding
 
@@ -26,7 +25,7 @@ ORPHAN = """
 import os, sys, time
 delay = float(sys.argv[1])
 from functools import partial
-from synthrelease.releasing.workers import run_watched
+from synthrelease.releasing.selection import run_watched
 reading, writing = os.pipe()
 if os.fork() == 0:                 # a process that starts a worker and is killed
     parent = os.getpid()

@@ -24,8 +24,8 @@ from synthrelease.published.table import read_csv
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.offers import offered
 from synthrelease.rehearsal.proposing import one_round, shares_luck
+from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.dry_run import dry_run
-from synthrelease.releasing.pieces import PrivatePieces, divided
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

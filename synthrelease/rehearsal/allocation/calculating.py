@@ -27,7 +27,7 @@ from scipy.special import log_ndtr, logsumexp
 from scipy.stats import norm
 
 from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, dearer, few_digits
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 
 _TESTS = tuple(1.15**power for power in range(-10, 11))
 """Factors of the test's epsilon that are tried."""

@@ -19,7 +19,7 @@ from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.rehearsal.allocation.populations import Populations
 from synthrelease.rehearsal.attempts import exact_scores, passing
 from synthrelease.releasing.attempt import generate, prepare
-from synthrelease.releasing.threads import one_thread
+from synthrelease.releasing.selection import one_thread
 from synthrelease.spec.release_spec import ReleaseSpec
 
 

@@ -21,7 +21,7 @@ from synthrelease.generators import privbayes_mechanism as privbayes
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.grids import NoisyFigure
 from synthrelease.releasing import release
-from synthrelease.releasing.pieces import PrivatePieces
+from synthrelease.releasing.attempt import PrivatePieces
 from tests.whole.fuzz.runs import Tally, run
 
 Fault = Callable[[], Any]

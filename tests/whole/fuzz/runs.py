@@ -16,7 +16,8 @@ from tempfile import mkdtemp
 from synthrelease.data.counts import Counts
 from synthrelease.errors import BudgetError, InputError, SpecError, SynthreleaseError, failure_of
 from synthrelease.privacy.charges import GENERATION
-from synthrelease.releasing.release import read_priors, release
+from synthrelease.releasing.attempt import read_priors
+from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
