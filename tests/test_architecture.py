@@ -430,7 +430,7 @@ def test_validation_never_rests_on_assert() -> None:
 
 def test_the_doubling_is_in_one_place() -> None:
     """Only privacy/plan.py composes charges of a selection, and verification composes them once more."""
-    assert callers("private_selection") == {"privacy/plan.py", "verification/charges.py"}
+    assert callers("private_selection") == {"privacy/plan.py", "published/verify/charges.py"}
 
 
 def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
@@ -596,7 +596,7 @@ def code_without_texts(text: str) -> str:
     return ast.unparse(tree)
 
 
-ALONE = "synthrelease.verification.alone"
+ALONE = "synthrelease.published.verify.alone"
 
 
 def closure(module: str) -> set[str]:

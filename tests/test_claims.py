@@ -34,6 +34,7 @@ from synthrelease.privacy.charges import SHORTFALL, RowsRule
 from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.privacy.selection import FiniteLaw, StopCoin
 from synthrelease.published.associations import HEADER
+from synthrelease.published.verify.checks import MAX_BYTES
 from synthrelease.rehearsal.racing import STAGES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
@@ -41,7 +42,6 @@ from synthrelease.settings.reading import MAX_SPEC_BYTES
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.spec.reference import acceptance_schema, configuration_schema
 from synthrelease.spec.space import MAX_CONFIGURATIONS
-from synthrelease.verification.reading import MAX_BYTES
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
 

@@ -16,7 +16,7 @@ from synthrelease.bounds.measured import MeasuredLimits
 from synthrelease.criteria.facts import CellError, KnownError, MeanError, RatioError, SumErrors, Unmatched
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
-from synthrelease.published.facts import criterion_of, public_facts
+from synthrelease.published.folder import criterion_of, public_facts
 
 
 class Knowledge:

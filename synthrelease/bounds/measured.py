@@ -24,8 +24,8 @@ from synthrelease.data.schema import in_steps
 from synthrelease.generators.measured_noise import CountNoise
 from synthrelease.generators.measurements import noise_limit
 from synthrelease.published import PublishedRelease
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.release import Measurements
 
 
 def sum_limit(noise: CountNoise, count: int, risk: float) -> int:

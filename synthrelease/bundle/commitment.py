@@ -7,8 +7,8 @@ from pathlib import Path
 from synthrelease.bundle.document import own_version
 from synthrelease.bundle.planned import selection_part
 from synthrelease.privacy.ledger import load_ledger
+from synthrelease.published.charges import ChargePart
 from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
-from synthrelease.published.costs import ChargePart
 from synthrelease.published.years import PlanOfYearsPart
 from synthrelease.spec.release_spec import ReleaseSpec
 

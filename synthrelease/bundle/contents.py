@@ -23,8 +23,8 @@ from synthrelease.bundle.sign_sheet import sign_files
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published import measurements
 from synthrelease.published.associations_file import associations_files
+from synthrelease.published.base import Files, Keep, in_memory
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files, Keep, in_memory
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.tables import BundleTable

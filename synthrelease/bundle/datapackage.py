@@ -14,7 +14,7 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import kind_of
-from synthrelease.published.table_file import TableFile
+from synthrelease.published.table import TableFile
 from synthrelease.settings.card import LICENCES, is_email
 from synthrelease.settings.tables import SYNTHETIC
 

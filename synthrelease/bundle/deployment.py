@@ -15,7 +15,7 @@ from synthrelease.bundle.options import about_figures
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.bundle.yaml_text import yaml_bytes
 from synthrelease.privacy.charges import SELECTION
-from synthrelease.published.costs import ChargePart
+from synthrelease.published.charges import ChargePart
 from synthrelease.published.document import ReleaseDocument
 
 NOT_STATED = "Not stated by the publisher."

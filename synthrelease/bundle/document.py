@@ -16,11 +16,9 @@ from synthrelease.bundle.options import packages, with_parts
 from synthrelease.bundle.planned import parameters, planned_parts
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
-from synthrelease.published.criterion import CriterionPart, How, IntervalPart
-from synthrelease.published.document import FORMAT, ReleaseDocument
-from synthrelease.published.flavour import FlavourPart
-from synthrelease.published.parts import Part, number
-from synthrelease.published.selection import BoundsPart
+from synthrelease.published.base import Part, number
+from synthrelease.published.charges import BoundsPart, CriterionPart, How, IntervalPart
+from synthrelease.published.document import FORMAT, FlavourPart, ReleaseDocument
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.version import VERSION

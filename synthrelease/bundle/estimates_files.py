@@ -16,7 +16,7 @@ from synthrelease.bundle.further import files_of_estimates
 from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES as COLUMNS
 from synthrelease.estimates.listed import NUMBERS, EstimateLine, as_csv, listed
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of
 from synthrelease.published.names import STEM

@@ -14,10 +14,10 @@ from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError
 from synthrelease.estimates.answer import answered
 from synthrelease.published import PublishedRelease
+from synthrelease.published.base import Number, number
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart, NotSample, RatioPart
 from synthrelease.published.folder import measurements_of, release_of
-from synthrelease.published.parts import Number, number
+from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart, NotSample, RatioPart
 from synthrelease.settings.questions import QuestionTable
 
 LEVEL = 0.95

@@ -18,10 +18,10 @@ from synthrelease.criteria.facts import PublicFacts
 from synthrelease.data.counts import Counts
 from synthrelease.errors import InputError
 from synthrelease.generators.drawing import Drawing
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.base import number
+from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import release_of
-from synthrelease.published.parts import number
 
 LEAST_RISK = 0.001
 """Where less than this is left for the drawing nothing is said of the file: a limit would be too wide to be of use."""

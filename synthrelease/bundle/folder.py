@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.taking import CONTENT, check_free, give_back, taking
 from synthrelease.errors import OutputError
-from synthrelease.published.checksums import NAME, checksum_file
-from synthrelease.published.files import Files, OnDisk
+from synthrelease.published.base import NAME, Files, OnDisk, checksum_file
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
@@ -115,7 +114,7 @@ def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Fil
     files = contents if isinstance(contents, Files) else Files(contents)
     if key is None:
         return files | {NAME: checksum_file(files)}
-    from synthrelease.published import signatures
+    from synthrelease.published import base as signatures
 
     signed = files | {signatures.PUBLIC_KEY: signatures.public_pem(key.public_key())}
     checksums = checksum_file(signed)

@@ -11,9 +11,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.published.lines import MARK, TableShape, written
-from synthrelease.published.linked import KeyedRows, shape_of_members, shape_of_roots, slots_of
-from synthrelease.published.table import ReleasedTable
+from synthrelease.published.table import (
+    MARK,
+    KeyedRows,
+    ReleasedTable,
+    TableShape,
+    shape_of_members,
+    shape_of_roots,
+    slots_of,
+    written,
+)
 
 _ROWS = 2**16
 """Roots at a time."""

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from synthrelease.bundle.options import file_words
-from synthrelease.published import associations, checksums, measurements, signatures
+from synthrelease.published import associations, measurements
+from synthrelease.published import base as checksums
+from synthrelease.published import base as signatures
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import documents
 from synthrelease.spec import canonical

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 
 from synthrelease.bundle.part import AcceptedRows, CardSection, CardStatement, Outcome, Writing
 from synthrelease.parts import each
+from synthrelease.published.base import Part
 from synthrelease.published.columns import RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import namings
-from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.tables import BundleTable
 

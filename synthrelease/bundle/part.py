@@ -13,10 +13,10 @@ import numpy as np
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Transformation
 from synthrelease.errors import SynthreleaseError
+from synthrelease.published.base import Part
 from synthrelease.published.columns import ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.naming import FileKind
-from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
 from synthrelease.settings.tables import BundleTable
 

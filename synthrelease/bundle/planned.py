@@ -9,10 +9,9 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.data.schema import Transformation
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.plan import Guarantee
+from synthrelease.published.base import number
+from synthrelease.published.charges import BoundsPart, ChargePart, DomainPart, GuaranteePart, JointTestPart, SelectionPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
-from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.parts import number
-from synthrelease.published.selection import BoundsPart, JointTestPart, SelectionPart
 from synthrelease.spec.release_spec import ReleaseSpec
 
 _NO_PARAMETERS = {"name", "kind", "threshold", "epsilon", "reason"}

@@ -20,7 +20,7 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.generators.candidate import Candidate
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
+from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import Release, stated_guarantee
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -17,8 +17,8 @@ from synthrelease.data.schema import Transformation
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
 from synthrelease.published import measurements
+from synthrelease.published.base import Content, Files, Keep, in_memory
 from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
-from synthrelease.published.files import Content, Files, Keep, in_memory
 from synthrelease.published.table import read_csv
 from synthrelease.spec import canonical
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -11,9 +11,8 @@ from synthrelease.bundle.card import numbers, protection
 from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.options import statements
 from synthrelease.bundle.titles import labelled_title
-from synthrelease.published.beyond import beyond
-from synthrelease.published.costs import ChargePart
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import ChargePart, CriterionPart
+from synthrelease.published.commitment import beyond
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.spec.canonical import WORDS
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.errors import InputError, OutputError
-from synthrelease.published.signatures import SigningError, cryptography, fingerprint, key_file, public_pem
+from synthrelease.published.base import SigningError, cryptography, fingerprint, key_file, public_pem
 
 if TYPE_CHECKING:
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey

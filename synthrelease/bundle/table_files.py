@@ -11,9 +11,7 @@ import numpy as np
 
 from synthrelease.bundle.linked_files import NOTHING, KeyedFile, filled, keyed_csv, members_of, roots_of
 from synthrelease.data.weights import WEIGHT
-from synthrelease.published.lines import MARK, written
-from synthrelease.published.linked import KeyedRows
-from synthrelease.published.table import METADATA, ReleasedTable
+from synthrelease.published.table import MARK, METADATA, KeyedRows, ReleasedTable, written
 from synthrelease.settings.tables import SYNTHETIC
 
 _TEXTS = 2**12

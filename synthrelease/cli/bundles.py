@@ -93,8 +93,8 @@ def card(
         out.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
         return
     from synthrelease.bundle.rewriting import rewritten
+    from synthrelease.published.verify.checks import read_files
     from synthrelease.verification import verify_bundle
-    from synthrelease.verification.reading import read_files
 
     report = verify_bundle(bundle)
     if not all(check.passed for check in report.checks if check.name not in ("documents", "weights")):  # these are written anew

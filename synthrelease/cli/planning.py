@@ -194,7 +194,7 @@ def _print_warnings(spec: ReleaseSpec, rows: int | None) -> None:
 
 
 def _document(spec: ReleaseSpec, jobs: int, rows: int | None, shortlist: Path | None) -> dict[str, Any]:
-    from synthrelease.published.costs import ChargePart
+    from synthrelease.published.charges import ChargePart
     from synthrelease.releasing.attempt_costs import attempt_costs, peak_megabytes, usual_rows
     from synthrelease.releasing.possible import doubts
     from synthrelease.settings.card import gaps

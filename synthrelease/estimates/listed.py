@@ -26,7 +26,7 @@ from synthrelease.estimates.estimable import asked_of, judged, possible_width, t
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
-from synthrelease.published.estimates import NOT_ESTIMABLE
+from synthrelease.published.measurements import NOT_ESTIMABLE
 
 MOST_CELLS = 600
 """Of all pairs of columns together. The pairs with the fewest cells come first; one that no longer fits is left out. A column

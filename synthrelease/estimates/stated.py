@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from synthrelease.estimates.contrasts import Interval, less
-from synthrelease.published.estimates import IntendedEstimatePart
+from synthrelease.published.measurements import IntendedEstimatePart
 
 _COVERED = ("share ", "mean ")
 """Questions whose intervals are those of 13.8: a median's ends are those of bins."""

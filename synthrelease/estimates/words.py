@@ -12,7 +12,7 @@ from textwrap import fill
 from typing import Any
 
 from synthrelease.data.questions import Kind
-from synthrelease.published.estimates import NOT_ESTIMABLE, NotSample
+from synthrelease.published.measurements import NOT_ESTIMABLE, NotSample
 
 _MOST_DECIMALS = 8
 _WIDTH = 100

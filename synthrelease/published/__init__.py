@@ -5,19 +5,13 @@ from typing import TYPE_CHECKING
 from synthrelease.loading import at_first_use
 
 if TYPE_CHECKING:
+    from synthrelease.published.charges import DomainPart
     from synthrelease.published.columns import RulePart
-    from synthrelease.published.costs import DomainPart
-    from synthrelease.published.folder import load
-    from synthrelease.published.release import Evaluation, PublishedRelease
+    from synthrelease.published.folder import Evaluation, PublishedRelease, load
 else:  # parts of release.json stand in `synthrelease.parts`, too, and import what is here one by one
     __getattr__ = at_first_use(
         __name__,
-        {
-            "columns": ("RulePart",),
-            "costs": ("DomainPart",),
-            "folder": ("load",),
-            "release": ("Evaluation", "PublishedRelease"),
-        },
+        {"columns": ("RulePart",), "charges": ("DomainPart",), "folder": ("load", "Evaluation", "PublishedRelease")},
     )
 
 __all__ = ["DomainPart", "Evaluation", "PublishedRelease", "RulePart", "load"]

@@ -10,7 +10,7 @@ from pydantic import AliasChoices, Field, SerializerFunctionWrapHandler, model_s
 
 from synthrelease.data.dates import ISO
 from synthrelease.data.schema import Binning, Column, PublishedColumn
-from synthrelease.published.parts import Number, Part, number
+from synthrelease.published.base import Number, Part, number
 
 Kind = Literal["integer", "real", "category"]
 DatePart = Literal["year", "quarter", "month", "week", "day", "weekday"] | None

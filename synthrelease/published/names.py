@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from synthrelease.parts import each
-from synthrelease.published import associations, checksums, signatures
+from synthrelease.published import associations
+from synthrelease.published import base as checksums
+from synthrelease.published import base as signatures
 from synthrelease.published.document import BEFORE, ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.naming import FileKind, FurtherNames

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 from pydantic import Field
 
-from synthrelease.published.parts import ExactText, Part
+from synthrelease.published.base import ExactText, Part
 
 if TYPE_CHECKING:
     from synthrelease.privacy.plan import Horizon, YearOfSeries

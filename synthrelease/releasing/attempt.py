@@ -27,7 +27,7 @@ from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import NEIGHBOURS, UNIT
 from synthrelease.privacy.subsets import PartitionRule, of_piece
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument, read_leniently
 from synthrelease.published.folder import load
 from synthrelease.releasing.selection import one_thread

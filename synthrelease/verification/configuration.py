@@ -12,10 +12,10 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.verify.checks import Check
 from synthrelease.settings.mistakes import validated
-from synthrelease.verification.checks import Check
 
 
 def configuration(document: ReleaseDocument) -> Check:

@@ -8,11 +8,11 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import own_version, package_version, processor
 from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.published import associations
+from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.checks import Check
 from synthrelease.settings.tables import BundleTable
-from synthrelease.verification.checks import Check
 
 _SHOWN = 60
 

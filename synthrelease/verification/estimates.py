@@ -11,9 +11,9 @@ from synthrelease.errors import Unexpected
 from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.published import measurements
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart, IntendedEstimatePart
+from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
+from synthrelease.published.verify.checks import Check
 from synthrelease.spec import canonical
-from synthrelease.verification.checks import Check
 
 _RELATIVE = 1e-4
 """Ends of intervals that are computed again may differ by so much of their width, from one machine to another."""

@@ -15,12 +15,11 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import RejectedRound, so_many
 from synthrelease.privacy.charges import TOGETHER
 from synthrelease.privacy.grids import figure_sd, grid_point, noise_grid, shared_grid
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import BoundsPart, CriterionPart, SelectionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.selection import BoundsPart, SelectionPart
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.checks import Check
 from synthrelease.verification.bounds import bound_problems
-from synthrelease.verification.checks import Check
 
 _REACH = 25
 """Standard deviations of noise: no honest figure is farther off."""

@@ -9,12 +9,12 @@ from synthrelease.bundle.further import asked
 from synthrelease.bundle.part import FurtherFiles
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
+from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
 from synthrelease.published.names import STEM, namings
 from synthrelease.published.naming import FurtherNames
 from synthrelease.published.table import ReleasedTable
-from synthrelease.verification.checks import Check, made
+from synthrelease.published.verify.checks import Check, made
 
 
 def further_files(document: ReleaseDocument, table: ReleasedTable, files: Files) -> Iterator[Check]:

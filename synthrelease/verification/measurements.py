@@ -28,7 +28,7 @@ from synthrelease.published.measurements import (
     read_measurements,
     sum_on_released_bins,
 )
-from synthrelease.verification.checks import Check
+from synthrelease.published.verify.checks import Check
 
 __all__ = ["NAME", "measurements"]
 

@@ -13,19 +13,19 @@ from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import MECHANISM, OneNoise
 from synthrelease.errors import SpecError
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.published.criterion import CriterionPart, OneNoisePart
+from synthrelease.published.base import number, upwards
+from synthrelease.published.charges import CriterionPart, OneNoisePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import NAME as MEASUREMENTS
-from synthrelease.published.parts import number, upwards
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.checks import Check
+from synthrelease.published.verify.options import asked as asked_of_options
 from synthrelease.releasing.release import stated_guarantee
 from synthrelease.settings.reading import dotted, shown
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import configuration_of
-from synthrelease.verification.checks import Check
-from synthrelease.verification.options import asked as asked_of_options
 
 _SHOWN = 5
 """Differences that are told; there may be as many as release.json has values."""

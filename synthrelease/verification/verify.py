@@ -10,16 +10,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from synthrelease.errors import so_many
-from synthrelease.published.beyond import beyond
+from synthrelease.published.base import Files
+from synthrelease.published.commitment import beyond
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.alone import Rebuilt, verify_alone
+from synthrelease.published.verify.checks import Check, Report, check_from_elsewhere, check_unchanged, made, read_files
+from synthrelease.published.verify.stated import Commitment, compared
 from synthrelease.spec.canonical import WORDS
-from synthrelease.verification.alone import verify_alone
-from synthrelease.verification.checks import Check, Report, made
-from synthrelease.verification.commitment import Commitment, compared
-from synthrelease.verification.reading import check_from_elsewhere, check_unchanged, read_files
-from synthrelease.verification.schema import Rebuilt
 
 PLANNED = ("plan", "minimum count", "configuration", "figures")
 WRITTEN = ("documents",)

@@ -30,8 +30,8 @@ from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import Plan
 from synthrelease.privacy.selection import SelectionRule, private_selection
 from synthrelease.privacy.subsets import PartitionRule
-from synthrelease.published.costs import ChargePart
-from synthrelease.verification.charges import _node_problems
+from synthrelease.published.charges import ChargePart
+from synthrelease.published.verify.charges import _node_problems
 from tests.helpers.small import World
 
 WORLD = World({"a": 1})

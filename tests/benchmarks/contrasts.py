@@ -23,8 +23,8 @@ import numpy as np
 from synthrelease.estimates import estimate
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.release import Measurements
 from tests.helpers.published import integer_column, published
 
 COLUMNS = (

@@ -31,8 +31,8 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.release import Measurements
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -46,8 +46,8 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.release import Measurements
 from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec

@@ -13,7 +13,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from synthrelease.verification.reading import read_files
+from synthrelease.published.verify.checks import read_files
 from tests.helpers.forgeries import edited, looked_at, named, problems, single_edits
 
 

@@ -20,11 +20,10 @@ from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.generators.measurements import noise_limit
 from synthrelease.published import PublishedRelease
+from synthrelease.published.charges import BoundsPart
 from synthrelease.published.document import read_strictly
-from synthrelease.published.folder import measurements_of
+from synthrelease.published.folder import Measurements, measurements_of
 from synthrelease.published.measurements import MeasurementsPart, PublishedMeasurement
-from synthrelease.published.release import Measurements
-from synthrelease.published.selection import BoundsPart
 from tests.bounds.test_bounds import CELLS, QUERIES, SYNTHETIC, A, B, N, Table, ask, figures, true_answer
 from tests.helpers.cards import rich_bundle
 from tests.helpers.published import category_column, published

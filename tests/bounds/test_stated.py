@@ -18,10 +18,10 @@ from synthrelease.estimates import estimate
 from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_strictly
+from synthrelease.published.verify.checks import read_files
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
 from synthrelease.verification.estimates import estimates
-from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_release, write_files
 from tests.helpers.published import category_column, integer_column, published, score

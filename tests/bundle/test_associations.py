@@ -21,6 +21,7 @@ from synthrelease.published.associations import NAME
 from synthrelease.published.associations_file import of_document
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
+from synthrelease.published.verify.checks import read_files
 from synthrelease.releasing.release import release
 from synthrelease.settings.card import LANGUAGES
 from synthrelease.settings.questions import QuestionTable
@@ -28,7 +29,6 @@ from synthrelease.spec.associations import planned_associations
 from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.documents import documents
-from synthrelease.verification.reading import read_files
 from tests.helpers.tiny import MEASURED, write_config
 from tests.verification.test_verify import resealed
 
@@ -200,7 +200,7 @@ def test_a_release_of_a_version_before_needs_no_list_and_a_later_one_does(folder
 
 def documents_of(folder: Path, files: dict[str, bytes], version: str = "1.0.0") -> tuple[str, ...]:
     """The problems of the documents, when somebody has made the checksums anew."""
-    from synthrelease.published.files import Files
+    from synthrelease.published.base import Files
 
     document = document_of(folder).model_copy(update={"written_by": version})
     table = read_csv(files["data.csv"], document.shape)

@@ -19,11 +19,11 @@ from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.card.wording import sentences
 from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
+from synthrelease.published.charges import JointTestPart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.estimates import EstimatesPart
-from synthrelease.published.selection import JointTestPart
+from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.settings.card import LANGUAGES, CardTable
 from synthrelease.settings.tables import NotPromisedTable
@@ -374,7 +374,7 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
     code = (
         "import sys, json; from synthrelease.published.document import ReleaseDocument;"
         "from synthrelease.published.table import read_csv;"
-        "from synthrelease.bundle.contents import written; from synthrelease.published.checksums import sha256;"
+        "from synthrelease.bundle.contents import written; from synthrelease.published.base import sha256;"
         "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"
         "t = read_csv(sys.stdin.buffer.read(), d.shape);"
         "print(json.dumps({n: sha256(b) for n, b in written(d, t, {'data.csv': 1, 'data.parquet': 1}).items()}))"

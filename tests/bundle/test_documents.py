@@ -16,8 +16,8 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.datapackage import datapackage_bytes, slug
 from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
+from synthrelease.published.charges import JointTestPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.release import release
 from synthrelease.settings.card import LICENCES, CardTable

@@ -19,7 +19,7 @@ from synthrelease.generators.drawing import Drawing
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
 from synthrelease.privacy.subsets import PartitionRule
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
 from synthrelease.verification.verify import verify_files

@@ -10,8 +10,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.bundle.table_files import parquet_pieces
-from synthrelease.published.lines import TableError, TableShape
-from synthrelease.published.table import ReleasedTable
+from synthrelease.published.table import ReleasedTable, TableError, TableShape
 from tests.helpers.published import read_parquet
 from tests.helpers.small import World
 

@@ -21,9 +21,9 @@ from synthrelease.cli.terminal import ROWS_IN_WORDS
 from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_group
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.verify.charges import charges as check_charges
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.charges import charges as check_charges
 from tests.helpers.tiny import EPSILON, write_config, write_data
 
 WHY = "Two tosses of each."

@@ -19,8 +19,8 @@ from synthrelease.bundle.questions_sheet import NAME
 from synthrelease.estimates import estimate
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.verify.checks import read_files
 from synthrelease.verification.estimates import estimates
-from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.forgeries import of_version, problems, written_anew
 from tests.helpers.forked import run_apart

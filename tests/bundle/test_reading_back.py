@@ -12,9 +12,8 @@ from hypothesis import strategies as st
 
 from synthrelease.bundle.table_files import csv_pieces
 from synthrelease.data.counts import Counts
-from synthrelease.published import lines
-from synthrelease.published.lines import TableError, TableShape, csv_lines, rows_of_table
-from synthrelease.published.table import ReleasedTable, read_csv, table_of
+from synthrelease.published import table as lines
+from synthrelease.published.table import ReleasedTable, TableError, TableShape, csv_lines, read_csv, rows_of_table, table_of
 from tests.helpers.small import layout_of
 
 LAYOUT = layout_of(2, 3)

@@ -14,7 +14,7 @@ pytest.importorskip("cryptography", reason="needs the extra sign")
 from synthrelease.bundle import write_folder
 from synthrelease.bundle.signing import load_private_key, make_key
 from synthrelease.errors import InputError, OutputError
-from synthrelease.published.signatures import SigningError, fingerprint, load_public_key
+from synthrelease.published.base import SigningError, fingerprint, load_public_key
 from synthrelease.verification import verify_bundle
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
@@ -100,7 +100,7 @@ def test_a_bit_of_the_signature_that_is_turned_around_is_found(signed: Path, pla
 
 
 def test_files_that_are_changed_with_their_checksums_are_found_by_the_signature(signed: Path) -> None:
-    from synthrelease.published.checksums import checksum_file
+    from synthrelease.published.base import checksum_file
 
     files = files_of(signed)
     files["README.md"] += b"More.\n"

@@ -16,9 +16,18 @@ from hypothesis import strategies as st
 from synthrelease.bundle import table_files
 from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
 from synthrelease.data.counts import Counts
-from synthrelease.published import lines
-from synthrelease.published.lines import TableError, csv_lines, rows_of_table, written_rows
-from synthrelease.published.table import METADATA, ReleasedTable, parquet_rows, read_csv, table_of
+from synthrelease.published import table as lines
+from synthrelease.published.table import (
+    METADATA,
+    ReleasedTable,
+    TableError,
+    csv_lines,
+    parquet_rows,
+    read_csv,
+    rows_of_table,
+    table_of,
+    written_rows,
+)
 from tests.helpers.published import read_parquet
 from tests.helpers.small import layout_of
 

@@ -33,7 +33,7 @@ from synthrelease.privacy.charges import Charge, Meter
 from synthrelease.privacy.grids import grid_bits, grid_point, laplace_sd, noise_grid, shared_grid, shared_steps
 from synthrelease.privacy.noise import SystemEntropy, one_noise
 from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
-from synthrelease.published.criterion import MOST_SHARING
+from synthrelease.published.charges import MOST_SHARING
 from synthrelease.releasing.attempt import Attempt, generate, prepare, released_figures
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec

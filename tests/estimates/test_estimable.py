@@ -18,7 +18,7 @@ from synthrelease.estimates import Estimate, estimate
 from synthrelease.estimates.listed import listed
 from synthrelease.estimates.trends import trend
 from synthrelease.published import PublishedRelease
-from synthrelease.published.release import Measurements
+from synthrelease.published.folder import Measurements
 from tests.estimates.test_estimate import COLUMNS, TABLE, release
 from tests.helpers.published import integer_column, noisy_tables, published
 

@@ -19,7 +19,7 @@ from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
-from synthrelease.published.release import Measurements
+from synthrelease.published.folder import Measurements
 from tests.helpers.published import category_column, integer_column, never, noisy_tables, published
 
 A, B, C = integer_column("a", [0, 1, 2, 3]), integer_column("b", [0, 1, 2, 4], unit="grams"), integer_column("c", [0, 1, 2])

@@ -19,8 +19,8 @@ from synthrelease.estimates.answer import answered as with_every_interval
 from synthrelease.estimates.words import Term
 from synthrelease.privacy.charges import Charge, RowsRule
 from synthrelease.published import DomainPart, PublishedRelease
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.release import Measurements
 from tests.helpers.published import category_column, integer_column, published
 
 YES = category_column("c", {"yes": ["yes"], "no": ["no"]})

@@ -20,7 +20,7 @@ from synthrelease.estimates.listed import listed
 from synthrelease.estimates.ratios import Ratio
 from synthrelease.estimates.tables import NoisyTables
 from synthrelease.published import PublishedRelease
-from synthrelease.published.release import Measurements
+from synthrelease.published.folder import Measurements
 from tests.estimates.test_estimate import ends
 from tests.helpers.published import HOMES, category_column, integer_column, noisy_tables, published
 

@@ -15,17 +15,16 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import interval_part
 from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.folder import _sealed
-from synthrelease.published.costs import ChargePart, GuaranteePart
-from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
-from synthrelease.published.flavour import FlavourPart
+from synthrelease.published.base import Files
+from synthrelease.published.charges import ChargePart, GuaranteePart
+from synthrelease.published.document import FlavourPart, ReleaseDocument
 from synthrelease.published.table import read_csv
+from synthrelease.published.verify.alone import verify_alone
+from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import stated_guarantee
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.alone import verify_alone
-from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 
 Steps = tuple[str | int, ...]

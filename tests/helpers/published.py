@@ -16,8 +16,9 @@ from synthrelease.data.schema import PublishedColumn
 from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.published import DomainPart, Evaluation, PublishedRelease, RulePart
+from synthrelease.published.base import Content
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.published.table import Content, ReleasedTable, TableShape, parquet_rows, table_of
+from synthrelease.published.table import ReleasedTable, TableShape, parquet_rows, table_of
 
 NEARLY_NO_NOISE = 1e-9
 HOMES = Linked(

@@ -15,9 +15,9 @@ from synthrelease.bundle.folder import _sealed
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.plan import Horizon, YearOfSeries
+from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.checks import Report
 from tests.helpers.forgeries import of_version
 from tests.helpers.tiny import NOT_PROMISED, write_config
 

@@ -90,7 +90,7 @@ OF_BASELINES = (
     Mutation(
         name="flavour: verify compares the facts that are stated alone",
         breaks="a scope that leaves facts out passes",
-        place="verification.flavour:_problems",
+        place="published.verify.alone:_problems",
         old="[place for place in expected.scope.places() if place not in stated.scope.places()]",
         new="[place for place in stated.scope.places() if place not in expected.scope.places()]",
         tests=(FLAVOUR,),

@@ -22,7 +22,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: any format is read",
         breaks="a document is read by rules that are not its own",
-        place="published.formats:check_format",
+        place="published.base:check_format",
         old="head.format not in reads",
         new="head.format < min(reads)",
         tests=(f"{DOCUMENT}::test_another_number_is_refused_with_the_version_that_reads_it",),
@@ -30,7 +30,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: a person is promised what a record is",
         breaks="who stands in several records is promised too much",
-        place="published.costs:GuaranteePart.guarantee",
+        place="published.charges:GuaranteePart.guarantee",
         old="records_per_person=self.person.records",
         new="records_per_person=1",
         tests=(GUARANTEES,),
@@ -38,7 +38,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: a loaded guarantee has no delta",
         breaks="the guarantee that a reader sees is better than the one that holds",
-        place="published.costs:GuaranteePart.guarantee",
+        place="published.charges:GuaranteePart.guarantee",
         old="delta=Fraction(self.delta_exact)",
         new="delta=Fraction(0)",
         tests=(GUARANTEES,),
@@ -46,7 +46,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: epsilon is shown rounded to the nearest",
         breaks="the number that is shown understates epsilon",
-        place="published.parts:upwards",
+        place="published.base:upwards",
         old="float(decimal_text(value))",
         new="round(float(value), 10)",
         tests=(CHARGES,),
@@ -54,7 +54,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="document: a curve loses a coefficient",
         breaks="verify adds up less than was spent",
-        place="published.costs:CurvePart.curve",
+        place="published.charges:CurvePart.curve",
         old="log_mean=Fraction(self.log_mean)",
         new="log_mean=Fraction(0)",
         tests=(CHARGES,),
@@ -110,7 +110,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="commitment: thresholds are not compared",
         breaks="criteria can be fitted to the result",
-        place="verification.commitment:_of_the_run",
+        place="published.verify.stated:_of_the_run",
         old="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in document.criteria]",
         new="[(one.name, one.kind, one.threshold, one.epsilon_exact) for one in part.criteria]",
         tests=(f"{SERIES}::test_a_threshold_that_was_fitted_afterwards_is_found",),

@@ -347,7 +347,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: keys of members are not compared",
         breaks="verify accepts members of another root",
-        place="published.linked:_wide",
+        place="published.table:_wide",
         old="if not np.array_equal(rows.keys, np.repeat(batch.keys, number)):",
         new="if False:",
         tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),
@@ -355,7 +355,7 @@ OF_MEMBERS = (
     Mutation(
         name="members: more of them than roots count",
         breaks="verify accepts members that belong to nobody",
-        place="published.linked:_wide",
+        place="published.table:_wide",
         old="if waiting.more():",
         new="if False:",
         tests=(f"{BUNDLE}::test_members_that_do_not_fit_their_roots_are_found",),

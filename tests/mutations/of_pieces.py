@@ -112,7 +112,7 @@ OF_PIECES = (
     Mutation(
         name="verify: pieces that were not described",
         breaks="a maximum in place of a sum",
-        place="verification.pieces:pieces",
+        place="published.verify.charges:pieces",
         old="document.divided_rows is None",
         new="document.divided_rows is None and not largest",
         tests=(FORGED,),
@@ -120,7 +120,7 @@ OF_PIECES = (
     Mutation(
         name="verify: any charge in any piece",
         breaks="a dear charge in a cheap piece",
-        place="verification.pieces:pieces",
+        place="published.verify.charges:pieces",
         old="(expected := piece_of(one.charge())) != piece",
         new="(expected := piece) != piece",
         tests=(FORGED,),

@@ -215,7 +215,7 @@ OF_PRICES = (
     Mutation(
         name="verify: a rule of another law",
         breaks="a charge names a rule by which it was not computed",
-        place="verification.charges:_composed",
+        place="published.verify.charges:_composed",
         old="selected.rule == node.rule",
         new="True",
         tests=("tests/verification/test_rules_of_charges.py",),

@@ -28,7 +28,7 @@ OF_PUBLIC_FACTS = (
     Mutation(
         name="public facts: rules for released rows taken for those of private ones",
         breaks="a right sensitivity is called wrong, or a wrong one right",
-        place="verification.schema:rebuild",
+        place="published.verify.alone:rebuild",
         old='[rule for rule, applies_to in rules if "raw" in applies_to]',
         new="[]",
         tests=(FORGED,),

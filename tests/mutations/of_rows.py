@@ -233,7 +233,7 @@ OF_THE_ROWS = (
     Mutation(
         name="verify: any margin passes",
         breaks="a card that says how often public rows fill up, wrongly",
-        place="verification.charges:_domain_problems",
+        place="published.verify.charges:_domain_problems",
         old="(domain.margin, domain.shortfall) != (margin, shortfall)",
         new="domain.shortfall != shortfall",
         tests=(FORGED,),
@@ -241,7 +241,7 @@ OF_THE_ROWS = (
     Mutation(
         name="verify: what a person is promised is not computed again",
         breaks="a card that promises a person too much",
-        place="verification.charges:_guarantee_problems",
+        place="published.verify.charges:_guarantee_problems",
         old="person.records < 1 or stated != found",
         new="person.records < 1",
         tests=(FORGED,),
@@ -249,7 +249,7 @@ OF_THE_ROWS = (
     Mutation(
         name="verify: a number that nobody paid for passes",
         breaks="a count without a charge",
-        place="verification.charges:_domain_problems",
+        place="published.verify.charges:_domain_problems",
         old='(charged is not None) != (domain.way == "counted")',
         new="False",
         tests=(FORGED,),

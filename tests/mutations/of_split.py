@@ -231,7 +231,7 @@ OF_THE_SPLIT = (
     Mutation(
         name="verify: an exact number of rows of a piece",
         breaks="a release that the theorem does not cover",
-        place="verification.charges:_domain_problems",
+        place="published.verify.charges:_domain_problems",
         old='secret and domain.way == "exact"',
         new="False",
         tests=(f"{WHOLE}::test_what_does_not_go_with_a_piece_is_found",),

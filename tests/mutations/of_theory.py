@@ -980,7 +980,7 @@ OF_THE_THEORY = (
     Mutation(
         name="verify: a curve is taken for a guarantee",
         breaks="a release that says epsilon = 0 passes",
-        place="verification.charges:_guarantee_problems",
+        place="published.verify.charges:_guarantee_problems",
         old="root.renyi is not None",
         new="False",
         tests=("tests/verification/test_verify.py::test_a_curve_is_no_guarantee",),

@@ -38,7 +38,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: what the parser of data.csv leaves out is not looked for",
         breaks="bytes that are no part of a label pass",
-        place="published.lines:_TakenApart.rows",
+        place="published.table:_TakenApart.rows",
         old="length != len(text)",
         new="False",
         tests=("tests/bundle/test_reading_back.py::test_what_does_not_fit_is_said_as_line_by_line",),
@@ -54,7 +54,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: the checksum of the specification is not compared",
         breaks="release.json names one specification, and another one is published",
-        place="verification.stated:specification",
+        place="published.verify.stated:specification",
         old="digest != document.specification",
         new="False",
         tests=(FORGED,),
@@ -62,7 +62,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: settings of criteria are not compared",
         breaks="a threshold is set when the figure is known",
-        place="verification.stated:_criteria_problems",
+        place="published.verify.stated:_criteria_problems",
         old="not _same(value, own.get(name))",
         new="False",
         tests=(FORGED,),
@@ -70,7 +70,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: what a charge costs is not compared with its budget",
         breaks="a fit is stated at a hundredth of its epsilon",
-        place="verification.stated:_charge_problems",
+        place="published.verify.stated:_charge_problems",
         old="cost != budgets[name]",
         new="False",
         tests=(FORGED,),
@@ -78,7 +78,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: the law of the rounds is not compared",
         breaks="a selection is priced by another law",
-        place="verification.stated:_selection_problems",
+        place="published.verify.stated:_selection_problems",
         old="(found.rounds, found.stop_probability, found.shape) != (rounds, stop, shape)",
         new="False",
         tests=(FORGED,),
@@ -94,7 +94,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: control characters are shown",
         breaks="a title moves the cursor over what verify found",
-        place="verification.alone:_document",
+        place="published.verify.alone:_document",
         old="hidden is not None",
         new="False",
         tests=(FORGED,),
@@ -102,7 +102,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: any file may stand in the folder",
         breaks="a page with another epsilon passes for a part of the release",
-        place="verification.alone:_names",
+        place="published.verify.alone:_names",
         old="possible_names(document)",
         new="set(files)",
         tests=(f"{FOLDERS}::test_a_file_that_does_not_follow_from_release_json_is_found",),
@@ -118,7 +118,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: the key in the folder vouches for it",
         breaks="a forger's own key makes the last sentence green",
-        place="verification.reading:check_from_elsewhere",
+        place="published.verify.checks:check_from_elsewhere",
         old="path.samefile(file)",
         new="False",
         tests=(f"{FOLDERS}::test_a_commitment_that_lies_in_the_folder_vouches_for_nothing",),
@@ -126,7 +126,7 @@ OF_VERIFYING = (
     Mutation(
         name="commitment: a second release of a year is compared in thresholds alone",
         breaks="who calls a release the second one of its year passes with another epsilon and other rules",
-        place="verification.commitment:_of_the_plan",
+        place="published.verify.stated:_of_the_plan",
         old="planned.year == own.year",
         new="False",
         tests=(f"{YEARS}::test_who_calls_a_release_the_second_one_of_its_year_does_not_pass_its_commitment",),
@@ -166,7 +166,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: room before the footer of Parquet",
         breaks="14 kB pass where another version of pyarrow is said to have written them",
-        place="verification.parquet_parts:room_problems",
+        place="published.verify.parquet_parts:room_problems",
         old="place != last",
         new="False",
         tests=(f"{FOLDERS}::test_bytes_between_the_parts_of_a_parquet_file_are_found_whoever_wrote_it",),
@@ -174,7 +174,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: any release may have a plan that its specification lacks",
         breaks="a plan over years that was written after the run is said to be fixed before it",
-        place="verification.options:fixed",
+        place="published.verify.options:fixed",
         old="not document.first_run",
         new="False",
         tests=(f"{YEARS}::test_a_plan_that_the_specification_does_not_have_is_found",),
@@ -182,7 +182,7 @@ OF_VERIFYING = (
     Mutation(
         name="commitment: without a plan it fits a release with one",
         breaks="a plan put into a release of version 1.0.0 passes its commitment",
-        place="verification.commitment:_plan_problems",
+        place="published.verify.stated:_plan_problems",
         old="own is not None",
         new="False",
         tests=(f"{YEARS}::test_a_plan_that_the_specification_does_not_have_is_found",),

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.verification.verify import verify_files
 from tests.helpers.weighting import weighted_bundle

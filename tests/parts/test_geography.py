@@ -18,11 +18,11 @@ from synthrelease.parts.geography.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.options import asked
+from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.options import asked
-from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle
 
 CODELIST = "code,label,district,region\n1,Ash,D1,North\n2,Oak,D1,North\n3,Elm,D2,North\n4,Fir,D3,Lake's\n5,Yew,D3,Lake's\n"

@@ -23,7 +23,7 @@ from synthrelease.data.donors import Completed
 from synthrelease.data.layout import Layout
 from synthrelease.errors import SpecError
 from synthrelease.parts.imputation.writing import imputed_bytes, relabelled
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release

@@ -26,13 +26,13 @@ from synthrelease.privacy.charges import GENERATION, Meter, gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.alone import rebuild
+from synthrelease.published.verify.options import asked
+from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.options import asked
-from synthrelease.verification.part import KnownFiles
-from synthrelease.verification.schema import rebuild
 from synthrelease.verification.verify import verify_bundle
 
 CONFIG = """

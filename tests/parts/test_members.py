@@ -29,12 +29,11 @@ from synthrelease.drafting.linked import read_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.members.table import MembersTable
-from synthrelease.published import linked
+from synthrelease.published import table as linked
+from synthrelease.published.base import Files
 from synthrelease.published.document import read_strictly
-from synthrelease.published.estimates import EstimatesPart
-from synthrelease.published.files import Files
-from synthrelease.published.lines import TableError
-from synthrelease.published.table import parquet_rows, read_csv, table_of
+from synthrelease.published.measurements import EstimatesPart
+from synthrelease.published.table import TableError, parquet_rows, read_csv, table_of
 from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
 from synthrelease.sources.source import Source
@@ -104,7 +103,7 @@ def test_what_is_read_is_what_was_written_in_any_number_of_pieces(bundle: Path, 
     table = read_csv(files[0], document.shape, files[1])
     for rows, block in ((7, 64), (1000, 2**20)):
         monkeypatch.setattr(linked_files, "_ROWS", rows)
-        monkeypatch.setattr(linked, "_BLOCK", block)
+        monkeypatch.setattr(linked, "_LINKED_BLOCK", block)
         assert b"".join(csv_pieces(table)) == files[0]
         assert b"".join(members_csv_pieces(table)) == files[1]
         parquet, members = b"".join(parquet_pieces(table)), b"".join(members_parquet_pieces(table))

@@ -16,11 +16,11 @@ from synthrelease.parts.population.verifying import VERIFYING
 from synthrelease.privacy.plan import Loss, of_the_population
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
+from synthrelease.published.verify.options import asked
+from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.options import asked
-from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 

@@ -22,9 +22,9 @@ from synthrelease.parts.series.published import CorrectedPart, EarlierPart, Seri
 from synthrelease.parts.series.summing import changes, total
 from synthrelease.privacy.ledger import open_ledger
 from synthrelease.publish import ReleaseRequest, check_before_spending
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
+from synthrelease.published.charges import PersonPart
 from synthrelease.published.commitment import read_commitment
-from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec

@@ -29,9 +29,9 @@ from synthrelease.privacy.plan import Loss, PaidYear, YearOfSeries
 from synthrelease.publish import ReleaseRequest, check_before_spending, publish
 from synthrelease.published.commitment import CommitmentPart
 from synthrelease.published.document import read_strictly
+from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec, read_specification
-from synthrelease.verification.checks import Report
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.forgeries import of_version, written_anew

@@ -18,11 +18,10 @@ from synthrelease.privacy.charges import Charge, in_sequence, mechanism, zero_co
 from synthrelease.privacy.curves import RenyiCurve
 from synthrelease.privacy.plan import Guarantee, stated_at
 from synthrelease.published import load
+from synthrelease.published.base import Part
+from synthrelease.published.charges import ChargePart, CriterionPart, DomainPart, GuaranteePart
 from synthrelease.published.columns import BinPart, ColumnPart
-from synthrelease.published.costs import ChargePart, DomainPart, GuaranteePart
-from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
-from synthrelease.published.parts import Part
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
 from synthrelease.verification import verify_bundle

@@ -9,9 +9,9 @@ import pytest
 
 from synthrelease.bundle.folder import new_folder
 from synthrelease.errors import InputError, OutputError
-from synthrelease.published.files import Files, OnDisk
-from synthrelease.verification import reading
-from synthrelease.verification.reading import check_unchanged, read_files
+from synthrelease.published.base import Files, OnDisk
+from synthrelease.published.verify import checks as reading
+from synthrelease.published.verify.checks import check_unchanged, read_files
 
 CONTENTS = {"a": b"first\nsecond\n", "b": b""}
 

@@ -13,10 +13,9 @@ from synthrelease.errors import Unexpected
 from synthrelease.parts import each
 from synthrelease.privacy.charges import RowsRule, Way
 from synthrelease.privacy.plan import Guarantee
-from synthrelease.published.costs import DomainPart
-from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
-from synthrelease.published.flavour import FlavourPart, ScopePart
-from synthrelease.published.parts import Part
+from synthrelease.published.base import Part
+from synthrelease.published.charges import DomainPart
+from synthrelease.published.document import FlavourPart, ReleaseDocument, ScopePart, read_leniently, read_strictly
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.weighting import weighted_bundle

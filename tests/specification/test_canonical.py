@@ -17,12 +17,12 @@ from synthrelease.bundle.planned import parameters
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
+from synthrelease.published.verify.stated import _same
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import WORDS, canonical_tables
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.shortlist import narrowed, shortlist_text
-from synthrelease.verification.stated import _same
 from synthrelease.verification.verify import verify_bundle
 from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.helpers.tiny import MEASURED, write_config, write_data

@@ -11,9 +11,9 @@ import pytest
 import synthrelease
 from synthrelease.errors import SpecError
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.verify.charges import charges as check_charges
 from synthrelease.settings.tables import NOT_ANSWERED
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.charges import charges as check_charges
 from tests.helpers.command_line import said_by
 from tests.helpers.tiny import write_config
 

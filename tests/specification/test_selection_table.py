@@ -21,13 +21,13 @@ from synthrelease.privacy.curves import rho_of_pure as gaussian_rho_of_pure
 from synthrelease.privacy.ledger import open_ledger, reserve_for_release
 from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.published.document import read_strictly
+from synthrelease.published.verify.charges import charges
 from synthrelease.rehearsal.parallel import Workers
 from synthrelease.rehearsal.racing import RaceGoal
 from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.charges import charges
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 

@@ -106,7 +106,7 @@ def problems(bundle: Path, of_release: Edit = lambda found: None, of_measurement
 
 def facts(bundle: Path, document: ReleaseDocument) -> PublicFacts:
     from synthrelease.published.table import read_csv
-    from synthrelease.verification.schema import rebuild
+    from synthrelease.published.verify.alone import rebuild
 
     table: ReleasedTable = read_csv((bundle / "data.csv").read_bytes(), document.shape)
     return public_facts(document, table.counts, rebuild(document).raw)

@@ -17,16 +17,17 @@ from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
+from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.files import Files
 from synthrelease.published.measurements import read_measurements
 from synthrelease.published.table import read_csv
+from synthrelease.published.verify import alone
+from synthrelease.published.verify.alone import verify_alone
+from synthrelease.published.verify.parquet_parts import OtherBytes, read_struct, room_problems
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import alone, verify_bundle
-from synthrelease.verification.alone import verify_alone
+from synthrelease.verification import verify_bundle
 from synthrelease.verification.measurements import measurements
-from synthrelease.verification.parquet_parts import OtherBytes, read_struct, room_problems
 from synthrelease.verification.verify import verify_files
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle, rich_release, write_files

@@ -20,8 +20,8 @@ from synthrelease.generators.measured_noise import cube_limit, cube_sd
 from synthrelease.privacy.grids import laplace_sd
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedSum
-from synthrelease.published.release import Measurements
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.verification import verify_bundle

@@ -10,9 +10,8 @@ import pytest
 from synthrelease.bundle.document import versions
 from synthrelease.bundle.folder import _sealed
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.verify.checks import Report, read_files
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.checks import Report
-from synthrelease.verification.reading import read_files
 from synthrelease.verification.verify import verify_files
 from tests.helpers.tiny import write_config
 

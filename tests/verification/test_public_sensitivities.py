@@ -14,14 +14,14 @@ from synthrelease.bundle.document import interval_part, release_document
 from synthrelease.bundle.file_ends import with_file_ends
 from synthrelease.bundle.public import public_facts
 from synthrelease.privacy.grids import laplace_sd, noise_grid
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.alone import rebuild
+from synthrelease.published.verify.checks import Check
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.checks import Check
 from synthrelease.verification.figures import figures
-from synthrelease.verification.schema import rebuild
 from tests.helpers.cards import rich_release, write_rich_config
 from tests.helpers.facts import facts_of
 from tests.helpers.tiny import write_data

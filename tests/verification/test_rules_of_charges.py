@@ -8,8 +8,8 @@ import pytest
 
 from synthrelease.privacy.charges import HIDDEN_ROUNDS, PRICED, SELECTION, Charge, mechanism
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule, private_selection
-from synthrelease.published.costs import ChargePart
-from synthrelease.verification.charges import _node_problems
+from synthrelease.published.charges import ChargePart
+from synthrelease.published.verify.charges import _node_problems
 
 ROUND = mechanism("round", Fraction(3), "")
 COIN = SelectionRule(stop_probability=Fraction(1, 10))

@@ -10,11 +10,11 @@ import pytest
 
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.verify.alone import SchemaProblem, edge_text, rebuild
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
 from synthrelease.spec.load import load_spec
 from synthrelease.verification.plan import _differences
-from synthrelease.verification.schema import SchemaProblem, edge_text, rebuild
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
 

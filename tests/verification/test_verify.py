@@ -16,14 +16,14 @@ from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
+from synthrelease.published.charges import JointTestPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.selection import JointTestPart
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.alone import rebuild
+from synthrelease.published.verify.charges import charges
 from synthrelease.verification import Check, Report, verify_bundle
-from synthrelease.verification.charges import charges
 from synthrelease.verification.documents import first_difference
 from synthrelease.verification.figures import figures
-from synthrelease.verification.schema import rebuild
 from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.forgeries import interval_of, resealed

@@ -73,7 +73,7 @@ from synthrelease.bundle import new_folder
 from synthrelease.bundle.contents import table_files
 from synthrelease.published.document import read_strictly
 from synthrelease.published.table import read_csv
-from synthrelease.verification.reading import read_files
+from synthrelease.published.verify.checks import read_files
 
 files = read_files(Path(sys.argv[1]))
 document = read_strictly(files["release.json"])

@@ -19,7 +19,7 @@ from synthrelease.cli import app, demonstrating
 from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
-from synthrelease.published.checksums import NAME, checksum_file
+from synthrelease.published.base import NAME, checksum_file
 from synthrelease.rehearsal.report import describe
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

@@ -18,9 +18,12 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import Door
 from synthrelease.errors import BudgetError, InputError, SpecError
 from synthrelease.privacy.charges import mechanism
+from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.files import Files
 from synthrelease.published.table import read_csv
+from synthrelease.published.verify.charges import charges
+from synthrelease.published.verify.options import options
+from synthrelease.published.verify.part import KnownFiles
 from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.rehearsal.offers import offered
 from synthrelease.rehearsal.proposing import one_round, shares_luck
@@ -29,9 +32,6 @@ from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.charges import charges
-from synthrelease.verification.options import options
-from synthrelease.verification.part import KnownFiles
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data

@@ -25,13 +25,13 @@ from synthrelease.privacy.noise import secret_bytes
 from synthrelease.privacy.subsets import MOST_PIECES, Split
 from synthrelease.publish import ReleaseRequest, publish
 from synthrelease.published.document import ReleaseDocument, read_strictly
+from synthrelease.published.verify.alone import flavour
+from synthrelease.published.verify.charges import charges
 from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.record_numbers import BYTES, SplitKey, key_beside, read_key, read_numbers, write_key
 from synthrelease.releasing.release import KnownSplit, check_numbers, piece_to_read, read_private, split_register
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.charges import charges
-from synthrelease.verification.flavour import flavour
 from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 

@@ -25,7 +25,7 @@ from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.names import file_lines
 from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
 from synthrelease.published.associations_file import of_document
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable

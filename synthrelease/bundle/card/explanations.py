@@ -11,8 +11,8 @@ from synthrelease.bundle.public import public_facts
 from synthrelease.criteria.facts import figure, shown, words
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import published_projection
+from synthrelease.published.charges import CriterionPart, IntervalPart
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.criterion import CriterionPart, IntervalPart
 from synthrelease.published.document import ReleaseDocument
 
 Parameters = Mapping[str, Any]

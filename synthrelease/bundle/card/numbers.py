@@ -10,7 +10,7 @@ from synthrelease.criteria.facts import figure as figure
 from synthrelease.criteria.facts import words as words
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.curves import RenyiCurve
-from synthrelease.published.costs import ChargePart
+from synthrelease.published.charges import ChargePart
 
 
 def exact_epsilon(exact: str) -> str:

@@ -13,8 +13,7 @@ from synthrelease.bundle.card.numbers import cost, figure, rounded_up, share, wo
 from synthrelease.bundle.card.useful import Useful
 from synthrelease.bundle.file_ends import band_columns, error_band
 from synthrelease.privacy.charges import ADDED, IN_PARALLEL, PRICED, REPLACING, SELECTION, STATED, SUM, TOGETHER
-from synthrelease.published.costs import ChargePart
-from synthrelease.published.criterion import CriterionPart
+from synthrelease.published.charges import ChargePart, CriterionPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.svg import BAND, BLUE, INK, LINE, MUTED, PAPER, RED, SOFT, Picture, shade, shortened

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from synthrelease.data.weights import Calibration, Margin
 from synthrelease.privacy.charges import Way
+from synthrelease.published.base import Fact, Number, Part, WeightColumn, number
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.parts import Fact, Number, Part, WeightColumn, number
 
 if TYPE_CHECKING:
     from synthrelease.data.weights import Weights

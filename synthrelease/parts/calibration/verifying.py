@@ -11,7 +11,7 @@ from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.parts.calibration.weighting import weights_or_reason
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 _RELATIVE = 1e-6
 """Weights that are computed again may differ by so much, from one machine to another."""

@@ -10,7 +10,7 @@ import numpy as np
 from synthrelease.parts.geography.published import GeographyPart
 from synthrelease.parts.geography.table import Geography
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class GeographyVerifying(Verifying[Geography, GeographyPart]):

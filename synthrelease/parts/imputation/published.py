@@ -6,7 +6,7 @@ from typing import Annotated
 
 from pydantic import Field
 
-from synthrelease.published.parts import Part
+from synthrelease.published.base import Part
 from synthrelease.settings.tables import BundleTable
 
 Natural = Annotated[int, Field(ge=1)]

@@ -15,9 +15,8 @@ from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of
 from synthrelease.parts.imputation.published import ImputationPart
 from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.lines import TableError, csv_lines, rows_of_lines
-from synthrelease.published.table import ReleasedTable
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.table import ReleasedTable, TableError, csv_lines, rows_of_lines
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class ImputationVerifying(Verifying[ImputationTable, ImputationPart]):

@@ -24,8 +24,7 @@ from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, mis
 from synthrelease.parts.imputation.published import IMPUTED, ImputationPart
 from synthrelease.parts.imputation.table import ImputationTable
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.lines import MARK, ROWS_PER_BATCH
-from synthrelease.published.table import ReleasedTable
+from synthrelease.published.table import MARK, ROWS_PER_BATCH, ReleasedTable
 from synthrelease.settings.tables import SYNTHETIC, BundleTable
 
 

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 from pydantic import Field, model_validator
 
 from synthrelease.privacy.charges import Way
-from synthrelease.published.parts import Fact, Part
+from synthrelease.published.base import Fact, Part
 
 
 class NumberPart(Part):

@@ -9,7 +9,7 @@ import numpy as np
 from synthrelease.parts.marks.published import MarksPart, NumberPart
 from synthrelease.parts.marks.table import Marks
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class MarksVerifying(Verifying[Marks, MarksPart]):

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.data.linked import Linked, slot_name
 from synthrelease.privacy.charges import Way
-from synthrelease.published.parts import Fact, Part
+from synthrelease.published.base import Fact, Part
 
 Natural = Annotated[int, Field(ge=0)]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from synthrelease.data.linked import Linked
 from synthrelease.parts.members.published import MembersPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class MembersVerifying(Verifying[Linked, MembersPart]):

@@ -8,7 +8,7 @@ from synthrelease.errors import SynthreleaseError
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class PartitionVerifying(Verifying[PartitionTable, PartitionPart]):

@@ -9,7 +9,7 @@ from pydantic import Field
 
 from synthrelease.privacy.charges import Way
 from synthrelease.privacy.plan import Loss
-from synthrelease.published.parts import ExactText, Fact, Part
+from synthrelease.published.base import ExactText, Fact, Part
 
 
 class PopulationPart(Part):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Literal
 
-from synthrelease.published.estimates import IntendedEstimatePart
-from synthrelease.published.parts import ExactText, Part
+from synthrelease.published.base import ExactText, Part
+from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.years import PlanOfYearsPart
 
 

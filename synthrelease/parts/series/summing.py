@@ -9,11 +9,11 @@ from fractions import Fraction
 from synthrelease.errors import InputError, Unexpected, so_many
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.privacy.plan import Loss, YearOfSeries, over_years
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
+from synthrelease.published.charges import PersonPart
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.costs import PersonPart
 from synthrelease.published.document import ReleaseDocument, read_leniently
-from synthrelease.published.estimates import IntendedEstimatePart
+from synthrelease.published.measurements import IntendedEstimatePart
 from synthrelease.published.years import PlanOfYearsPart
 
 _WORD = re.compile(r"\w+")

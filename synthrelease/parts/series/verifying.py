@@ -10,14 +10,12 @@ from synthrelease.parts.series.published import SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.plan import YearOfSeries
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import Files, sha256
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
-from synthrelease.published.lines import TableError
-from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.published.table import ReleasedTable, TableError, read_csv
+from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.canonical import BY_DIGEST, PRIOR
-from synthrelease.verification.part import KnownFiles, Verifying
 
 
 class SeriesVerifying(Verifying[object, SeriesPart]):

@@ -11,9 +11,9 @@ from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part
 from synthrelease.privacy.plan import YearOfSeries
-from synthrelease.published.checksums import sha256
+from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument, read_strictly
-from synthrelease.published.estimates import IntendedEstimatePart
+from synthrelease.published.measurements import IntendedEstimatePart
 
 _COLUMNS = (
     CardColumn("earlier release"),

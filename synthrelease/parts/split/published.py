@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from synthrelease.privacy.charges import Way
 from synthrelease.privacy.subsets import MOST_PIECES
-from synthrelease.published.parts import Fact, Part
+from synthrelease.published.base import Fact, Part
 
 
 class SplitPart(Part):

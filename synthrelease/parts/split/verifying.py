@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.parts.split.table import SplitTable
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.part import KnownFiles, Verifying
+from synthrelease.published.verify.part import KnownFiles, Verifying
 
 
 class SplitVerifying(Verifying[SplitTable, SplitPart]):

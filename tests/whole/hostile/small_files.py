@@ -25,7 +25,7 @@ from tempfile import TemporaryDirectory
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from synthrelease.published.checksums import checksum_file, sha256
+from synthrelease.published.base import checksum_file, sha256
 from tests.helpers.tiny import write_config, write_measured_release
 
 MEGABYTES, SECONDS = 700, 30

@@ -14,7 +14,7 @@ from synthrelease.bundle.titles import labelled_title
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.table_file import TableFile
+from synthrelease.published.table import TableFile
 from synthrelease.settings.tables import SYNTHETIC
 
 _CONTEXT: dict[str, Any] = {

@@ -13,8 +13,7 @@ from synthrelease.bundle.titles import labelled_title
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.table import NOTICE, ReleasedTable
-from synthrelease.published.table_file import TableFile
+from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
 from synthrelease.settings.card import LICENCES, is_email
 from synthrelease.settings.tables import SYNTHETIC
 

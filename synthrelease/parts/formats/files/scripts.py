@@ -11,11 +11,10 @@ from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import STATA, renamed
 from synthrelease.parts.formats.files.variables import Variable, further_labels, key_name, variables
+from synthrelease.published.charges import CriterionPart
 from synthrelease.published.columns import ColumnPart
-from synthrelease.published.criterion import CriterionPart
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.table import NOTICE
-from synthrelease.published.table_file import TableFile
+from synthrelease.published.table import NOTICE, TableFile
 from synthrelease.settings.tables import SYNTHETIC
 
 R_NAME, STATA_NAME = "read.R", "read.do"

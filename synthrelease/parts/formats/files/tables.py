@@ -27,8 +27,7 @@ from synthrelease.parts.formats.files.names import SPSS, STATA
 from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note
 from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.table import NOTICE, ReleasedTable
-from synthrelease.published.table_file import TableFile
+from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
 from synthrelease.settings.tables import SYNTHETIC
 
 STATA_MISSING, SPSS_MISSING = "a", -1

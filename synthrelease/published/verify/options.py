@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from synthrelease.parts import each
+from synthrelease.published.base import Part
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.parts import Part
+from synthrelease.published.verify.checks import Check, made
+from synthrelease.published.verify.part import KnownFiles, Verifying
 from synthrelease.settings.tables import ReleaseFile
 from synthrelease.spec.canonical import read_tables
-from synthrelease.verification.checks import Check, made
-from synthrelease.verification.part import KnownFiles, Verifying
 
 
 def verifyings() -> Mapping[str, Verifying]:

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator
 from typing import Any, BinaryIO
 
-from synthrelease.published.files import Content, opened
+from synthrelease.published.base import Content, opened
 
 MAGIC = b"PAR1"
 _HEADER = 2**16

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 from synthrelease.data.plausibility import Plausibility
+from synthrelease.published.base import Files, Part
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.published.files import Files
-from synthrelease.published.parts import Part
 from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.checks import Earlier
 from synthrelease.settings.tables import ReleaseFile
-from synthrelease.verification.reading import Earlier
 
 Value = TypeVar("Value")
 Said = TypeVar("Said", bound=Part)

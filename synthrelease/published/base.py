@@ -1,0 +1,406 @@
+"""What all parts of release.json have in common: nothing is missing, numbers are finite, every epsilon is exact."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import math
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, BinaryIO, ClassVar, Literal
+
+from pydantic import AfterValidator, AliasChoices, BaseModel, ConfigDict, Field, SerializerFunctionWrapHandler, model_serializer
+
+from synthrelease.data.linked import Linked
+from synthrelease.errors import SynthreleaseError, Unexpected, of_another_format
+from synthrelease.privacy.charges import Way, decimal_text
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    from synthrelease.settings.tables import BundleTable
+
+# The files of a bundle by name: small ones are held, large ones stay on the disk and are read piece by piece.
+
+HELD = 2**22
+"""Bytes: what has more stays on the disk."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OnDisk:
+    """A file that is not held.
+
+    Attributes
+    ----------
+    sha256 : of its bytes, when they were read first.
+    state : its size, and what tells whether it was changed since.
+    """
+
+    path: Path
+    sha256: str
+    state: tuple[int, ...]
+
+    @classmethod
+    def of(cls, path: Path) -> OnDisk:
+        """A file, read once for its checksum. Raises OSError."""
+        with path.open("rb") as file:
+            state = _state(os.fstat(file.fileno()))
+            return cls(path=path, sha256=hashlib.file_digest(file, "sha256").hexdigest(), state=state)
+
+    @classmethod
+    def written(cls, path: Path, file: BinaryIO, sha256: str) -> OnDisk:
+        """A file that was just written, and is open still."""
+        return cls(path=path, sha256=sha256, state=_state(os.fstat(file.fileno())))
+
+    @property
+    def size(self) -> int:
+        """In bytes."""
+        return self.state[0]
+
+    @property
+    def changed(self) -> bool:
+        """Whether it is another file now, or gone."""
+        try:
+            return _state(self.path.stat()) != self.state
+        except OSError:
+            return True
+
+
+def _state(found: os.stat_result) -> tuple[int, ...]:
+    return found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino
+
+
+Content = bytes | OnDisk
+"""What a file holds: its bytes, or where they are."""
+Keep = Callable[[str, Iterable[bytes]], Content]
+"""What becomes of a file that is made piece by piece: from its name and its pieces."""
+
+
+def in_memory(name: str, pieces: Iterable[bytes]) -> Content:
+    """A file that is held, for a table that is known to be small."""
+    return b"".join(pieces)
+
+
+def opened(content: Content) -> BinaryIO:
+    """The file from its first byte on. Raises OSError."""
+    return io.BytesIO(content) if isinstance(content, bytes) else content.path.open("rb")
+
+
+class Files(Mapping[str, bytes]):
+    """Files by name. As a mapping it gives the bytes of each, of large ones as often as they are asked for."""
+
+    def __init__(self, contents: Mapping[str, Content]):
+        self.contents: dict[str, Content] = dict(contents.contents if isinstance(contents, Files) else contents)
+        self._digests: dict[str, str] = {}
+
+    def __getitem__(self, name: str) -> bytes:
+        with opened(self.contents[name]) as file:
+            return file.read()
+
+    def __contains__(self, name: object) -> bool:
+        return name in self.contents
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.contents)
+
+    def __len__(self) -> int:
+        return len(self.contents)
+
+    def of(self, names: Iterable[str]) -> Files:
+        """Some of them."""
+        found = Files({name: self.contents[name] for name in names})
+        found._digests = self._digests
+        return found
+
+    def __or__(self, contents: Mapping[str, Content]) -> Files:
+        """With further files."""
+        found = Files({**self.contents, **contents})
+        found._digests = {name: digest for name, digest in self._digests.items() if name not in contents}
+        return found
+
+    def content(self, name: str) -> Content:
+        """Its bytes, or where they are; no bytes where there is no such file."""
+        return self.contents.get(name, b"")
+
+    def size(self, name: str) -> int:
+        """In bytes; 0 where there is no such file."""
+        content = self.content(name)
+        return len(content) if isinstance(content, bytes) else content.size
+
+    def sha256(self, name: str) -> str:
+        """Its checksum, computed once."""
+        content = self.contents[name]
+        if not isinstance(content, bytes):
+            return content.sha256
+        if name not in self._digests:
+            self._digests[name] = hashlib.sha256(content).hexdigest()
+        return self._digests[name]
+
+    def holds(self, name: str, pieces: Iterable[bytes]) -> bool:
+        """Whether a file has just these bytes, compared piece by piece up to the first that differs."""
+        with opened(self.content(name)) as file:
+            return all(file.read(len(piece)) == piece for piece in pieces) and not file.read(1)
+
+    def changed(self) -> list[str]:
+        """Names of files that somebody changed after they were first read."""
+        return [name for name, content in self.contents.items() if isinstance(content, OnDisk) and content.changed]
+
+
+# The number of its format that a published document carries: it is looked at before anything else in it.
+
+
+class _Head(BaseModel):
+    """What documents of every format say, a commitment by other names."""
+
+    model_config = ConfigDict(extra="ignore", frozen=True, strict=True)
+
+    format: int = Field(validation_alias=AliasChoices("format", "commitment"))
+    written_by: str = Field(default="", validation_alias=AliasChoices("written_by", "program"))
+
+
+def check_format(content: bytes | str, reads: Sequence[int]) -> None:
+    """Raise Unexpected for a document of a number that is not among those that are read here.
+
+    Parameters
+    ----------
+    reads : the one that is written first.
+
+    Raises
+    ------
+    ValidationError : when it has none.
+    """
+    head = _Head.model_validate_json(content)
+    if head.format not in reads:
+        raise of_another_format(head.format, reads, head.written_by)
+
+
+def _exact(text: str) -> str:
+    """A fraction of at least 0 in lowest terms, written in the one way that `str(Fraction)` writes it."""
+    if not re.fullmatch(r"[0-9]+(/[1-9][0-9]*)?", text) or str(Fraction(text)) != text:
+        raise Unexpected("a fraction of at least 0 in lowest terms, such as '191/20'")
+    return text
+
+
+ExactText = Annotated[str, Field(max_length=200), AfterValidator(_exact)]
+Number = Annotated[float | int, Field(allow_inf_nan=False)]
+Fact = tuple[Literal["private_file", "specification", "published_figures"], str]
+"""Where a fact comes from that is published exactly, and its place in release.json."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WeightColumn:
+    """What the last column of a table says, where each row has a weight.
+
+    Attributes
+    ----------
+    smallest, largest : of the weights.
+    source : where the totals are published that they were raked to.
+    """
+
+    smallest: Number
+    largest: Number
+    source: str
+
+
+class Part(BaseModel):
+    """Base of all parts of release.json: nothing may be missing but a field that has its default, and
+    nothing may be there that is not described.
+
+    The lenient reading (`published.document.read_leniently`) differs in one setting: what is not described is left out.
+
+    Attributes
+    ----------
+    follows : of an option, the field after which it stands in release.json.
+    names_others : whether it names other releases, against which it can be checked.
+    """
+
+    follows: ClassVar[str] = "bundle"
+    names_others: ClassVar[bool] = False
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
+    @property
+    def fixed(self) -> dict[str, Any] | None:
+        """What of an option of words was fixed before the run, and stands in specification.json; None for nothing."""
+        return None
+
+    @property
+    def unsaid(self) -> set[str]:
+        """Its fields that have their defaults."""
+        optional = {name: each.default for name, each in type(self).model_fields.items() if not each.is_required()}
+        return {name for name, default in optional.items() if getattr(self, name) == default}
+
+    @model_serializer(mode="wrap")
+    def _what_there_is(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        unsaid = self.unsaid
+        return {name: value for name, value in dump(self).items() if name not in unsaid}
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """What it publishes exactly that files could differ in: the scope of the guarantee names it.
+
+        Parameters
+        ----------
+        way : where the number of rows comes from.
+        """
+        return ()
+
+    def file_names(self, bundle: BundleTable) -> tuple[str, ...]:
+        """The names of the files with rows that it adds."""
+        return ()
+
+    @property
+    def weights_column(self) -> WeightColumn | None:
+        """The column of weights that the table has by it."""
+        return None
+
+    @property
+    def linked(self) -> Linked | None:
+        """How the columns of the table are those of roots and their members; None where it says nothing of it."""
+        return None
+
+    @property
+    def functions(self) -> tuple[tuple[str, tuple[str, ...]], ...]:
+        """Columns of the table that it makes functions of others in the same row, each with these."""
+        return ()
+
+    @property
+    def beyond(self) -> str:
+        """What nobody can check about it without the private file, a part of a sentence; empty for nothing."""
+        return ""
+
+    @property
+    def divided_rows(self) -> int | None:
+        """Rows of the private file, where it says that they were divided at random into pieces; None where it does not."""
+        return None
+
+    @property
+    def secret_piece(self) -> bool:
+        """Whether it says that a secret decides which rows of the file belong to the release."""
+        return False
+
+    @property
+    def figures_about(self) -> str:
+        """What the released figures are about, a part of a sentence, where that is not all rows; empty where it is."""
+        return ""
+
+    @property
+    def ledger_note(self) -> str:
+        """What a ledger notes of the release beside its name and its cost, as it shows it; empty for nothing."""
+        return ""
+
+    @property
+    def left_out(self) -> str:
+        """Which rows were left out because of it, a sentence; empty for none."""
+        return ""
+
+    @property
+    def several_releases(self) -> bool:
+        """Whether it says that there are other releases from the same records, whose losses add up."""
+        return False
+
+
+def number(value: float) -> float | int:
+    """A JSON number; whole ones without a point."""
+    return int(value) if math.isfinite(value) and float(value).is_integer() else float(value)
+
+
+def upwards(value: Fraction) -> float:
+    """An exact epsilon as the number that is shown, never understated."""
+    return float(decimal_text(value))
+
+
+# Ed25519 signatures, read: who made a bundle. The signature is of SHA256SUMS, and so of every file in it.
+#
+# The files are those that other tools read: keys in PEM, the signature as its 64 bytes.
+# `openssl pkeyutl -verify -pubin -inkey public-key.pem -rawin -in SHA256SUMS -sigfile SHA256SUMS.sig` checks one too.
+
+SIGNATURE, PUBLIC_KEY = "SHA256SUMS.sig", "public-key.pem"
+_MAX_KEY_BYTES = 10_000
+
+
+class SigningError(SynthreleaseError):
+    """A key file that cannot be used."""
+
+
+def load_public_key(path: Path) -> Ed25519PublicKey:
+    """Raises SigningError when the file holds no Ed25519 public key."""
+    key = parse_public_key(key_file(path))
+    if key is None:
+        raise SigningError(f"{path}: expected an Ed25519 public key in PEM, found something else.")
+    return key
+
+
+def parse_public_key(content: bytes) -> Ed25519PublicKey | None:
+    serialization = cryptography("hazmat.primitives.serialization")
+    try:
+        key = serialization.load_pem_public_key(content)
+    except Exception:
+        return None
+    return key if isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PublicKey) else None
+
+
+def is_signed(content: bytes, signature: bytes, key: Ed25519PublicKey) -> bool:
+    """Whether the signature was made of this content with the private half of the key."""
+    try:
+        key.verify(signature, content)
+    except cryptography("exceptions").InvalidSignature:
+        return False
+    return True
+
+
+def public_pem(key: Ed25519PublicKey) -> bytes:
+    serialization = cryptography("hazmat.primitives.serialization")
+    pem: bytes = key.public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+    return pem
+
+
+def fingerprint(key: Ed25519PublicKey) -> str:
+    """SHA-256 of the 32 bytes of the public key, in groups of four hexadecimal digits."""
+    serialization = cryptography("hazmat.primitives.serialization")
+    raw = key.public_bytes(serialization.Encoding.Raw, serialization.PublicFormat.Raw)
+    digits = hashlib.sha256(raw).hexdigest()
+    return " ".join(digits[i : i + 4] for i in range(0, len(digits), 4))
+
+
+def cryptography(module: str) -> Any:
+    """Raises InputError where the library is not installed."""
+    from synthrelease.libraries import library
+
+    return library(f"cryptography.{module}", "cryptography", "signatures", "sign")
+
+
+def key_file(path: Path) -> bytes:
+    try:
+        with path.open("rb") as file:
+            return file.read(_MAX_KEY_BYTES)
+    except OSError as error:
+        problem = error.strerror
+    raise SigningError(f"{path}: expected a key file, found none that can be read ({problem}).")
+
+
+# SHA256SUMS: the checksum of every other file, in the layout that `sha256sum --check` reads.
+
+NAME = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64}) [ *]([A-Za-z0-9][A-Za-z0-9._-]*)")
+
+
+def sha256(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()
+
+
+def checksum_file(contents: Mapping[str, bytes]) -> bytes:
+    """SHA256SUMS for files by name."""
+    files = contents if isinstance(contents, Files) else Files(contents)
+    return "".join(f"{files.sha256(name)}  {name}\n" for name in sorted(files)).encode("ascii")
+
+
+def read_checksums(content: bytes) -> dict[str, str] | None:
+    """Checksum by name, None when this is no such file."""
+    lines = content.decode("ascii", errors="replace").splitlines()
+    matches = [_LINE.fullmatch(line) for line in lines]
+    found = {match[2]: match[1] for match in matches if match}
+    return found if len(found) == len(lines) else None

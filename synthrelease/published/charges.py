@@ -1,0 +1,447 @@
+"""The guarantee, its domain and the charges in release.json; each part made of the value it stands for, and that value again.
+
+Every epsilon stands there twice: as a number, rounded up, and as an exact fraction in a text.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from fractions import Fraction
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AliasChoices, Field, model_validator
+
+from synthrelease.errors import BudgetError
+from synthrelease.privacy.charges import REPLACING, SHORTFALL, Charge, RowsRule, Way
+from synthrelease.privacy.curves import RenyiCurve
+from synthrelease.privacy.plan import Guarantee
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
+from synthrelease.published.base import ExactText, Fact, Number, Part, number, upwards
+
+if TYPE_CHECKING:
+    from synthrelease.criteria.base import Criterion
+    from synthrelease.criteria.facts import OneNoise, Score
+
+
+class PersonPart(Part):
+    """What a person is promised who stands in several records: `records` of them at most, each a `unit`.
+
+    `epsilon` and `delta` are null where nothing is promised.
+    """
+
+    unit: str
+    records: int
+    why: str
+    epsilon_exact: ExactText | None
+    delta_exact: ExactText | None
+
+    @classmethod
+    def of(cls, guarantee: Guarantee) -> PersonPart:
+        loss = guarantee.of_a_person
+        return cls(
+            unit=guarantee.unit_name,
+            records=guarantee.records_per_person,
+            why=guarantee.why,
+            epsilon_exact=None if loss is None else str(loss.epsilon),
+            delta_exact=None if loss is None else str(loss.delta),
+        )
+
+
+class GuaranteePart(Part):
+    """The guarantee by its building blocks (theory 10, statement of the guarantee)."""
+
+    epsilon: Number
+    epsilon_exact: ExactText
+    delta: Number
+    delta_exact: ExactText
+    neighbours: str
+    unit: str
+    invariants: list[str]
+    person: PersonPart
+
+    @classmethod
+    def of(cls, guarantee: Guarantee) -> GuaranteePart:
+        return cls(
+            epsilon=upwards(guarantee.epsilon),
+            epsilon_exact=str(guarantee.epsilon),
+            delta=upwards(guarantee.delta),
+            delta_exact=str(guarantee.delta),
+            neighbours=guarantee.neighbours,
+            unit=guarantee.unit,
+            invariants=list(guarantee.invariants),
+            person=PersonPart.of(guarantee),
+        )
+
+    def guarantee(self) -> Guarantee:
+        """The guarantee as it is stated; what a person is promised follows from it."""
+        return Guarantee(
+            epsilon=Fraction(self.epsilon_exact),
+            delta=Fraction(self.delta_exact),
+            neighbours=self.neighbours,
+            unit=self.unit,
+            invariants=tuple(self.invariants),
+            unit_name=self.person.unit,
+            records_per_person=self.person.records,
+            why=self.person.why,
+        )
+
+
+class DomainPart(Part):
+    """Which files the guarantee is about: what the public rules did with their rows (theory 1.7, resizing).
+
+    With the columns' `bounds`, `missing` and `outside`, and the rules for raw rows, the domain can be written down from here.
+
+    Attributes
+    ----------
+    way : where the number of rows comes from that the release works with: "whole", "counted", "stated" or "exact"
+        (`accounting.rows.RowsRule`); "rows" in the file.
+    file_rows : the rows of the private file; None where the number of kept rows is published instead ("exact").
+    margin, shortfall : of a counted number: what was taken off the noisy count, and the probability with which it may
+        nevertheless lie above the number of kept rows; public rows then filled up.
+    missing_values : the texts that count as missing.
+    persons : of the private file, where a key tells their rows: how many different keys it has. `file_rows` is then the most
+        records that they can have, so many times `records` of the guarantee's person: how many rows the file has is not told.
+    """
+
+    way: Way = Field(validation_alias=AliasChoices("rows", "way"), serialization_alias="rows")
+    file_rows: int | None
+    margin: int | None
+    shortfall: ExactText | None
+    missing_values: list[str]
+    persons: int | None = None
+
+    def exact_facts(self, way: Way) -> tuple[Fact, ...]:
+        """The number of persons, where a key tells their rows."""
+        return () if self.persons is None else (("private_file", "domain.persons"),)
+
+    @classmethod
+    def of(
+        cls, rule: RowsRule, file_rows: int | None, missing_values: tuple[str, ...], persons: int | None = None
+    ) -> DomainPart:
+        counted = rule.way == "counted"
+        return cls(
+            way=rule.way,
+            file_rows=file_rows,
+            margin=rule.margin if counted else None,
+            shortfall=str(SHORTFALL) if counted else None,
+            missing_values=list(missing_values),
+            persons=persons,
+        )
+
+
+class CurvePart(Part):
+    """A Renyi divergence of order a of at most rho a + constant + log_mean / (a - 1), for every a > 1."""
+
+    rho: ExactText
+    constant: ExactText
+    log_mean: ExactText
+
+    @classmethod
+    def of(cls, curve: RenyiCurve) -> CurvePart:
+        return cls(rho=str(curve.rho), constant=str(curve.constant), log_mean=str(curve.log_mean))
+
+    def curve(self) -> RenyiCurve:
+        return RenyiCurve(rho=Fraction(self.rho), constant=Fraction(self.constant), log_mean=Fraction(self.log_mean))
+
+
+class ChargePart(Part):
+    """A node of the charge tree; `rule` says how it follows from its parts.
+
+    `reason` is what the steward says about it. `renyi` is there where the node is a curve: epsilon and delta are then 0, and a
+    node above it states both. `gaussian` is there where a mechanism with the curve rho a is also mu-Gaussian, rho = mu^2 / 2.
+    """
+
+    name: str
+    rule: str
+    epsilon: Number
+    epsilon_exact: ExactText
+    delta: Number
+    delta_exact: ExactText
+    because: str
+    reason: str = ""
+    renyi: CurvePart | None = None
+    gaussian: bool = False
+    parts: list[ChargePart] = []
+
+    @classmethod
+    def of(cls, charge: Charge) -> ChargePart:
+        return cls(
+            name=charge.name,
+            rule=charge.rule,
+            epsilon=upwards(charge.epsilon),
+            epsilon_exact=str(charge.epsilon),
+            delta=upwards(charge.delta),
+            delta_exact=str(charge.delta),
+            because=charge.because,
+            reason=charge.reason,
+            renyi=None if charge.renyi is None else CurvePart.of(charge.renyi),
+            gaussian=charge.gaussian,
+            parts=[cls.of(part) for part in charge.parts],
+        )
+
+    def charge(self) -> Charge:
+        """The node as it is stated, whether it follows from its parts or not.
+
+        Raises
+        ------
+        BudgetError : for a delta of 1 or more, or a node that is stated both as a curve and as an epsilon.
+        """
+        return Charge(
+            name=self.name,
+            rule=self.rule,
+            epsilon=Fraction(self.epsilon_exact),
+            delta=Fraction(self.delta_exact),
+            because=self.because,
+            reason=self.reason,
+            renyi=None if self.renyi is None else self.renyi.curve(),
+            gaussian=self.gaussian,
+            parts=tuple(part.charge() for part in self.parts),
+        )
+
+    @property
+    def rules(self) -> set[str]:
+        """The rules of this node and of all below it."""
+        return {node.rule for node in self.nodes()}
+
+    def nodes(self) -> Iterator[ChargePart]:
+        """This node and all below it."""
+        yield self
+        for part in self.parts:
+            yield from part.nodes()
+
+    def planned(self) -> Iterator[ChargePart]:
+        """The charges that a release planned: a library's own statement below one is none."""
+        if not self.parts or self.rule == REPLACING:
+            yield self
+            return
+        for part in self.parts:
+            yield from part.planned()
+
+    def leaves(self) -> Iterator[ChargePart]:
+        """The single mechanisms below this node (the node itself when it has no parts)."""
+        if not self.parts:
+            yield self
+        for part in self.parts:
+            yield from part.leaves()
+
+
+# A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
+
+MOST_SHARING = 100
+"""Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
+
+How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
+
+
+class IntervalPart(Part):
+    """An interval for the exact figure, which compares the released rows with those that the release worked with; `high` is
+    null when nothing bounds it.
+
+    Attributes
+    ----------
+    file_high : where these were drawn at random from the rows of the file that the rules keep: a limit, at 95%, of the same
+        figure with all of them. Absent where no rows were drawn (then `high` is about the file), and where nothing limits it.
+    """
+
+    level: Number
+    low: Number
+    high: Number | None
+    how: How
+    file_high: Number | None = None
+
+
+class OneNoisePart(Part):
+    """The noise that a figure shares with others: how many they are, itself counted, and what it cost for all of them."""
+
+    figures: Annotated[int, Field(ge=2, le=MOST_SHARING)]
+    epsilon_exact: Annotated[ExactText, Field(pattern="^[^0]")]
+
+    @classmethod
+    def of(cls, noise: OneNoise) -> OneNoisePart:
+        """As it is published."""
+        return cls(figures=noise.figures, epsilon_exact=str(noise.epsilon))
+
+    def noise(self) -> OneNoise:
+        """The noise itself."""
+        from synthrelease.criteria.facts import OneNoise
+
+        return OneNoise(figures=self.figures, epsilon=Fraction(self.epsilon_exact))
+
+
+class CriterionPart(Part):
+    """A criterion, its threshold and its released figure.
+
+    Attributes
+    ----------
+    best, worst : what an exact figure can be; worst is null where nothing bounds it.
+    decides : whether this very figure was compared with the threshold.
+    parameters : everything else that stands in the acceptance file.
+    one_noise : the noise that the figure shares with others, `epsilon` being its share of what that cost; absent where it has
+        its own.
+    """
+
+    name: str
+    kind: str
+    threshold: Number
+    value: Number
+    epsilon: Number
+    epsilon_exact: ExactText
+    mechanism: str
+    sensitivity: Annotated[Number, Field(gt=0)] | None
+    noise_sd: Annotated[Number, Field(ge=0)] | None
+    noise_bound: Annotated[Number, Field(ge=0)] | None
+    passed: bool
+    decides: bool
+    best: Number
+    worst: Number | None
+    interval: IntervalPart | None
+    parameters: dict[str, Any]
+    one_noise: OneNoisePart | None = None
+
+    @property
+    def noise(self) -> OneNoise | None:
+        """The noise that the figure shares with others."""
+        return None if self.one_noise is None else self.one_noise.noise()
+
+    @property
+    def answered(self) -> bool:
+        """Whether the published measurements answer it: `value` is then an upper bound of the exact figure."""
+        return self.parameters.get("answered_by") == "measurements"
+
+    def criterion(self) -> Criterion | None:
+        """The criterion itself; None for a kind that is not known here. Raises ValueError for parameters of another kind."""
+        return self._criterion
+
+    def __copy__(self) -> CriterionPart:
+        """Without the criterion that was read: a copy may have other parameters."""
+        found = super().__copy__()
+        found.__dict__.pop("_criterion", None)
+        return found
+
+    @cached_property
+    def _criterion(self) -> Criterion | None:
+        from synthrelease.criteria import published_criterion
+
+        return published_criterion(
+            self.kind,
+            name=self.name,
+            threshold=self.threshold,
+            epsilon=self.epsilon_exact,
+            parameters=self.parameters,
+        )
+
+    @classmethod
+    def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
+        """A criterion with its figure; the interval follows from the other fields (`bundle.interval`)."""
+        best, worst = figure_range
+        return cls(
+            name=score.name,
+            kind=score.kind,
+            threshold=number(score.threshold),
+            value=number(score.value),
+            epsilon=upwards(score.epsilon),
+            epsilon_exact=str(score.epsilon),
+            mechanism=score.mechanism,
+            sensitivity=score.sensitivity,
+            noise_sd=score.noise_sd,
+            noise_bound=score.noise_bound,
+            passed=score.passed,
+            decides=score.decides,
+            best=number(best),
+            worst=number(worst) if math.isfinite(worst) else None,
+            interval=None,
+            parameters=parameters,
+            one_noise=None if score.one_noise is None else OneNoisePart.of(score.one_noise),
+        )
+
+    def score(self) -> Score:
+        """The figure as the release published it."""
+        from synthrelease.criteria.facts import Score
+
+        return Score(
+            name=self.name,
+            kind=self.kind,
+            threshold=float(self.threshold),
+            value=float(self.value),
+            epsilon=Fraction(self.epsilon_exact),
+            mechanism=self.mechanism,
+            sensitivity=None if self.sensitivity is None else float(self.sensitivity),
+            noise_sd=None if self.noise_sd is None else float(self.noise_sd),
+            noise_bound=None if self.noise_bound is None else float(self.noise_bound),
+            passed=self.passed,
+            decides=self.decides,
+            one_noise=self.noise,
+        )
+
+
+# The selection in release.json: how rounds were repeated, and what decided each.
+
+
+class JointTestPart(Part):
+    """The one noisy test that decided a round: its least slack had to reach the margin, in sensitivities.
+
+    `false_acceptance` bounds the probability that a round passes although some criterion is above its threshold.
+    """
+
+    epsilon_exact: ExactText
+    false_acceptance: ExactText
+    margin: Number
+
+
+class BoundsPart(Part):
+    """What the bounds of the criteria that measurements answer may be wrong with, all together.
+
+    `risk_exact` is divided evenly among the `transformations` that configurations were drawn from, and in each among the sums
+    that its bounds rest on.
+    """
+
+    risk_exact: ExactText
+    transformations: Annotated[int, Field(ge=1)]
+
+
+class SelectionPart(Part):
+    """How configurations were drawn, what decided a round, and when the search would have ended with nothing.
+
+    `joint_test` is null where every criterion was decided by its own figure. `shape` is that of a truncated negative binomial
+    number of rounds, null with other laws. `rounds` is the law of a hidden number of rounds with finitely many values, each
+    with its probability; absent with other laws, and `stop_probability` is null just where it is there. `bounds` is absent
+    where measurements answer no criterion.
+    """
+
+    configurations: int
+    stop_probability: ExactText | None
+    shape: ExactText | None
+    shared_measurements: bool
+    joint_test: JointTestPart | None
+    rounds: dict[str, ExactText] | None = None
+    bounds: BoundsPart | None = None
+
+    @model_validator(mode="after")
+    def _one_law(self) -> SelectionPart:
+        try:
+            _ = self.rule.law
+        except BudgetError as error:
+            problem = str(error)
+        else:
+            return self
+        raise ValueError(problem)
+
+    @property
+    def rule(self) -> SelectionRule:
+        """How rounds are repeated. Raises ValueError where more or less than one law is stated, or one that is none."""
+        if (self.rounds is None) != (self.stop_probability is not None) or (self.rounds is not None and self.shape is not None):
+            raise ValueError("expected one law of the number of rounds")
+        if self.rounds is not None:
+            return SelectionRule(rounds=FiniteLaw.of({int(k): Fraction(share) for k, share in self.rounds.items()}))
+        shape = None if self.shape is None else Fraction(self.shape)
+        return SelectionRule(stop_probability=Fraction(self.stop_probability or 0), shape=shape)
+
+    @property
+    def measured_times(self) -> float:
+        """How often a release measured at most, on average: the mean number of rounds, whatever was accepted."""
+        if self.shared_measurements:
+            return 1.0
+        law = self.rule.law
+        return math.inf if law is None else law.mean

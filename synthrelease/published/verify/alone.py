@@ -1,0 +1,457 @@
+"""The part of a verification that stands alone: release.json, the tables and the published specification, and no writer.
+
+It imports nothing that makes a release or writes a bundle, and no generator. Whoever wants to trust `verify` can read it, with
+all that it imports (docs/architecture.md has its size).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from decimal import Decimal
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from pydantic import ValidationError
+
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.rules import Domain, Rule, RuleError, parse_rule
+from synthrelease.data.schema import Column, Schema, Transformation, parse_bins, value_limits
+from synthrelease.errors import Unexpected, so_many
+from synthrelease.published.base import Content, Files
+from synthrelease.published.columns import BinPart, ColumnPart
+from synthrelease.published.document import BEFORE, FORMAT, FlavourPart, ReleaseDocument, read_strictly
+from synthrelease.published.names import possible_names
+from synthrelease.published.table import ReleasedTable, TableError, parquet_rows, read_csv, read_parquet, table_of
+from synthrelease.published.verify.charges import charges
+from synthrelease.published.verify.checks import Check, Earlier, Signature, checksums, made, signature
+from synthrelease.published.verify.options import options
+from synthrelease.published.verify.parquet_parts import room_problems
+from synthrelease.published.verify.part import KnownFiles
+from synthrelease.published.verify.stated import Commitment, committed, specification
+from synthrelease.settings.columns import ColumnTable, InputTable
+from synthrelease.settings.reading import UNPRINTABLE, shown
+from synthrelease.settings.tables import BundleTable
+from synthrelease.spec.canonical import NAME as SPECIFICATION
+from synthrelease.spec.columns import ColumnError, build_column
+from synthrelease.version import release_number
+
+# The building blocks of the guarantee follow from the rest of release.json: every exactly published fact is in its scope.
+
+
+def flavour(document: ReleaseDocument) -> Check:
+    """Compare what is stated with what follows from guarantee, domain and what else is said of the file."""
+    stated = document.flavour
+    expected = FlavourPart.of(document.guarantee.guarantee(), document.domain, list(document.parts.values()))
+    found = f"the standard is {stated.standard}; published exactly: {', '.join(stated.scope.places())}"
+    return Check(name="flavour", found=found, problems=tuple(_problems(expected, stated)))
+
+
+def _problems(expected: FlavourPart, stated: FlavourPart) -> Iterator[str]:
+    missing = [place for place in expected.scope.places() if place not in stated.scope.places()]
+    for place in missing:
+        yield f"flavour: {place} is published exactly, and not in the scope"
+    if stated.scope != expected.scope and not missing:
+        yield f"flavour: expected the scope {expected.scope.model_dump()}, found another"
+    for word in ("domain", "unit", "standard", "intensity"):
+        if getattr(expected, word) != getattr(stated, word):
+            yield f"flavour: the {word} does not follow from the rest"
+
+
+# Which program drew the noise of a bundle, and whether it is known to be biased.
+
+LIBRARY = "opendp"
+"""Drew the noise of vectors of fewer than 200 numbers, as long as release.json names its version. Now no library does."""
+
+BIASED = ((0, 14, 0), (0, 14, 1))
+"""Release numbers of versions whose discrete Laplace noise is biased (opendp issue 2638): neighbouring outcomes lose more
+than stated, 1.5 times at scale 3, 2.7 times at 10, 15 times at 100 (`audit.biased_sampler`)."""
+
+
+def noise(document: ReleaseDocument) -> Check:
+    """Name a bundle whose stated epsilon is not true, because a biased sampler drew its noise."""
+    version = document.versions.get(LIBRARY)
+    number = None if version is None else release_number(version)
+    if number in BIASED:
+        problem = (
+            f"versions: OpenDP {version} drew the noise of single figures and short tables, and its sampler is biased (opendp "
+            "issue 2638). The release tells more than its stated epsilon: neighbouring outcomes lose 1.5 times the claim at "
+            "scale 3, 2.7 times at 10. Take the epsilon of such figures for unproved, and ask the publisher for a release by a "
+            "later version."
+        )
+        return Check(name="noise", problems=(problem,))
+    if (document.first_run and version is None) or (version is not None and number is None):
+        found = "unknown which program drew that of short tables: release.json names no version of OpenDP, which drew it then"
+        limit = "Which program drew the noise of short tables is unknown, and so whether it is biased."
+        return Check(name="noise", found=found, limits=(limit,))
+    drew = "synthrelease drew all of it" if version is None else f"OpenDP {version} drew that of short tables"
+    return Check(name="noise", found=f"{drew}; no known bias")
+
+
+# From release.json back to columns, bins and rules, by the same grammar that made them.
+
+_RELEASED = "released"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rebuilt:
+    """What the schema of release.json means: its bins, and the rules on them for released rows and for private ones."""
+
+    transformation: Transformation
+    plausibility: Plausibility
+    raw: Plausibility
+
+
+class SchemaProblem(ValueError):
+    """A schema or a rule of release.json that cannot be."""
+
+
+def rebuild(document: ReleaseDocument) -> Rebuilt:
+    """Columns with the atomic bins that the rules need, the released bins, and the rules for released rows as masks.
+
+    Raises
+    ------
+    SchemaProblem : for the first column or rule that cannot be.
+    """
+    problems = [problem for column in document.columns for problem in _bin_problems(column)]
+    problems += [*_group_problems(document)]
+    names = [column.name for column in document.columns]
+    problems += [] if len(set(names)) == len(names) else ["schema: expected different columns, found one twice"]
+    if problems:
+        raise SchemaProblem(problems[0])
+    domains = {column.name: _domain(column) for column in document.columns}
+    rules = [(_parsed(rule.never, domains), rule.applies_to) for rule in document.rules]
+    schema = Schema(columns=tuple(_column(column, [rule for rule, _ in rules]) for column in document.columns))
+    transformation = Transformation(schema=schema, binnings=tuple(column.alternatives[_RELEASED] for column in schema.columns))
+    return Rebuilt(
+        transformation=transformation,
+        plausibility=_masks([rule for rule, applies_to in rules if "synthetic" in applies_to], transformation, apart=True),
+        raw=_masks([rule for rule, applies_to in rules if "raw" in applies_to], transformation),
+    )
+
+
+def _masks(rules: list[Rule], transformation: Transformation, *, apart: bool = False) -> Plausibility:
+    """Rules on the released bins."""
+    schema, problem = transformation.schema, ""
+    try:
+        return Plausibility.from_rules(rules, schema.columns, schema.layout, apart=apart).merge(transformation)
+    except RuleError as error:
+        problem = f"rules: {error}"
+    raise SchemaProblem(problem)
+
+
+def _domain(column: ColumnPart) -> Domain:
+    bounds = None if column.bounds is None else (float(column.bounds[0]), float(column.bounds[1]))
+    categories = tuple(name for one in column.bins for name in one.categories or ())
+    return Domain(kind=column.kind, bounds=bounds, categories=categories, missing=column.missing == "bin")
+
+
+def _parsed(text: str, domains: dict[str, Domain]) -> Rule:
+    try:
+        return parse_rule(text, domains, of_records=True)
+    except RuleError as error:
+        problem = f"rules: {text!r}: {error}"
+    raise SchemaProblem(problem)
+
+
+def _column(part: ColumnPart, rules: Sequence[Rule]) -> Column:
+    problem, present = "", [one for one in part.bins if not one.missing]
+    missing = {"missing": "bin", "missing_label": part.bins[-1].label} if part.missing == "bin" else {}
+    try:
+        if part.kind == "category":
+            groups = {one.label: list(one.categories or ()) for one in present}
+            categories = [name for group in groups.values() for name in group]
+            fields = {"categories": categories, "alternatives": {_RELEASED: groups}, "ordered": part.ordered}
+        else:
+            texts = [edge_text(one, part.kind == "integer") for one in present]
+            fields = {"bounds": tuple(float(bound) for bound in part.bounds or ()), "alternatives": {_RELEASED: texts}}
+        table = ColumnTable.model_validate({"kind": part.kind, **fields, **missing})
+        return build_column(part.name, table, InputTable(), list(rules), None)
+    except ColumnError as error:
+        problem = str(error)
+    except ValidationError:
+        problem = "expected two bounds, bins and categories that fit together, found others"
+    raise SchemaProblem(f"schema: column {part.name!r}: {problem}")
+
+
+def edge_text(one: BinPart, whole: bool) -> str:
+    """A bin by its edges, in the grammar of bins."""
+    if one.lower is None or one.below is None:
+        return f">={_decimal(one.lower)}" if one.lower is not None else "" if one.below is None else f"<{_decimal(one.below)}"
+    if not whole:
+        return f"{_decimal(one.lower)} to {_decimal(one.below)}"
+    low = _decimal(one.lower)
+    return low if one.below == one.lower + 1 else f"{low}-{_decimal(one.below - 1)}"
+
+
+def _decimal(value: float) -> str:
+    return f"{Decimal(str(value)):f}"
+
+
+def _bin_problems(column: ColumnPart) -> Iterator[str]:
+    """What a single bin can be wrong in: its label against its edges and its number."""
+    if len(set(column.labels)) != len(column.labels) or not column.bins:
+        yield f"schema: column {column.name!r}: expected different labels, found one twice or none"
+    if [bool(one.missing) for one in column.bins] != [False] * (len(column.bins) - 1) + [column.missing == "bin"]:
+        yield f"schema: column {column.name!r}: expected one bin of missing values, the last, just where missing is 'bin'"
+    listed = [name for one in column.bins for name in one.categories or ()]
+    if (column.outside == "bin") != bool(column.outside_label) or column.outside_label not in ("", *listed):
+        yield f"schema: column {column.name!r}: expected a category of unlisted texts just where outside is 'bin'"
+    for one in column.bins:
+        if one.missing:
+            if one.categories is not None or (one.lower, one.below, one.number) != (None, None, None):
+                yield f"schema: column {column.name!r}: bin {one.label!r}: expected missing values alone, found more"
+            continue
+        if (one.categories is None) == (column.kind == "category"):
+            yield f"schema: column {column.name!r}: bin {one.label!r}: expected edges or categories, as the column's kind asks"
+        elif column.kind != "category" and not _label_fits(one, column):
+            problem = "its edges are not those of its label, or its number is not in it"
+            yield f"schema: column {column.name!r}: bin {one.label!r}: {problem}"
+
+
+def _group_problems(document: ReleaseDocument) -> Iterator[str]:
+    columns = {column.name: column for column in document.columns}
+    for name, groups in document.groups.items():
+        if name not in columns:
+            yield f"groups: expected columns of the schema, found {name!r}"
+        else:
+            yield from _bin_problems(columns[name].model_copy(update={"name": f"groups of {name}", "bins": groups}))
+
+
+def _label_fits(one: BinPart, column: ColumnPart) -> bool:
+    """Whether its edges are those of the label, and its number that of the label, or a stated one that lies in the bin."""
+    whole = column.kind == "integer"
+    try:
+        meant = parse_bins([one.label], whole_numbers=whole)
+    except ValueError:  # a range below zero is labelled "-5 to -3"
+        low, _, high = one.label.partition(" to ")
+        try:
+            meant = parse_bins([f"{low}-{high}"], whole_numbers=whole)
+        except ValueError:
+            return False
+    if len(meant) != 1:
+        return False
+    infinite = float("inf")
+    lower = -infinite if one.lower is None else float(one.lower)
+    upper = infinite if one.below is None else float(one.below)
+    if one.number is None or (meant[0].lower, meant[0].upper) != (lower, upper):
+        return False
+    least, most = value_limits(column.kind, [one.number], [lower], [upper], column.limits)
+    return one.number == meant[0].number or bool(least[0] <= one.number <= most[0])
+
+
+AsWritten = Callable[[ReleaseDocument, ReleasedTable, Files], bool]
+LATER = ("files", "specification", "schema", "table", "plausibility", "privacy charges")
+"""Checks that are not made after one that they build on has failed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Alone:
+    """What this part found, for the checks that need more of the program.
+
+    Attributes
+    ----------
+    read : release.json, the schema that it means, and the table; None where one of them could not be read.
+    csv_as_written : whether the CSV files were found to be what the program writes of the table.
+    """
+
+    checks: tuple[Check, ...]
+    signature: Signature
+    commitment: Commitment | None = None
+    read: tuple[ReleaseDocument, Rebuilt, ReleasedTable] | None = None
+    csv_as_written: bool = False
+
+
+def verify_alone(
+    files: Files,
+    public_key: Path | None = None,
+    commitment: Commitment | None = None,
+    earlier: Sequence[Earlier] = (),
+    as_written: AsWritten | None = None,
+) -> Alone:
+    """Check the files of a bundle against each other, as far as that takes no other part of the program.
+
+    Parameters
+    ----------
+    as_written : whether the CSV files hold just what the program writes of a table. Where they do, nobody need take them apart,
+        which takes most of the time. Without it, and where they do not, their lines are read.
+
+    Raises
+    ------
+    SigningError : when the key cannot be read.
+    """
+    signed = signature(files, public_key)
+    checks = [checksums(files), signed.check]
+    document = _document(files)
+    if isinstance(document, Check):
+        return _ended(checks, document, signed)
+    limits = (
+        (f"There is no SIGN.md: documents of version {document.written_by} have none.",) if document.format == BEFORE else ()
+    )
+    checks.append(Check(name="release.json", found=f"format {document.format}, {document.title!r}", limits=limits))
+    checks.append(_names(document, files))
+    checks.append(made("specification", lambda: specification(document, files)))
+    checks.append(made("noise", lambda: noise(document)))
+    rebuilt = _schema(document)
+    if isinstance(rebuilt, Check):
+        return _ended(checks, rebuilt, signed)
+    bins = sum(len(column.bins) for column in document.columns)
+    shape = f"{so_many(len(document.columns), 'column')} with {bins} bins, {so_many(len(document.rules), 'rule')}"
+    checks.append(Check(name="schema", found=shape))
+    written = _as_written(document, files, as_written)
+    table = written or _table(document, files)
+    if isinstance(table, Check):
+        return _ended(checks, table, signed)
+    room = tuple(f"{name}: {problem}" for name in filter(None, document.tables[1]) for problem in _room(files, name))
+    checks.append(Check(name="table", found=f"{document.n_rows} rows, the same in every file", problems=room))
+    checks.append(made("plausibility", lambda: _plausible(rebuilt, table)))
+    checks.append(made("privacy charges", lambda: charges(document)))
+    checks.append(made("flavour", lambda: flavour(document)))
+    checks += options(document, KnownFiles(files=files, table=table, rules=rebuilt.plausibility, earlier=earlier))
+    if commitment is not None:
+        checks.append(committed(document, commitment))
+    read = (document, rebuilt, table)
+    return Alone(checks=tuple(checks), signature=signed, commitment=commitment, read=read, csv_as_written=written is not None)
+
+
+def _ended(checks: list[Check], failed: Check, signed: Signature) -> Alone:
+    """What was found before a check on which the others build."""
+    names = [check.name for check in checks] + [failed.name]
+    left = [Check(name=name, made=False) for name in LATER if name not in names]
+    return Alone(checks=(*checks, failed, *left), signature=signed)
+
+
+def _document(files: Files) -> ReleaseDocument | Check:
+    name = "release.json"
+    if name not in files:
+        return Check(name=name, problems=(f"{name}: expected in the bundle, not there",))
+    try:
+        document = read_strictly(files[name])
+    except Unexpected as error:
+        reads = "" if error.place == "format" else f" (this program reads format {FORMAT})"
+        return Check(name=name, problems=(f"{name}: {error}{reads}",))
+    if (document.format == BEFORE) != document.written_by.startswith("0."):  # it has no sheet that could be compared
+        writer = "no published version writes" if document.format == BEFORE else "no version before 1.0.0 writes"
+        other = FORMAT if document.format == BEFORE else BEFORE
+        return Check(name=name, problems=(f"{name}: format: expected {other}, found {document.format}, which {writer}",))
+    run, own = document.run_by, document.written_by
+    made_by, written_by = release_number(run), release_number(own)
+    if made_by is not None and written_by is not None and written_by < made_by:
+        problem = f"{name}: written_by: expected version {run}, which made the run, or a later one, found {own}"
+        return Check(name=name, problems=(problem,))
+    if document.dumped() != files[name]:
+        return Check(name=name, problems=(f"{name}: expected the layout in which it was written, found another",))
+    hidden = next((text for text in _texts(document.model_dump(mode="json")) if UNPRINTABLE.search(text)), None)
+    if hidden is not None:
+        expected = "text without control characters, which could hide what it says"
+        return Check(name=name, problems=(f"{name}: expected {expected}, found {shown(hidden)}",))
+    return document
+
+
+def _names(document: ReleaseDocument, files: Files) -> Check:
+    """No file is there that a release such as this does not have: whoever opens one takes it for a part of what was checked."""
+    strangers = sorted(set(files) - possible_names(document) - {SPECIFICATION})
+    problems = (f"{name}: expected the files that follow from release.json alone, found this one" for name in strangers)
+    return Check(name="files", found=f"the {len(files)} that follow from release.json", problems=tuple(problems))
+
+
+def _texts(value: Any) -> Iterator[str]:
+    """Every text in it, the names of settings too."""
+    if isinstance(value, str):
+        yield value
+    elif isinstance(value, dict):
+        for name, inner in value.items():
+            yield str(name)
+            yield from _texts(inner)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from _texts(inner)
+
+
+def _schema(document: ReleaseDocument) -> Rebuilt | Check:
+    try:
+        return rebuild(document)
+    except SchemaProblem as error:
+        return Check(name="schema", problems=(str(error),))
+    except Exception as error:  # as in `checks.made`
+        return Check(name="schema", problems=(f"release.json: holds a schema that cannot be ({type(error).__name__})",))
+
+
+def _as_written(document: ReleaseDocument, files: Files, as_written: AsWritten | None) -> ReleasedTable | None:
+    """The rows of the Parquet files, where all files are the ones of release.json and the CSV files say the same."""
+    parquet, members = document.tables[1]
+    named = [name for names in document.tables for name in names if name]
+    there = all(name in files and files.sha256(name) == stated for name, stated in document.files.items())
+    if as_written is None or not there or not all(name in document.files for name in named):
+        return None
+    try:
+        says_synthetic, contents = document.bundle != BundleTable(), [files.content(name) for name in (parquet, members)]
+        table = read_parquet(contents[0], document.shape, says_synthetic, document.n_rows, contents[1])
+    except TableError:
+        return None
+    return table if table.counts.total == document.n_rows and as_written(document, table, files) else None
+
+
+def _table(document: ReleaseDocument, files: Files) -> ReleasedTable | Check:
+    problems = [
+        f"{name}: its checksum is not the one in release.json"
+        for name, stated in document.files.items()
+        if name not in files or files.sha256(name) != stated
+    ]
+    problems += [
+        f"{name}: expected in release.json, not there"
+        for name in filter(None, (name for names in document.tables for name in names))
+        if name not in document.files
+    ]
+    table = None
+    for (name, members), read in zip(document.tables, (_read_csv, _read_parquet), strict=True):
+        if name not in files or (members and members not in files):
+            continue
+        try:
+            found = read(document, files.content(name), files.content(members), table)
+        except TableError as error:
+            problems.append(f"{name}: {error}")
+            continue
+        if found.counts.total != document.n_rows:
+            problems.append(f"{name}: expected {document.n_rows} rows, found {found.counts.total}")
+        elif table is not None and not _same(table, found):
+            problems.append(f"{name}: expected the rows of data.csv, found others")
+        table = table or found
+    if problems or table is None:
+        return Check(name="table", problems=tuple(problems))
+    return table
+
+
+def _read_csv(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
+    return read_csv(content, document.shape, members)
+
+
+def _read_parquet(document: ReleaseDocument, content: Content, members: Content, table: ReleasedTable | None) -> ReleasedTable:
+    """What data.parquet holds; `table` itself where it holds the rows of that in their order, which takes no second table."""
+    rows = partial(parquet_rows, content, document.shape, document.bundle != BundleTable(), document.n_rows, members)
+    return table if table is not None and table.has(rows()) else table_of(rows(), document.shape)
+
+
+def _same(left: ReleasedTable, right: ReleasedTable) -> bool:
+    if left is right:
+        return True
+    if left.weights is not None and right.weights is not None and not np.array_equal(left.weights, right.weights):
+        return False
+    return left.counts.same_as(right.counts)
+
+
+def _room(files: Files, name: str) -> list[str]:
+    """What is wrong with the order of the parts of a Parquet file whose rows were read."""
+    try:
+        return [*room_problems(files.content(name))]
+    except Exception as error:  # as in `checks.made`
+        return [f"holds parts that cannot be followed ({type(error).__name__})"]
+
+
+def _plausible(rebuilt: Rebuilt, table: ReleasedTable) -> Check:
+    bad = rebuilt.plausibility.forbidden(table.counts.bins)
+    rows = int(table.counts.counts[bad].sum())
+    problems = (f"data.csv: {rows} rows break the plausibility rules for released rows",) if rows else ()
+    return Check(name="plausibility", found="no row breaks a rule", problems=problems)
