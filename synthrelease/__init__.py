@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 from synthrelease.version import VERSION
 
 if TYPE_CHECKING:
+    from synthrelease.answers.bounds import Bound, bound
+    from synthrelease.answers.estimates import estimate, trend
+    from synthrelease.answers.words import Estimate
     from synthrelease.api import plan, rehearse, release
-    from synthrelease.bounds import Bound, bound
     from synthrelease.errors import SynthreleaseError
-    from synthrelease.estimates import Estimate, estimate
-    from synthrelease.estimates.trends import trend
     from synthrelease.published import PublishedRelease, load
 
 __version__ = VERSION
@@ -33,17 +33,17 @@ __all__ = [
 ]
 
 _MODULES = {
-    "Bound": "synthrelease.bounds",
-    "Estimate": "synthrelease.estimates",
+    "Bound": "synthrelease.answers.bounds",
+    "Estimate": "synthrelease.answers.estimates",
     "PublishedRelease": "synthrelease.published",
     "SynthreleaseError": "synthrelease.errors",
-    "bound": "synthrelease.bounds",
-    "estimate": "synthrelease.estimates",
+    "bound": "synthrelease.answers.bounds",
+    "estimate": "synthrelease.answers.estimates",
     "load": "synthrelease.published",
     "plan": "synthrelease.api",
     "rehearse": "synthrelease.api",
     "release": "synthrelease.api",
-    "trend": "synthrelease.estimates.trends",
+    "trend": "synthrelease.answers.estimates",
 }
 
 

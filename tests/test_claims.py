@@ -18,6 +18,7 @@ import typer
 from jsonschema import Draft202012Validator, ValidationError
 
 from synthrelease import errors
+from synthrelease.answers.listed import MOST_CELLS, NAMES
 from synthrelease.cli import app
 from synthrelease.cli.terminal import NOTHING_RELEASED, STOPPED
 from synthrelease.criteria.facts import MOST_EPSILON
@@ -25,7 +26,6 @@ from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import MAX_BINS
 from synthrelease.drafting.columns import MAX_CODES
-from synthrelease.estimates.listed import MOST_CELLS, NAMES
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.associations import Carried, How
 from synthrelease.generators.counting_queries import CELL_LIMIT

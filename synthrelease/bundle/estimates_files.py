@@ -11,11 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.bounds.stated import in_words
+from synthrelease.answers.listed import NAMES as COLUMNS
+from synthrelease.answers.listed import NUMBERS, EstimateLine, as_csv, listed
+from synthrelease.answers.stated import in_words
 from synthrelease.bundle.further import files_of_estimates
 from synthrelease.errors import Unexpected
-from synthrelease.estimates.listed import NAMES as COLUMNS
-from synthrelease.estimates.listed import NUMBERS, EstimateLine, as_csv, listed
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.folder import measurements_of, release_of

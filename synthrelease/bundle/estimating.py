@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bounds.measured import measured_times
-from synthrelease.bounds.stated import in_words
+from synthrelease.answers.estimates import answered
+from synthrelease.answers.limits import measured_times
+from synthrelease.answers.stated import in_words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.errors import InputError
-from synthrelease.estimates.answer import answered
 from synthrelease.published import PublishedRelease
 from synthrelease.published.base import Number, number
 from synthrelease.published.document import ReleaseDocument

@@ -11,7 +11,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.bounds.kept import RISK, KeptRows
+from synthrelease.answers.limits import RISK, KeptRows
 from synthrelease.bundle.interval import LEVEL
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria.facts import PublicFacts

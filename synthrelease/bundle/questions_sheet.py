@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from synthrelease.answers.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.bundle.card.associations import carried_pairs, counts_of
 from synthrelease.bundle.card.environment import environment
 from synthrelease.bundle.card.useful import Useful
@@ -15,7 +16,6 @@ from synthrelease.bundle.estimates_files import CSV
 from synthrelease.bundle.identity import program
 from synthrelease.bundle.titles import labelled_title
 from synthrelease.data.schema import PublishedColumn
-from synthrelease.estimates.listed import MOST_CELLS, NAMES, NUMBERS, pairs
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 
+from synthrelease.answers.listed import MOST_CELLS
 from synthrelease.errors import InputError
-from synthrelease.estimates.listed import MOST_CELLS
 from synthrelease.published.names import kinds_of_rows
 from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.sources.source import Source

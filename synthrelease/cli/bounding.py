@@ -13,8 +13,8 @@ from synthrelease.cli.terminal import out as terminal
 from synthrelease.errors import InputError
 
 if TYPE_CHECKING:
-    from synthrelease.bounds import Bound
-    from synthrelease.estimates import Estimate
+    from synthrelease.answers.bounds import Bound
+    from synthrelease.answers.words import Estimate
     from synthrelease.published import PublishedRelease
     from synthrelease.settings.questions import QuestionTable
 
@@ -48,8 +48,8 @@ def bound(
     with --mean for a mean. Or QUERY is a question as `synthrelease estimate` takes it: "share weight < 2500: age >= 35
     against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.
     """
-    from synthrelease.bounds import bound as ask
-    from synthrelease.bounds.stated import verdict
+    from synthrelease.answers.bounds import bound as ask
+    from synthrelease.answers.stated import verdict
     from synthrelease.published import load
     from synthrelease.settings.questions import QuestionTable
 
@@ -75,12 +75,12 @@ def bound(
 
 def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
     """The same question, estimated; None where no noisy table answers it."""
-    from synthrelease.bounds.stated import in_words
+    from synthrelease.answers.stated import in_words
 
     words = in_words(asked)
     if release.measurements is None or not words:
         return None
-    from synthrelease.estimates import estimate
+    from synthrelease.answers.estimates import estimate
 
     try:
         return estimate(release, words, confidence=confidence)
@@ -90,7 +90,7 @@ def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: floa
 
 def _intended(folder: Path, as_json: bool) -> None:
     """What is stated about every question of the release's own list."""
-    from synthrelease.bounds.stated import question, verdict
+    from synthrelease.answers.stated import question, verdict
     from synthrelease.published import load
 
     release = load(folder)

@@ -46,8 +46,8 @@ def estimate(
     Of several releases: the number in each, its change from each to the next and from the first to the last, with intervals,
     and the level of all of them.
     """
-    from synthrelease.estimates import estimate as ask
-    from synthrelease.estimates.trends import trend
+    from synthrelease.answers.estimates import estimate as ask
+    from synthrelease.answers.estimates import trend
 
     if as_json and as_csv:
         raise InputError("expected --json or --csv, found both.")

@@ -7,9 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.bounds.conditions import Condition, parse_condition
-from synthrelease.bounds.questions import parse_question
-from synthrelease.bounds.stated import question
+from synthrelease.answers.questions import Condition, parse_condition, parse_question
+from synthrelease.answers.stated import question
 from synthrelease.data.counts import Counts
 from synthrelease.data.questions import is_question
 from synthrelease.errors import InputError

@@ -9,8 +9,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.bounds.conditions import parse_condition
-from synthrelease.bounds.stated import question
+from synthrelease.answers.questions import parse_condition
+from synthrelease.answers.stated import question
 from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
 from synthrelease.generators.base import MeasuringGenerator

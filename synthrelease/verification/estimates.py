@@ -5,10 +5,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping
 
+from synthrelease.answers.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.bundle.estimates_files import CSV, errors_of, estimates_files, list_of, read_lines, table_files
 from synthrelease.bundle.estimating import declared, estimates_part
 from synthrelease.errors import Unexpected
-from synthrelease.estimates.listed import NAMES, NUMBERS, EstimateLine, as_csv
 from synthrelease.published import measurements
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart

@@ -19,8 +19,8 @@ from pathlib import Path
 import numpy as np
 from joblib import Parallel, delayed
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.limits import limits, selected_limit
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.limits import limits, selected_limit
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.scoring import scores_of
 from synthrelease.data.counts import Counts

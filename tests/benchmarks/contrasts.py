@@ -20,8 +20,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.estimates import estimate
-from synthrelease.estimates.words import Term
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.words import Term
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement

@@ -20,12 +20,12 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import Question, parse_question
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.estimates import estimate
 from synthrelease.generators.base import Background, MeasuringGenerator
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy

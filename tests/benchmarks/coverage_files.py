@@ -29,7 +29,9 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import Question, parse_question
+from synthrelease.answers.words import Term
 from synthrelease.data.axes import added_up
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.schema import Column, Transformation
@@ -39,8 +41,6 @@ from synthrelease.enclave.reading import batches
 from synthrelease.enclave.texts import Texts
 from synthrelease.enclave.values import Known, atomic_bins
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
-from synthrelease.estimates.words import Term
 from synthrelease.generators.base import MeasuringGenerator
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise

@@ -6,8 +6,7 @@ import math
 
 import numpy as np
 
-from synthrelease.bounds.conditions import Condition
-from synthrelease.bounds.questions import Question
+from synthrelease.answers.questions import Condition, Question
 from synthrelease.data.counts import Counts
 from synthrelease.published import PublishedRelease
 

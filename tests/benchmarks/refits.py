@@ -26,12 +26,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 from scipy.stats import t as student
 
-from synthrelease.bounds.conditions import parse_condition
-from synthrelease.bounds.questions import parse_question
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import parse_condition, parse_question
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
 from synthrelease.generators.base import Background
 from synthrelease.generators.measurements import NoisyMarginals
 from synthrelease.privacy.charges import Meter

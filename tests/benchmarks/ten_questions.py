@@ -19,13 +19,13 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import Question, parse_question
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
 from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy

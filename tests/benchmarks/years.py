@@ -22,12 +22,12 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 
+from synthrelease.answers.estimates import trend
+from synthrelease.answers.words import Term
 from synthrelease.bundle import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.ingest import read_public
-from synthrelease.estimates.trends import trend
-from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease, load
 from synthrelease.releasing.release import release
 from synthrelease.resources import resource

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from scipy.optimize import linprog
 
-from synthrelease.bounds import Bound, bound, building, program
-from synthrelease.bounds.building import build_facts
-from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.bounds.program import maximum
+from synthrelease.answers import facts as building
+from synthrelease.answers import facts as program
+from synthrelease.answers.bounds import Bound, bound
+from synthrelease.answers.facts import Knowledge, build_facts, maximum
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from tests.helpers.published import category_column, integer_column, never, published, score

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.limits import limits
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.limits import limits
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data.counts import Counts

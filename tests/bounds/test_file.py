@@ -10,10 +10,10 @@ from itertools import combinations_with_replacement
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.kept import RISK, KeptRows
-from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.bounds.values import limits_of, tells_values
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.facts import Knowledge
+from synthrelease.answers.limits import RISK, KeptRows
+from synthrelease.answers.questions import limits_of, tells_values
 from synthrelease.criteria.facts import outward
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Charge, RowsRule

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.conditions import LONGEST, MOST_COMPARISONS, parse_condition
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.questions import LONGEST, MOST_COMPARISONS, parse_condition
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
 from synthrelease.published import PublishedRelease, load
 from tests.helpers.command_line import said_by
 from tests.helpers.tiny import write_measured_release

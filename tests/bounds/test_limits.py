@@ -8,7 +8,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.bounds.limits import limits, selected_limit
+from synthrelease.answers.limits import limits, selected_limit
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import laplace_sd, noise_grid
 from tests.helpers.published import integer_column, published, score

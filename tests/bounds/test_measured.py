@@ -12,10 +12,9 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.bounds.limits import limits
-from synthrelease.bounds.measured import sum_limit
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.facts import Knowledge
+from synthrelease.answers.limits import limits, sum_limit
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import DiscreteLaplace
 from synthrelease.generators.measurements import noise_limit

@@ -10,9 +10,8 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.ranges import End, Range, RangeReason, over_members
-from synthrelease.bounds.stated import verdict
+from synthrelease.answers.bounds import End, Range, RangeReason, bound, over_members
+from synthrelease.answers.stated import verdict
 from synthrelease.errors import InputError
 from synthrelease.published import PublishedRelease
 from synthrelease.settings.questions import QuestionTable

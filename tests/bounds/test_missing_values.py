@@ -11,7 +11,7 @@ from itertools import combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
+from synthrelease.answers.bounds import bound
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.published import PublishedRelease
 from tests.helpers.published import integer_column, published, score

@@ -9,12 +9,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bounds import bound
-from synthrelease.bounds.stated import question, verdict
+from synthrelease.answers.bounds import bound
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.stated import question, verdict
 from synthrelease.bundle.contents import release_files, written
 from synthrelease.bundle.folder import _sealed
 from synthrelease.errors import SpecError
-from synthrelease.estimates import estimate
 from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
 from synthrelease.published.document import read_strictly

@@ -9,7 +9,7 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.bounds.kept import RISK
+from synthrelease.answers.limits import RISK
 from synthrelease.bundle.card import page_bytes
 from synthrelease.bundle.card.drawn import drawn_text
 from synthrelease.bundle.document import release_document

@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.answers.estimates import estimate
 from synthrelease.bundle.estimates_files import CSV, estimates_files, with_errors
 from synthrelease.bundle.estimating import estimates_part
 from synthrelease.bundle.questions_sheet import NAME
-from synthrelease.estimates import estimate
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.verify.checks import read_files

@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pytest
 
+from synthrelease.answers.limits import limits
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweeps import sweeps
-from synthrelease.bounds.limits import limits
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.interval import LEVEL, one_noise_interval
 from synthrelease.criteria import CRITERIA

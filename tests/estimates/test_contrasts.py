@@ -8,10 +8,11 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
+from synthrelease.answers import contrasts
+from synthrelease.answers.averages import Ratio
+from synthrelease.answers.estimates import estimate
 from synthrelease.data.questions import is_question, split_question
 from synthrelease.errors import InputError
-from synthrelease.estimates import contrasts, estimate
-from synthrelease.estimates.ratios import Ratio
 from tests.benchmarks.contrasts import Design, asked, measured, study
 from tests.estimates.test_estimate import TABLE, release
 

@@ -12,11 +12,11 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.bounds.conditions import parse_condition
+from synthrelease.answers.estimates import estimate, trend
+from synthrelease.answers.listed import listed
+from synthrelease.answers.questions import parse_condition
+from synthrelease.answers.words import Estimate
 from synthrelease.errors import InputError
-from synthrelease.estimates import Estimate, estimate
-from synthrelease.estimates.listed import listed
-from synthrelease.estimates.trends import trend
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import Measurements
 from tests.estimates.test_estimate import COLUMNS, TABLE, release
@@ -219,7 +219,7 @@ def test_intervals_together_hold_at_once_as_often_as_stated() -> None:
 def test_intervals_of_several_years_together_share_the_risk(monkeypatch: pytest.MonkeyPatch) -> None:
     """Two years with a share and its rows in three groups, a change and a level of each: 18 intervals."""
     names = iter(["2021", "2022"] * 2)
-    monkeypatch.setattr("synthrelease.estimates.trends._name", lambda folder: next(names))
+    monkeypatch.setattr("synthrelease.answers.estimates._name", lambda folder: next(names))
     years = [noisy(seed, measured=("ac",)) for seed in (1, 2)]
     alone, together = (trend(years, "share c == 1 by a", together=each) for each in (False, True))
     assert alone.n_intervals == together.n_intervals == 18

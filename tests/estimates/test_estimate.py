@@ -13,11 +13,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from synthrelease.answers.averages import Ratio
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.words import Estimate, Term
 from synthrelease.errors import InputError
-from synthrelease.estimates import Estimate, estimate
-from synthrelease.estimates.ratios import Ratio
-from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import Measurements
 from tests.helpers.published import category_column, integer_column, never, noisy_tables, published

@@ -12,11 +12,11 @@ from itertools import product
 import numpy as np
 import pytest
 
+from synthrelease.answers.estimates import answered as with_every_interval
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.words import Term
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates import estimate
-from synthrelease.estimates.answer import answered as with_every_interval
-from synthrelease.estimates.words import Term
 from synthrelease.privacy.charges import Charge, RowsRule
 from synthrelease.published import DomainPart, PublishedRelease
 from synthrelease.published.folder import Measurements

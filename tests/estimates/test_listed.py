@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.estimates import listed as module
-from synthrelease.estimates.averages import count_error, counted_rows, groups, shares_of_bins, term_in
-from synthrelease.estimates.listed import EstimateLine, listed, pairs
-from synthrelease.estimates.tables import NoisyTables
+from synthrelease.answers import listed as module
+from synthrelease.answers.averages import count_error, counted_rows, groups, shares_of_bins, term_in
+from synthrelease.answers.listed import EstimateLine, listed, pairs
+from synthrelease.answers.tables import NoisyTables
 from tests.benchmarks.contrasts import measured
 from tests.estimates.test_estimate import TABLE, release
 

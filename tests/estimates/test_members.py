@@ -11,14 +11,14 @@ from itertools import combinations, product
 import numpy as np
 import pytest
 
-from synthrelease.bounds.questions import parse_question
+from synthrelease.answers import averages
+from synthrelease.answers.averages import Ratio, of_roots, parts_of
+from synthrelease.answers.estimates import estimate
+from synthrelease.answers.listed import listed
+from synthrelease.answers.questions import parse_question
+from synthrelease.answers.tables import NoisyTables
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates import averages, estimate
-from synthrelease.estimates.counted import of_roots, parts_of
-from synthrelease.estimates.listed import listed
-from synthrelease.estimates.ratios import Ratio
-from synthrelease.estimates.tables import NoisyTables
 from synthrelease.published import PublishedRelease
 from synthrelease.published.folder import Measurements
 from tests.estimates.test_estimate import ends

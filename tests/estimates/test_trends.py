@@ -11,10 +11,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.answers.estimates import Weights, trend
+from synthrelease.answers.words import Estimate, Term
 from synthrelease.errors import InputError
-from synthrelease.estimates import Estimate
-from synthrelease.estimates.trends import Weights, trend
-from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
 from tests.estimates.test_estimate import MEASURED, TABLE, ends, release, rows
 

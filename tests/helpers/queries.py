@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from synthrelease.bounds.conditions import parse_condition
+from synthrelease.answers.questions import parse_condition
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.published import PublishedRelease

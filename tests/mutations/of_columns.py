@@ -118,7 +118,7 @@ OF_COLUMNS = (
     Mutation(
         name="bounds: a condition holds for missing values",
         breaks="a query is answered as if missing values were low numbers",
-        place="bounds.conditions:_with_missing",
+        place="answers.questions:_with_missing",
         old="surely & ~absent",
         new="surely | absent",
         tests=(BOUNDS,),
@@ -126,7 +126,7 @@ OF_COLUMNS = (
     Mutation(
         name="bounds: the negation of a condition holds for missing values",
         breaks="a query is answered as if missing values were known to be others",
-        place="bounds.conditions:_with_missing",
+        place="answers.questions:_with_missing",
         old="surely & ~absent, possibly",
         new="surely & ~absent, possibly & ~absent",
         tests=(BOUNDS,),
@@ -134,7 +134,7 @@ OF_COLUMNS = (
     Mutation(
         name="bounds: a mean reads missing values as 0",
         breaks="another answer than that of the rows with a value",
-        place="bounds.answer:_Measure._masks",
+        place="answers.bounds:_Measure._masks",
         old="given & met & self._present(columns)",
         new="given & met",
         tests=(BOUNDS,),
@@ -142,7 +142,7 @@ OF_COLUMNS = (
     Mutation(
         name="bounds: the limit of a mean speaks of all rows",
         breaks="a bound that the original table may lie outside of",
-        place="bounds.building:_Builder.add_mean",
+        place="answers.facts:_Builder.add_mean",
         old="self._mean(of_cells, present, self._smallest(None, error.column)[0], error, source)",
         new="self._mean(of_cells, present, self.n, error, source)",
         tests=(BOUNDS,),

@@ -169,7 +169,7 @@ OF_CRITERIA = (
     Mutation(
         name="bounds: pairs are taken to agree on columns that were not compared",
         breaks="a bound that does not hold",
-        place="bounds.building:_Builder.add_unmatched",
+        place="answers.facts:_Builder.add_unmatched",
         old="found(inside, axis=ignored, keepdims=True)",
         new="found(inside, axis=(), keepdims=True)",
         tests=("tests/bounds/test_bounds.py",),

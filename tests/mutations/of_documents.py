@@ -62,7 +62,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="bounds: rules for synthetic rows empty cells of the original",
         breaks="a bound that is narrower than the truth allows",
-        place="bounds.knowledge:Knowledge.__init__",
+        place="answers.facts:Knowledge.__init__",
         old='tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)',
         new="tuple(rule.never for rule in release.rules)",
         tests=("tests/bounds/test_bounds.py::test_rules_for_original_rows_empty_cells_and_those_for_synthetic_rows_do_not",),

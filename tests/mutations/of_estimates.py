@@ -21,7 +21,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: members are drawn one by one",
         breaks="intervals for a population that are too narrow where members of a root are alike",
-        place="estimates.averages:_design_effect",
+        place="answers.averages:_design_effect",
         old="most == 1",
         new="most >= 1",
         tests=MEMBERS,
@@ -29,7 +29,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: members of two groups never live together",
         breaks="intervals of a difference that are too narrow",
-        place="estimates.contrasts:_covariance",
+        place="answers.contrasts:_covariance",
         old="math.sqrt(_drawing(first) * _drawing(second)) if first.clustered else 0.0",
         new="0.0",
         tests=MEMBERS,
@@ -37,7 +37,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a slot without a member counts",
         breaks="shares and means over members who are not there",
-        place="estimates.counted:counted",
+        place="answers.averages:counted",
         old="found.counts & there & (low <= high)",
         new="found.counts & (low <= high)",
         tests=MEMBERS,
@@ -45,7 +45,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: members whom no table holds together are not alike",
         breaks="an error of drawing roots that is too small",
-        place="estimates.counted:of_roots",
+        place="answers.averages:of_roots",
         old="both = times * own[one] + own[other] / times",
         new="both = 0 * own[one]",
         tests=MEMBERS,
@@ -77,7 +77,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: tables count alike whatever their noise",
         breaks="the published weights of noises are not those of the estimate's error",
-        place="estimates.tables:_combined",
+        place="answers.tables:_combined",
         old="shares = precisions * variances",
         new="shares = np.where(known, 0.0, 1 / len(tables)) * np.ones_like(precisions)",
         tests=(f"{ESTIMATE}::test_tables_are_combined_by_their_precisions_and_n",),
@@ -85,7 +85,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: n is not used",
         breaks="wider intervals than the published tables allow",
-        place="estimates.tables:NoisyTables.sums",
+        place="answers.tables:NoisyTables.sums",
         old="moved = (figures @ variances) / variances.sum() if variances.any() else np.zeros(len(figures))",
         new="moved = np.zeros(len(figures))",
         tests=(f"{ESTIMATE}::test_tables_are_combined_by_their_precisions_and_n",),
@@ -93,7 +93,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: cells that the rules empty keep their noise",
         breaks="estimates with noise where nothing can be",
-        place="estimates.tables:_without_impossible",
+        place="answers.tables:_without_impossible",
         old="np.where(empty, 0, table.cells)",
         new="table.cells",
         tests=(f"{ESTIMATE}::test_cells_that_a_rule_empties_have_no_noise",),
@@ -101,7 +101,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the denominator is taken as exact",
         breaks="intervals of shares within groups that are too narrow",
-        place="estimates.averages:groups",
+        place="answers.averages:groups",
         old="weights=weights[[1 + 2 * index, 0]]",
         new="weights=weights[[1 + 2 * index, 0]] * np.array([[1.0], [0.0]])",
         tests=(f"{FILE}::test_what_is_counted_in_both_sums_of_a_share_has_the_same_noise",),
@@ -109,7 +109,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: as if the tables had been measured once, on one set of bins",
         breaks="intervals that forget what the selection made of the noise",
-        place="bounds.measured:measured_times",
+        place="answers.limits:measured_times",
         old="times * found.bins",
         new="times",
         tests=(f"{ESTIMATE}::test_shared_measurements_that_could_be_released_on_several_bins_make_wider_intervals",),
@@ -117,7 +117,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a slope without the noise of X'X",
         breaks="intervals of slopes that are too narrow",
-        place="estimates.slopes:slopes",
+        place="answers.slopes:slopes",
         old="np.stack([(noise_b - fixed @ noise_a[others]) * unit, h @ noise_a])",
         new="np.stack([noise_b * unit, 0 * (h @ noise_a)])",
         tests=(f"{ESTIMATE}::test_the_standard_error_of_a_slope_is_the_spread_of_its_estimates",),
@@ -125,7 +125,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: what is not estimable gets a number",
         breaks="numbers that mean nothing among those that do",
-        place="estimates.estimable:told",
+        place="answers.estimable:told",
         old="high - low < WIDEST * possible",
         new="True",
         tests=("tests/estimates/test_listed.py",),
@@ -133,7 +133,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a population where design weights are declared",
         breaks="an interval as if rows that were drawn with weights were a simple random sample",
-        place="estimates.estimable:judged",
+        place="answers.estimable:judged",
         old="if tables.release.not_a_sample:",
         new="if False:",
         tests=(ESTIMABLE,),
@@ -141,7 +141,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a mean rests on the number of an open bin",
         breaks="a mean that nothing limits looks exact",
-        place="estimates.estimable:judged",
+        place="answers.estimable:judged",
         old="shown = shown and not open_bins(tables.release.by_name[asked.parts[0].column])",
         new="shown = shown",
         tests=(ESTIMABLE,),
@@ -149,7 +149,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: intervals together are those of each by itself",
         breaks="of many intervals that are said to hold at once one in twenty misses",
-        place="estimates.answer:answered",
+        place="answers.estimates:answered",
         old="(number if together else among)",
         new="among",
         tests=(ESTIMABLE,),
@@ -157,7 +157,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a column that decides is left out of a condition",
         breaks="an answer about other rows than those that were asked for",
-        place="bounds.conditions:Condition.narrowed",
+        place="answers.questions:Condition.narrowed",
         old="if not (fewer[0] & fewer[1]).any():\n    yes, no, columns = *fewer, columns[:axis] + columns[axis + 1 :]",
         new="yes, no, columns = *fewer, columns[:axis] + columns[axis + 1 :]",
         tests=(ESTIMABLE,),
@@ -181,7 +181,7 @@ OF_ESTIMATES = (
     Mutation(
         name="contrasts: the noises of the two groups are taken for independent",
         breaks="intervals of differences that are too wide or too narrow, as the groups share their noise",
-        place="estimates.contrasts:_correlation",
+        place="answers.contrasts:_correlation",
         old="_covariance(first, second) / errors",
         new="0.0",
         tests=CONTRASTS,
@@ -189,7 +189,7 @@ OF_ESTIMATES = (
     Mutation(
         name="contrasts: a difference is as far off as one of its groups",
         breaks="intervals of differences without the noise of the second group",
-        place="estimates.contrasts:_together",
+        place="answers.contrasts:_together",
         old="one**2 + other**2 - 2 * correlation * one * other",
         new="one**2",
         tests=CONTRASTS,
@@ -197,7 +197,7 @@ OF_ESTIMATES = (
     Mutation(
         name="contrasts: an odds ratio is a ratio of shares",
         breaks="odds ratios that are risk ratios",
-        place="estimates.contrasts:_logit",
+        place="answers.contrasts:_logit",
         old="_log(share) - _log(1 - share)",
         new="_log(share)",
         tests=CONTRASTS,
@@ -213,7 +213,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: the rows that were drawn are taken for those of the file",
         breaks="intervals of the file without the error of drawing",
-        place="estimates.averages:groups",
+        place="answers.averages:groups",
         old="sampling=tables.kept.left_out * sampling",
         new="sampling=0 * sampling",
         tests=(WIDER, HELD),
@@ -221,7 +221,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a count without the noise of the number of rows",
         breaks="intervals of counts that forget that the number of kept rows is noisy",
-        place="estimates.averages:_errors_of_a_count",
+        place="answers.averages:_errors_of_a_count",
         old="weights[-1] = part",
         new="weights[-1] = 0.0",
         tests=(f"{FILE}::test_the_count_of_all_rows_has_the_noise_of_their_number_alone",),
@@ -229,7 +229,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a count without the error of drawing",
         breaks="intervals of counts that are too narrow",
-        place="estimates.averages:counted_rows",
+        place="answers.averages:counted_rows",
         old="half_width(share.file.noises, weights, times**2 * drawing, level, times)",
         new="half_width(share.file.noises, weights, 0.0, level, times)",
         tests=(WIDER, HELD),
@@ -237,7 +237,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: counts are those of the drawn rows",
         breaks="counts of a part of the file that are said of all of it",
-        place="bounds.kept:KeptRows.of",
+        place="answers.limits:KeptRows.of",
         old="min(worked + domain.margin, domain.file_rows)",
         new="worked",
         tests=(f"{OF_BOUNDS}::test_the_number_of_kept_rows_follows_from_what_is_published",),
@@ -245,7 +245,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: what fillers may spoil is not taken from the risk",
         breaks="a confidence that is not kept where fewer rows are kept than were drawn",
-        place="bounds.kept:KeptRows.spare",
+        place="answers.limits:KeptRows.spare",
         old="spare = 1 - confidence - self.shortfall",
         new="spare = 1 - confidence",
         tests=(f"{FILE}::test_what_the_fillers_may_spoil_is_taken_from_the_risk",),
@@ -253,7 +253,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a mean of bin numbers is said of the file's own values",
         breaks="narrow intervals of means that the file's are not in",
-        place="estimates.averages:_mean",
+        place="answers.averages:_mean",
         old="values = (lowest[0], highest[1], lowest[2], highest[3])",
         new="values = ends",
         tests=(f"{FILE}::test_a_mean_of_the_file_s_own_values_is_in_its_interval",),
@@ -261,7 +261,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a bin of whole numbers ends at its upper edge, an open one at its last",
         breaks="limits of bins that are not those of their values",
-        place="bounds.values:limits_of",
+        place="answers.questions:limits_of",
         old='last = np.array(column.upper) - (column.kind == "integer")',
         new="last = np.array(column.upper)",
         tests=(f"{OF_BOUNDS}::test_open_bins_end_at_the_public_bounds",),
@@ -269,7 +269,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: a median is where the estimate has it",
         breaks="a bin of the median without the noise that may have moved it",
-        place="estimates.averages:_ends",
+        place="answers.averages:_ends",
         old="_FAR * found.standard_error",
         new="-1.0",
         tests=(f"{FILE}::test_a_median_is_between_its_bins_as_often_as_stated",),
@@ -277,7 +277,7 @@ OF_ESTIMATES = (
     Mutation(
         name="bounds: the rows that were not drawn have no part in a count",
         breaks="bounds of the drawn rows that are said of the file",
-        place="bounds.ranges:count_range",
+        place="answers.bounds:count_range",
         old="round(more * most)",
         new="0",
         tests=(f"{OF_BOUNDS}::test_no_file_that_the_figures_and_the_number_of_rows_allow_is_outside_the_bound",),
@@ -285,7 +285,7 @@ OF_ESTIMATES = (
     Mutation(
         name="bounds: rows that were not drawn are where the rules keep none",
         breaks="a bound that is wider than it need be, and says what cannot be",
-        place="bounds.ranges:count_range",
+        place="answers.bounds:count_range",
         old="(sign * figure)[facts.kept]",
         new="(sign * figure)",
         tests=("tests/bounds/test_file.py::test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude",),
@@ -293,7 +293,7 @@ OF_ESTIMATES = (
     Mutation(
         name="bounds: the rows that were not drawn have no part in a share",
         breaks="bounds of the drawn rows that are said of the file",
-        place="bounds.ranges:with_other_rows",
+        place="answers.bounds:with_other_rows",
         old="largest * more",
         new="ratio * more",
         tests=(f"{OF_BOUNDS}::test_no_file_that_the_figures_and_the_number_of_rows_allow_is_outside_the_bound",),
@@ -301,7 +301,7 @@ OF_ESTIMATES = (
     Mutation(
         name="bounds: the noise of the number of rows is forgotten",
         breaks="fewer rows that were not drawn than there can be",
-        place="bounds.kept:KeptRows.more",
+        place="answers.limits:KeptRows.more",
         old="self.drawn + self.margin + reach",
         new="self.drawn + self.margin",
         tests=(f"{OF_BOUNDS}::test_the_number_of_kept_rows_is_within_its_limits_as_often_as_stated",),

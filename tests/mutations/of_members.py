@@ -427,7 +427,7 @@ OF_MEMBERS = (
     Mutation(
         name="estimates: slopes of members as if each were drawn by itself",
         breaks="intervals of a population that are too short where members of a root are alike",
-        place="estimates.slopes:_spread",
+        place="answers.slopes:_spread",
         old="not question.slots",
         new="True",
         tests=(f"{SLOPES}[slope age on rent-measured0-1.1]",),
@@ -435,7 +435,7 @@ OF_MEMBERS = (
     Mutation(
         name="estimates: slopes of members from tables of two columns as if each were drawn by itself",
         breaks="intervals of a population that are too short where members of a root are alike",
-        place="estimates.slopes:_spread",
+        place="answers.slopes:_spread",
         old="len(question.parts)",
         new="1",
         tests=(f"{SLOPES}[slope age on rent, persons-measured2-2]",),
@@ -443,7 +443,7 @@ OF_MEMBERS = (
     Mutation(
         name="bounds of members: as many in each slot as the release has",
         breaks="a bound that the file's own numbers of members are beyond",
-        place="bounds.ranges:_farthest",
+        place="answers.bounds:_farthest",
         old="members[place].high.value if rank < highest else members[place].low.value",
         new="members[place].answer",
         tests=("tests/bounds/test_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
@@ -451,7 +451,7 @@ OF_MEMBERS = (
     Mutation(
         name="bounds of members: empty slots are members",
         breaks="shares of members who are not there",
-        place="bounds.answer:_Measure._cells",
+        place="answers.bounds:_Measure._cells",
         old="group & there",
         new="group",
         tests=(f"{BOUNDS}[share age == 1]", f"{BOUNDS}[share work is missing]"),
@@ -459,7 +459,7 @@ OF_MEMBERS = (
     Mutation(
         name="bounds of members: a slot of which nothing tells that it is filled",
         breaks="members without a value who are there are not counted",
-        place="bounds.answer:_Measure._cells",
+        place="answers.bounds:_Measure._cells",
         old="not (group & ~there & (high > self.place) & (low <= high)).any()",
         new="True",
         tests=(f"{BOUNDS}[share work is missing]",),

@@ -314,7 +314,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: bounds take it for a noise of its own",
         breaks="limits by a law that the noise does not have",
-        place="bounds.limits:_limit",
+        place="answers.limits:_limit",
         old="score.one_noise is not None",
         new="False",
         tests=(f"{SHARED}::test_limits_of_bounds_use_the_law_of_an_entry",),

@@ -136,7 +136,7 @@ OF_PIECES = (
     Mutation(
         name="bounds: figures about a piece pass for all rows",
         breaks="ranges that the original answer need not be in",
-        place="bounds.knowledge:Knowledge.__init__",
+        place="answers.facts:Knowledge.__init__",
         old="if release.figures_about:",
         new="if False:",
         tests=(f"{WHOLE}::test_no_bound_for_all_rows_follows",),

@@ -221,7 +221,7 @@ OF_YEARS = (
     Mutation(
         name="years: a change is known as well as one year",
         breaks="intervals of changes are too narrow",
-        place="estimates.contrasts:_together",
+        place="answers.contrasts:_together",
         old="one**2 + other**2 - 2 * correlation * one * other",
         new="one**2",
         tests=(f"{TRENDS}::test_the_most_exact_level_has_the_weights_of_the_inverse_variances",),
@@ -229,7 +229,7 @@ OF_YEARS = (
     Mutation(
         name="years: half of the noise of a level",
         breaks="intervals of levels are too narrow",
-        place="estimates.trends:_level",
+        place="answers.estimates:_level",
         old="middle - below",
         new="middle - below / 2",
         tests=(COVERED,),
@@ -237,7 +237,7 @@ OF_YEARS = (
     Mutation(
         name="years: a copy of a release is a further year",
         breaks="a level of two copies is said to be more exact than one",
-        place="estimates.trends:trend",
+        place="answers.estimates:trend",
         old="_same_noise(other, year)",
         new="False",
         tests=(TRENDS,),
@@ -245,7 +245,7 @@ OF_YEARS = (
     Mutation(
         name="years: the same words about other bins",
         breaks="the change is one of bins, and of no number",
-        place="bounds.same_question:other_meaning",
+        place="answers.questions:other_meaning",
         old="bins[0] != bins[1]",
         new="False",
         tests=(TRENDS,),
@@ -253,7 +253,7 @@ OF_YEARS = (
     Mutation(
         name="years: the most exact level has the weights of the noisiest years",
         breaks="it is the least exact one",
-        place="estimates.trends:_level",
+        place="answers.estimates:_level",
         old="1 / error**2 if error > 0 else math.inf",
         new="error**2",
         tests=(f"{TRENDS}::test_the_most_exact_level_has_the_weights_of_the_inverse_variances",),

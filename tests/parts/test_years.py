@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from synthrelease.answers.estimates import trend
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.commitment import commitment
 from synthrelease.bundle.folder import _sealed
 from synthrelease.bundle.rewriting import OtherRelease, rewritten
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
-from synthrelease.estimates.trends import trend
 from synthrelease.parts.series.building import promise_text
 from synthrelease.parts.series.published import EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import paid_so_far, years_part

@@ -14,7 +14,7 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.bounds.knowledge import Knowledge
+from synthrelease.answers.facts import Knowledge
 from synthrelease.bundle import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bounds import bound
+from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.public import public_facts
 from synthrelease.criteria.base import Fitted

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.bounds.measured import MeasuredLimits
+from synthrelease.answers.limits import MeasuredLimits
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import cube_limit, cube_sd

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bounds import bound
+from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.published import load

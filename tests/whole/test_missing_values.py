@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.bounds.conditions import parse_condition
+from synthrelease.answers.questions import parse_condition
 from synthrelease.errors import InputError
 from synthrelease.published import load
 from synthrelease.spec.load import load_spec

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bounds import bound
+from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
 from synthrelease.cli.terminal import print_plan
 from synthrelease.data.counts import Counts

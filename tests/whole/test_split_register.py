@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.bounds import bound
+from synthrelease.answers.bounds import bound
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import count_piece

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.bounds.stated import StatedAnswer, question, verdict
+from synthrelease.answers.stated import StatedAnswer, question, verdict
 from synthrelease.bundle.card.associations import pairs_not_carried
 from synthrelease.generators.associations import Associations
 from synthrelease.published.document import ReleaseDocument

@@ -33,8 +33,8 @@ def gathered(folder: Path | None, asked: Mapping[str, str]) -> dict[str, Any]:
 
 
 def _answers(folder: Path, query: str) -> dict[str, Any]:
-    from synthrelease.bounds import bound
-    from synthrelease.estimates import estimate
+    from synthrelease.answers.bounds import bound
+    from synthrelease.answers.estimates import estimate
     from synthrelease.published import load
 
     release = load(folder)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import math
 
+from synthrelease.answers.estimates import StatedChange, stated_change
 from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardColumn, CardSection, OtherRelease, Writing
-from synthrelease.estimates.stated import StatedChange, stated_change
 from synthrelease.parts.series.building import Series, promise_text
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart, YearsPart
 from synthrelease.parts.series.summing import earlier_part, read, total, years_part

@@ -14,9 +14,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.estimates.averages import OPEN, Average, known
-from synthrelease.estimates.ratios import Ratio
-from synthrelease.estimates.words import Term
+from synthrelease.answers.averages import OPEN, Average, Ratio, known
+from synthrelease.answers.words import Term
 
 Interval = tuple[float, float, float]
 """Low end, estimate, high end."""

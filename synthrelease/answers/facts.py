@@ -1,29 +1,227 @@
-"""From what a release says to linear facts about the cells of some columns.
-
-R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
-holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13,
-error bounds).
-"""
+"""Linear facts about the rows that a release worked with, as a program takes them."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from synthrelease.bounds.conditions import excluded
-from synthrelease.bounds.facts import Facts, FactSource
-from synthrelease.bounds.knowledge import Knowledge, MeanError, Unmatched
-from synthrelease.bounds.program import maximum
-from synthrelease.criteria.facts import SumError
+from synthrelease.answers.limits import RISK, KeptRows, MeasuredLimits, check_confidence, divided_risk, limits
+from synthrelease.answers.questions import excluded
+from synthrelease.criteria.facts import CellError, KnownError, MeanError, RatioError, SumError, SumErrors, Unmatched
 from synthrelease.data.axes import with_merged_bins
+from synthrelease.errors import InputError
+from synthrelease.published import PublishedRelease
+from synthrelease.published.folder import criterion_of, public_facts
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
+
+
+@dataclass(frozen=True, kw_only=True)
+class FactSource:
+    """Where facts come from: one of them in words ("each bin of age is off by at most 731 rows"), and its criterion."""
+
+    each: str
+    criterion: str = ""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Facts:
+    """Facts about the counts R (n_cells,) of the rows that a release worked with, and those of the released one.
+
+    A cell is a combination of bins of some columns, or several such combinations that the query does not tell apart.
+
+    Attributes
+    ----------
+    columns : names, in the order of the release.
+    synthetic : (n_cells,) counts of the released table; R has as many rows.
+    representative : (n_cells,) for each cell, one of its combinations of bins (the last column varying fastest).
+    kept : (n_cells,) False where the plausibility rules keep no row of the file.
+    low, high : (n_cells,) low <= R <= high; low_source, high_source are indices into `sources`.
+    rows : (n_rows, n_cells) sparse, with rows . R <= row_limits; row_sources are indices into `sources`.
+    """
+
+    columns: tuple[str, ...]
+    synthetic: np.ndarray
+    representative: np.ndarray
+    kept: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    low_source: np.ndarray
+    high_source: np.ndarray
+    rows: csr_array
+    row_limits: np.ndarray
+    row_sources: np.ndarray
+    sources: tuple[FactSource, ...]
+
+
+# What one release says about its file at one confidence: its limits, ready to be used for any columns.
+#
+# They are about the rows R that the release worked with, and about how many more rows of the file the rules keep.
+
+
+class Knowledge:
+    """The facts that hold together with the stated confidence, for all queries on a release."""
+
+    def __init__(self, release: PublishedRelease, confidence: float, acceptance: float | None = None):
+        if release.figures_about:
+            raise InputError(
+                f"{release.folder}: expected figures about all rows, found ones about {release.figures_about}: no bound for "
+                "all rows follows from them."
+            )
+        self.release, self.n = release, release.n_rows
+        check_confidence(confidence)
+        self.kept = KeptRows.of(release)
+        spare = self.kept.spare(confidence)
+        counting = RISK * spare if self.kept.way == "counted" else 0.0
+        self.more = self.kept.more(counting)
+        """So many kept rows of the file are not among R, at most."""
+        rest = 1 - (spare - counting)
+        self.limits = limits(release, rest, acceptance)
+        self.measured = MeasuredLimits.of(release, divided_risk(release, rest, acceptance)[1], acceptance)
+        self.raw_rules = tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)
+
+    @cached_property
+    def errors(self) -> tuple[KnownError, ...]:
+        """What every finite limit says, in the words of its criterion."""
+        facts = public_facts(self.release)
+        finite = [limit for limit in self.limits if math.isfinite(limit.limit)]
+        asked = [(criterion_of(self.release, limit.index), limit.limit) for limit in finite]
+        found = [criterion.known_error(limit, facts) for criterion, limit in asked if criterion is not None]
+        return tuple(error for error in found if error is not None)
+
+    @cached_property
+    def cells(self) -> tuple[CellError, ...]:
+        return tuple(error for error in self.errors if isinstance(error, CellError))
+
+    @cached_property
+    def ratios(self) -> tuple[RatioError, ...]:
+        return tuple(error for error in self.errors if isinstance(error, RatioError))
+
+    @cached_property
+    def means(self) -> tuple[MeanError, ...]:
+        return tuple(error for error in self.errors if isinstance(error, MeanError))
+
+    @cached_property
+    def unmatched(self) -> tuple[Unmatched, ...]:
+        return tuple(error for error in self.errors if isinstance(error, Unmatched))
+
+    @cached_property
+    def sums(self) -> tuple[SumErrors, ...]:
+        return tuple(error for error in self.errors if isinstance(error, SumErrors))
+
+    def groups(self, name: str) -> tuple[np.ndarray, ...]:
+        """(n_bins,) for each group of a column, which released bins it holds; single bins where there are no groups."""
+        labels = self.release.by_name[name].labels
+        groups = self.release.evaluation.groups.get(name)
+        if groups is None:
+            return tuple(np.eye(len(labels), dtype=bool))
+        return tuple(np.isin(labels, group) for group in groups)
+
+
+# Range of a linear figure over all tables that agree with the facts: a linear program with a checkable certificate.
+#
+# The solver only proposes. Any non-negative multipliers y of the rows "A R <= b" and any number z for the total give, for
+# every table R with low <= R <= high and sum n,
+#
+#     q.R <= y.b + z n + sum_c max(r_c low_c, r_c high_c),   r = q - A'y - z,
+#
+# so the bound that is used is computed from the multipliers by this sum: it is valid whatever the solver did, and tight when
+# the solver was right (weak and strong duality).
+
+
+@dataclass(frozen=True, kw_only=True)
+class BoundPart:
+    """What one source of facts adds to a bound: an amount in rows (or rows times numbers), and on how many cells."""
+
+    source: int
+    amount: float
+    uses: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Maximum:
+    """An upper bound on a linear figure, and how it comes about.
+
+    Attributes
+    ----------
+    value : the figure of every table that agrees with the facts is at most this.
+    parts : what each source of facts contributes; they add up to `value` minus the figure of the synthetic table.
+    table : (n_cells,) a table, of real numbers, that comes close to the bound; the synthetic one where the solver failed.
+    """
+
+    value: float
+    parts: tuple[BoundPart, ...]
+    table: np.ndarray
+
+
+def maximum(facts: Facts, figure: np.ndarray) -> Maximum:
+    """The largest `figure . R` over the tables that agree with the facts.
+
+    Parameters
+    ----------
+    figure : (n_cells,) weight of each cell.
+    """
+    scale = float(np.abs(figure).max(initial=0.0)) or 1.0
+    multipliers, total, table = _solve(facts, figure / scale)
+    rest = figure - scale * (facts.rows.T @ multipliers + total)
+    cells = np.where(rest > 0, rest * (facts.high - facts.synthetic), -rest * (facts.synthetic - facts.low))
+    rows = scale * multipliers * (facts.row_limits - facts.rows @ facts.synthetic)
+    answer = float(figure @ facts.synthetic)
+    sources = np.concatenate([np.where(rest > 0, facts.high_source, facts.low_source), facts.row_sources])
+    amounts = np.concatenate([cells, rows])
+    return Maximum(value=answer + float(amounts.sum()), parts=_parts(sources, amounts), table=table)
+
+
+def _parts(sources: np.ndarray, amounts: np.ndarray) -> tuple[BoundPart, ...]:
+    """Amounts by source, largest first; what is only rounding is left out."""
+    worth = np.abs(amounts) > 1e-7 * max(1.0, float(np.abs(amounts).sum()))
+    found = [
+        BoundPart(
+            source=int(source), amount=float(amounts[sources == source].sum()), uses=int((worth & (sources == source)).sum())
+        )
+        for source in np.unique(sources[worth])
+    ]
+    return tuple(sorted(found, key=lambda part: -part.amount))
+
+
+def _solve(facts: Facts, figure: np.ndarray) -> tuple[np.ndarray, float, np.ndarray]:
+    """Multipliers of the rows, that of the total, and the maximising table."""
+    from scipy.optimize import linprog
+
+    n = float(facts.synthetic.sum())
+    result = linprog(
+        -figure,
+        A_ub=facts.rows if len(facts.row_limits) else None,
+        b_ub=facts.row_limits if len(facts.row_limits) else None,
+        A_eq=_ones(len(figure)),
+        b_eq=np.array([n]),
+        bounds=np.stack([facts.low, facts.high], axis=1),
+        method="highs",
+    )
+    if result.x is None or result.ineqlin is None or result.ineqlin.marginals is None:
+        return np.zeros(len(facts.row_limits)), 0.0, facts.synthetic
+    multipliers = np.maximum(-np.asarray(result.ineqlin.marginals, dtype=float), 0.0) if len(facts.row_limits) else np.zeros(0)
+    return np.nan_to_num(multipliers), float(-result.eqlin.marginals[0]), np.asarray(result.x, dtype=float)
+
+
+def _ones(n: int) -> csr_array:
+    from scipy.sparse import csr_array
+
+    return csr_array(np.ones((1, n)))
+
+
+# From what a release says to linear facts about the cells of some columns.
+#
+# R are the rows that the release worked with, S the released ones, n the number of both, which is published. Every fact below
+# holds when the true errors are within their limits, so all of them hold together with the stated confidence (theory 13,
+# error bounds).
 
 MAX_CELLS = 10_000
 """Cells of the program. Beyond it, bins that the query does not tell apart are merged."""

@@ -9,21 +9,259 @@ their bins, also leaves room for where in its bin each value lies (theory 13.11,
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations
 
 import numpy as np
 
-from synthrelease.bounds.conditions import over_cells
-from synthrelease.bounds.questions import Question
-from synthrelease.bounds.values import limits_of, numbers_of, tells_values
+from synthrelease.answers.questions import Question, limits_of, numbers_of, over_cells, tells_values
+from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.words import Term
+from synthrelease.data.axes import spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates.counted import Counted, of_roots, parts_of
-from synthrelease.estimates.ratios import Ratio, possible
-from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.words import Term
-from synthrelease.generators.measured_noise import half_width
+from synthrelease.generators.measured_noise import Noises, half_width
+
+# An interval of a ratio of two noisy sums: all ratios that their noise does not contradict (theory 13.8, measured ratios).
+
+_REPEATS = 3
+"""How often at most the quantile is computed anew at the end that it led to."""
+
+_CLOSE = 1e-6
+"""Of the way from the estimate: an end that moved by less stands."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Ratio:
+    """numerator / denominator, each a sum over the rows plus noise.
+
+    Attributes
+    ----------
+    numerator, denominator : values with their noise.
+    weights : (2, n_noises) of the noises in numerator and denominator.
+    sampling : (2, 2) covariance matrix of both sums over draws of the rows that they are sums over; 0 where these are meant.
+    lowest, highest : what the ratio can be.
+    step : of the lattice of the numerator: 1 where rows are counted.
+    clustered : whether what is drawn at once, the members of a root, may be counted in this ratio and in another one.
+    """
+
+    numerator: float
+    denominator: float
+    weights: np.ndarray
+    noises: Noises
+    lowest: float = -math.inf
+    highest: float = math.inf
+    sampling: np.ndarray = field(default_factory=lambda: np.zeros((2, 2)))
+    step: float = 0.0
+    clustered: bool = False
+
+    @property
+    def estimate(self) -> float:
+        """NaN where the denominator is not above 0."""
+        return float(np.clip(self.quotient, self.lowest, self.highest))
+
+    @property
+    def standard_error(self) -> float:
+        """By the delta method; NaN where the denominator is not above 0."""
+        return math.sqrt(self._variance(self.quotient)) / self.denominator if self.denominator > 0 else math.nan
+
+    def interval(self, confidence: float) -> tuple[float, float]:
+        """Both ends; everything that is possible where the denominator may be 0 as far as the noise tells.
+
+        Where no possible ratio is left the noise was beyond its limits. The interval then begins at the possible ratio that is
+        nearest, and is as long as it was on that side: more than nothing.
+        """
+        if not self.denominator > 0:
+            return self.lowest, self.highest
+        first = self._half_width(confidence, self.quotient)
+        low, high = self._end(confidence, 0, first), self._end(confidence, 1, first)
+        nearest = self.estimate - self.quotient
+        if low > self.highest:
+            low += nearest
+        if high < self.lowest:
+            high += nearest
+        return max(low, self.lowest), min(high, self.highest)
+
+    @property
+    def quotient(self) -> float:
+        """The estimate, also where it is beyond what is possible; NaN where the denominator is not above 0."""
+        return self.numerator / self.denominator if self.denominator > 0 else math.nan
+
+    def _end(self, confidence: float, which: int, width: float) -> float:
+        """The lower (0) or upper (1) ratio at which numerator - ratio * denominator is as large as its noise gets.
+
+        Parameters
+        ----------
+        width : as large as that noise gets at the estimate, where the search begins.
+        """
+        ratio = self.quotient
+        covariance = self._covariance
+        for repeat in range(_REPEATS):
+            spread = self._variance(ratio)
+            if not spread > 0:
+                return ratio
+            width = self._half_width(confidence, ratio) if repeat else width
+            factor = width**2 / spread
+            square = self.denominator**2 - factor * covariance[1, 1]
+            middle = self.numerator * self.denominator - factor * covariance[0, 1]
+            constant = self.numerator**2 - factor * covariance[0, 0]
+            inside = middle**2 - square * constant
+            if not (square > 0 and inside >= 0):
+                return math.inf if which else -math.inf
+            ratio, before = (middle + (2 * which - 1) * math.sqrt(inside)) / square, ratio
+            if abs(ratio - before) <= _CLOSE * abs(ratio - self.quotient):
+                break
+        return ratio
+
+    def _half_width(self, confidence: float, ratio: float) -> float:
+        """Of the noise of numerator - ratio * denominator."""
+        along = np.array([1.0, -ratio])
+        normal = max(0.0, float(along @ self.sampling @ along))
+        return half_width(self.noises, along @ self.weights, normal, confidence, self.step)
+
+    @property
+    def _covariance(self) -> np.ndarray:
+        return np.asarray(self.noises.covariance(self.weights, self.weights) + self.sampling)
+
+    def _variance(self, ratio: float) -> float:
+        """Of numerator - ratio * denominator."""
+        along = np.array([1.0, -ratio])
+        return max(0.0, float(along @ self._covariance @ along))
+
+
+def possible(covariance: np.ndarray) -> np.ndarray:
+    """The nearest covariance matrix: noise can make an estimate of one have eigenvalues below 0, which become 0."""
+    values, vectors = np.linalg.eigh(covariance)
+    return np.asarray((vectors * np.maximum(values, 0.0)) @ vectors.T)
+
+
+# What a question counts in the cells of a table: rows, or for one about members the member in a slot of each root.
+#
+# The members that meet a condition are, added up over slots, the roots whose member there meets it; so whatever is a sum over
+# rows is one over members as well, with noise of the same kind (theory 13.14, figures of members). Roots are what is drawn,
+# and
+# how alike the members of one root are tells how far off the drawing may be: tables that hold two slots tell it, and where
+# none
+# does, members are taken to be as alike as can be.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Counted:
+    """The cells in which a question counts rows, or the members of one slot.
+
+    Attributes
+    ----------
+    asked : the question; about members that of the slot, in the columns of wide rows.
+    columns : of the cells, in the order of the release.
+    counts : (n_cells,) whether what is in them counts.
+    """
+
+    asked: Question
+    columns: tuple[PublishedColumn, ...]
+    counts: np.ndarray
+
+    @property
+    def names(self) -> list[str]:
+        """Of the columns."""
+        return [column.name for column in self.columns]
+
+    @property
+    def shape(self) -> list[int]:
+        """Numbers of bins of the columns."""
+        return [len(column.labels) for column in self.columns]
+
+
+def parts_of(tables: NoisyTables, asked: Question) -> list[Counted]:
+    """What a share, mean or median is added up over: the rows, or the members of each slot.
+
+    Raises
+    ------
+    InputError : where no table tells which members are there.
+    """
+    slots = range(len(asked.slots)) if asked.slots else (None,)
+    return [
+        counted(tables, part, part.columns, [part.column] if part.column else [], place)
+        for part, place in zip(asked.parts, slots, strict=True)
+    ]
+
+
+def counted(tables: NoisyTables, asked: Question, names: Iterable[str], valued: Iterable[str], place: int | None) -> Counted:
+    """The cells of some columns in which a row counts, or the member in a slot.
+
+    Parameters
+    ----------
+    names : columns that the cells have; for members one more where it takes that to tell whether the member is there.
+    valued : those of them in which what counts has a value.
+    place : the slot, from 0; None for rows.
+    """
+    wanted, linked = set(names), tables.release.linked
+    if linked is None or place is None:
+        return _cells(tables, asked, wanted, valued)
+    own = [name for name in linked.slots[place] if name in linked.needed]
+    for more in (set[str](), {linked.size}, *({name} for name in own)):
+        if not (wanted | more) or (more and not tables.number(wanted | more)):
+            continue
+        found = _cells(tables, asked, wanted | more, valued)
+        low, high = (each.ravel() for each in linked.between(found.names, found.shape))
+        there = low > place
+        if not (found.counts & ~there & (high > place)).any():
+            return Counted(asked=asked, columns=found.columns, counts=found.counts & there & (low <= high))
+    told = " and ".join(map(repr, sorted(wanted)))
+    raise InputError(
+        f"{asked.text!r}: expected a published noisy table that tells which members are there, with {told} and "
+        f"{linked.size!r}; found none."
+    )
+
+
+def _cells(tables: NoisyTables, asked: Question, names: Iterable[str], valued: Iterable[str]) -> Counted:
+    columns = tables.columns(names)
+    counts = asked.where.mask(columns).ravel()
+    for name in valued:
+        column = tables.release.by_name[name]
+        counts = counts & over_cells(columns, name, np.arange(len(column.labels)) < column.present)
+    return Counted(asked=asked, columns=columns, counts=counts)
+
+
+def of_roots(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray], own: np.ndarray) -> np.ndarray:
+    """(m, m) the sum over roots of v v', where v are m figures, added up over the members of a root; an upper estimate.
+
+    With one part it is its own. The products of two slots are those of a table that holds both; otherwise, for any c > 0,
+    v w' + w v' is at most c v v' + w w' / c.
+
+    Parameters
+    ----------
+    figures : of each part (m, n_cells) what counts in its cells.
+    own : (n_parts, m, m) the same sum over the members of each slot alone.
+    """
+    own = np.array([possible(each) for each in own])
+    found: np.ndarray = own.sum(axis=0)
+    for one, other in combinations(range(len(parts)), 2):
+        if not (figures[one].any() and figures[other].any()):
+            continue
+        both = _of_both(tables, [parts[place] for place in (one, other)], [figures[place] for place in (one, other)])
+        if both is None:
+            times = float(np.sqrt(max(own[other].trace(), 1.0) / max(own[one].trace(), 1.0)))
+            both = times * own[one] + own[other] / times
+        found = found + both
+    return possible(found)
+
+
+def _of_both(tables: NoisyTables, parts: Sequence[Counted], figures: Sequence[np.ndarray]) -> np.ndarray | None:
+    """(m, m) the sum over roots of v w' + w v', v and w the figures of two slots; None where no table holds both."""
+    names = {name for part in parts for name in part.names}
+    if not tables.number(names):
+        return None
+    columns = tables.columns(names)
+    ordered, shape = [column.name for column in columns], [len(column.labels) for column in columns]
+    first, second = (
+        spread_out(each.reshape(len(each), *part.shape), part.names, ordered, shape).reshape(len(each), -1)
+        for part, each in zip(parts, figures, strict=True)
+    )
+    products = (first[:, None] * second[None]).reshape(len(first) ** 2, -1)
+    found = tables.sums(names, products).values.reshape(len(first), len(first))
+    return np.asarray(found + found.T)
+
 
 Ends = tuple[float, float, float, float]
 """The lower and upper end of an interval for the file, and of one for a population."""

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from synthrelease.bounds.conditions import excluded
-from synthrelease.bounds.kept import KeptRows
+from synthrelease.answers.limits import KeptRows
+from synthrelease.answers.questions import excluded
 from synthrelease.data.axes import added_up, spread_out
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError, listing

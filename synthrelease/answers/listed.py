@@ -15,16 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.bounds.conditions import Columns, Condition, over_cells
-from synthrelease.bounds.measured import measured_times
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.answers.averages import count_error, groups, rows_of, shares_of_bins, term_in
+from synthrelease.answers.estimable import asked_of, judged, possible_width, told
+from synthrelease.answers.estimates import answered
+from synthrelease.answers.limits import measured_times
+from synthrelease.answers.questions import Columns, Condition, Question, over_cells, parse_question
+from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.words import Term
 from synthrelease.data.schema import PublishedColumn
 from synthrelease.errors import InputError
-from synthrelease.estimates.answer import answered
-from synthrelease.estimates.averages import count_error, groups, rows_of, shares_of_bins, term_in
-from synthrelease.estimates.estimable import asked_of, judged, possible_width, told
-from synthrelease.estimates.tables import NoisyTables
-from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
 from synthrelease.published.measurements import NOT_ESTIMABLE
 

@@ -11,9 +11,8 @@ from typing import Literal
 
 import numpy as np
 
-from synthrelease.bounds.conditions import Condition, parse_condition
-from synthrelease.bounds.knowledge import Knowledge
-from synthrelease.bounds.questions import parse_question
+from synthrelease.answers.facts import Knowledge
+from synthrelease.answers.questions import Condition, parse_condition, parse_question
 from synthrelease.criteria.facts import CellError, MeanError, RatioError, Unmatched
 from synthrelease.data.questions import is_question
 from synthrelease.data.schema import PublishedColumn

@@ -9,10 +9,10 @@ from __future__ import annotations
 import math
 from dataclasses import fields, replace
 
-from synthrelease.bounds.questions import Question, parse_question
+from synthrelease.answers.questions import Question, parse_question
+from synthrelease.answers.tables import MAX_CELLS, NoisyTables
+from synthrelease.answers.words import Term
 from synthrelease.data.schema import PublishedColumn
-from synthrelease.estimates.tables import MAX_CELLS, NoisyTables
-from synthrelease.estimates.words import Term
 from synthrelease.published import PublishedRelease
 
 WIDEST = 0.5

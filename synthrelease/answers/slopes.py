@@ -17,12 +17,10 @@ from itertools import combinations_with_replacement
 
 import numpy as np
 
-from synthrelease.bounds.conditions import over_cells
-from synthrelease.bounds.questions import Question
+from synthrelease.answers.averages import Counted, Ratio, counted, of_roots, possible
+from synthrelease.answers.questions import Question, over_cells
+from synthrelease.answers.tables import NoisyTables
 from synthrelease.errors import InputError, listing
-from synthrelease.estimates.counted import Counted, counted, of_roots
-from synthrelease.estimates.ratios import Ratio, possible
-from synthrelease.estimates.tables import NoisyTables
 
 MOST_NOISE = 0.5
 """Root of the summed variances of the noise in A, beside A itself (A made to the identity): above it there are no estimates."""

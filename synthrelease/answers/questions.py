@@ -1,10 +1,4 @@
-"""Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
-
-Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
-decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell of
-the released table when it is surely true there. In a bin of missing values every comparison is possibly true, and none surely:
-neither a condition nor its negation counts a row whose value is missing; `is missing` does.
-"""
+"""The questions of `estimate` and `bound` over the columns of a release; their words are in `data/questions.py`."""
 
 from __future__ import annotations
 
@@ -16,7 +10,8 @@ from typing import Protocol
 import numpy as np
 
 from synthrelease.data.axes import spread_out
-from synthrelease.data.linked import NAME_OR_TEXT, Linked, slot_name
+from synthrelease.data.linked import NAME_OR_TEXT, Linked, in_slot, slot_name
+from synthrelease.data.questions import Kind, QuestionWords, split_question
 from synthrelease.data.rules import (
     HOLDS,
     IS_MISSING,
@@ -33,7 +28,16 @@ from synthrelease.data.rules import (
     parse_rule,
 )
 from synthrelease.data.schema import PublishedColumn
-from synthrelease.errors import InputError, cut, listing
+from synthrelease.errors import InputError, closest, cut, listing
+
+# Conditions on the released bins: the grammar of the plausibility rules, read over bins instead of values.
+#
+# Each comparison is surely true in a bin, possibly true in it, or neither (Kleene's three-valued logic). A query must be
+# decided in every bin: a condition that cuts a bin cannot be answered from the release. A plausibility rule excludes a cell
+# of
+# the released table when it is surely true there. In a bin of missing values every comparison is possibly true, and none
+# surely:
+# neither a condition nor its negation counts a row whose value is missing; `is missing` does.
 
 LONGEST = 20_000
 """Characters of a question."""
@@ -289,3 +293,216 @@ def _refuse_cut(part: Comparison, column: PublishedColumn, text: str) -> None:
         f"{part.value:.15g}', which cuts {listing(cuts)}: the released table does not tell the values in it apart. "
         f"The bins are {listing(column.labels, 40)}.{advice}"
     )
+
+
+# Between which values the rows of a bin lie: what the limits of bins say about means and medians of the file's own values.
+
+
+def numbers_of(column: PublishedColumn) -> np.ndarray:
+    """(n_present,) the number that stands for each bin. For columns that have one for every bin."""
+    return np.array([float(number or 0.0) for number in column.numbers[: column.present]])
+
+
+def limits_of(column: PublishedColumn) -> tuple[np.ndarray, np.ndarray]:
+    """(n_present,) the lowest and the highest value in each bin; infinite where neither bin nor bounds end it.
+
+    Whole numbers of a bin end one below its upper edge. An open bin ends at the public bound of the column: values beyond it
+    are not kept, or count as the bound. A category has no value but the number that stands for it.
+    """
+    if column.kind == "category":
+        return numbers_of(column), numbers_of(column)
+    lowest, highest = column.bounds or (-np.inf, np.inf)
+    last = np.array(column.upper) - (column.kind == "integer")
+    return np.maximum(column.lower, lowest), np.minimum(last, highest)
+
+
+def tells_values(column: PublishedColumn) -> bool:
+    """Whether the number that stands for each bin is the value of every row in it."""
+    low, high = limits_of(column)
+    numbers = numbers_of(column)
+    return bool((low == numbers).all() and (high == numbers).all())
+
+
+def check_numbers(release: AskedOf, name: str) -> None:
+    """Raises InputError for a column that is not there, or that has a bin of values without a number."""
+    if name not in release.by_name:
+        hint = closest(name, release.by_name)
+        raise InputError(
+            f"expected a column of the release ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
+            + (f" Did you mean {hint!r}?" if hint else "")
+        )
+    column = release.by_name[name]
+    if any(number is None for number in column.numbers[: column.present]):
+        raise InputError(f"expected a column with a number for every bin, found {cut(name, 60)!r}, which has none.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Question:
+    """A question that a release can be asked.
+
+    Attributes
+    ----------
+    kind : "share", "mean", "median" or "slope".
+    text : as it was asked, with single blanks.
+    column : whose mean, median or slopes are asked for; "" for a share.
+    met : whose share is asked for; that of every row otherwise.
+    where : which rows count.
+    by : a column, for each bin of which a share, mean or median is asked for; "" for all rows together.
+    on : the columns of a regression.
+    groups : the two groups that are compared, the exposed one first; none otherwise.
+    slots : of a question about members, the same of the member of each slot: what it asks for is added up over them. Its own
+        names are those of columns of a member. Empty for a question about rows.
+    """
+
+    kind: Kind
+    text: str
+    column: str
+    met: Condition
+    where: Condition
+    by: str = ""
+    on: tuple[str, ...] = ()
+    groups: tuple[Condition, ...] = ()
+    slots: tuple[Question, ...] = ()
+
+    @property
+    def parts(self) -> tuple[Question, ...]:
+        """What is added up: the questions of all slots; or itself."""
+        return self.slots or (self,)
+
+    @property
+    def columns(self) -> set[str]:
+        """All columns that it names."""
+        named = {name for name in (self.column, self.by, *self.on) if name}
+        return named.union(*(condition.columns for condition in (self.met, self.where, *self.groups)))
+
+
+def parse_question(text: str, release: AskedOf) -> Question:
+    """Read a question.
+
+    Where it names a column of members, it is about members: the same is asked of the member of each slot.
+
+    Raises
+    ------
+    InputError : with what was expected and found, when it cannot be read, names what is not in the release, or cuts a bin.
+    """
+    words, linked = split_question(in_one_line(text)), release.linked
+    names = set() if linked is None else set(linked.names) - set(release.by_name)
+    if linked is None or not names & _named(words):
+        return _of_rows(words, release)
+    slots = tuple(_of_rows(_in_slot(words, names, place), release) for place in range(1, linked.most + 1))
+    first = slots[0]
+    return replace(
+        first,
+        text=words.text,
+        column="" if words.kind == "share" else words.head,
+        met=replace(first.met, text=words.head if words.kind == "share" else ""),
+        where=replace(first.where, text=words.where),
+        by=words.by,
+        on=_columns(words.on),
+        groups=tuple(replace(group, text=said) for group, said in zip(first.groups, words.groups, strict=True)),
+        slots=slots,
+    )
+
+
+def _named(words: QuestionWords) -> set[str]:
+    """Everything in a question that may be a column."""
+    return {*words.columns, *(match[0].partition(".")[0] for each in words.conditions for match in NAME_OR_TEXT.finditer(each))}
+
+
+def _in_slot(words: QuestionWords, names: set[str], place: int) -> QuestionWords:
+    """The question, of the member at this place."""
+
+    def renamed(text: str) -> str:
+        return in_slot(text, names, place)
+
+    return replace(
+        words,
+        text=renamed(words.text),
+        head=renamed(words.head),
+        where=renamed(words.where),
+        by=renamed(words.by),
+        on=renamed(words.on),
+        groups=tuple(map(renamed, words.groups)),
+    )
+
+
+def _columns(text: str) -> tuple[str, ...]:
+    return tuple(name.strip() for name in text.split(",")) if text else ()
+
+
+def _of_rows(words: QuestionWords, release: AskedOf) -> Question:
+    kind, text, head, by = words.kind, words.text, words.head, words.by
+    where = parse_condition(words.where, release)
+    if by and by not in release.by_name:
+        raise _unknown(by, release, "one column after 'by'")
+    groups = tuple(parse_condition(group, release) for group in words.groups)
+    if kind == "share":
+        met = parse_condition(head, release)
+        return Question(kind=kind, text=text, column="", met=met, where=where, by=by, groups=groups)
+    on = _columns(words.on)
+    if kind == "slope" and (not on or len({head, *on}) <= len(on)):
+        found = listing(on) or "none"
+        raise InputError(f"{cut(text, 200)!r}: expected different columns after 'on', none of them {head!r}; found {found}.")
+    if kind == "median":
+        _check_order(release, head)
+    else:
+        for name in (head, *on):
+            check_numbers(release, name)
+    met = parse_condition("", release)
+    return Question(kind=kind, text=text, column=head, met=met, where=where, by=by, on=on, groups=groups)
+
+
+def _check_order(release: AskedOf, name: str) -> None:
+    """Raises InputError for a column that is not there, or whose bins have no order."""
+    if name not in release.by_name:
+        raise _unknown(name, release, "a column of the release")
+    if not release.by_name[name].ordered:
+        raise InputError(f"expected a column whose bins have an order, found {name!r}, whose bins have none.")
+
+
+def _unknown(name: str, release: AskedOf, expected: str) -> InputError:
+    hint = closest(name, release.by_name)
+    return InputError(
+        f"expected {expected} ({listing(release.by_name, 40)}), found {cut(name, 60)!r}."
+        + (f" Did you mean {hint!r}?" if hint else "")
+    )
+
+
+def about(release: AskedOf, asked: Question, rows: str) -> str:
+    """What is counted, of which rows of the file."""
+    if release.linked is None:
+        return rows
+    if not asked.slots:
+        of_members = {name for slot in release.linked.slots for name in slot}
+        named = asked.met.columns & of_members
+        if not named or asked.where.columns & of_members:
+            return rows
+        return f"{rows}; a row is a root, and the share of {min(named)} is among all roots, with and without that member"
+    first = f", the first {len(asked.slots)} of each," if release.linked.more == "first" else ""
+    return f"the members{first} of {rows}; a row is a root with its members"
+
+
+# Whether the same words ask two releases for the same number.
+
+
+def other_meaning(asked: Question, one: AskedOf, other: AskedOf) -> str | None:
+    """What makes another question of it in the other release, as what was expected; None where nothing does.
+
+    A mean of numbers that stand for bins, a median that lies in one, and groups by bins are those of the same bins alone. In a
+    condition a number is compared with the limits of bins; a category has to hold what it held.
+
+    Parameters
+    ----------
+    asked : as it was read over the one release; the other one has its columns.
+    """
+    first = asked.parts[0]
+    for name in sorted(set().union(*(part.columns for part in asked.parts))):
+        before, after = one.by_name[name], other.by_name[name]
+        if before.unit != after.unit:
+            return f"{name} in the unit {before.unit!r}, found {after.unit!r}"
+        held = [dict(zip(column.labels, column.categories, strict=False)) for column in (before, after)]
+        bins = [(each.labels, each.numbers, each.lower, each.upper, each.categories) for each in (before, after)]
+        by_bins = name in (first.column, first.by)
+        if (by_bins and bins[0] != bins[1]) or any(held[0][label] != held[1][label] for label in held[0].keys() & held[1]):
+            return f"the same bins of {name}, found others"
+    return None

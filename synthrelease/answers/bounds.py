@@ -1,0 +1,786 @@
+"""Error bounds for queries that no criterion named, from the released figures alone (docs/estimates.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.answers.facts import Facts, Knowledge, Maximum, build_facts, maximum
+from synthrelease.answers.limits import RISK, Limit
+from synthrelease.answers.questions import (
+    Condition,
+    Question,
+    about,
+    check_numbers,
+    limits_of,
+    numbers_of,
+    over_cells,
+    parse_condition,
+    parse_question,
+    tells_values,
+)
+from synthrelease.criteria import CRITERIA
+from synthrelease.data.questions import is_question
+from synthrelease.data.schema import PublishedColumn
+from synthrelease.errors import InputError, cut
+from synthrelease.published import PublishedRelease, load
+
+# Between which values a count, a share or a mean of the file lies, over all tables that agree with the facts.
+#
+# The facts are about the rows R that the release worked with; the file has up to `more` kept rows beside them (theory 13.12,
+# bounds of the file).
+
+_MAX_STEPS = 50
+_ROUNDED = 1e-12
+"""An amount below is what sums are rounded by."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class RangeReason:
+    """One reason for an end of a range.
+
+    Attributes
+    ----------
+    each : the fact in words, with the name of its criterion, if it has one.
+    uses : how many times such a fact is used.
+    share : of all reasons together.
+    back : whether it brings the end nearer to the released answer, or to its other side.
+    """
+
+    each: str
+    criterion: str
+    uses: int
+    share: float
+    back: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class End:
+    """One end of a range and the reasons for it, the weightiest first."""
+
+    value: float
+    steps: tuple[RangeReason, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Range:
+    """The released answer, and the lowest and highest one of the file."""
+
+    answer: float
+    low: End
+    high: End
+
+    def minus(self, other: Range) -> Range:
+        """The range of a difference: errors add up."""
+        return Range(
+            answer=self.answer - other.answer,
+            low=_joined(self.low, self.answer, other.high, other.answer),
+            high=_joined(self.high, self.answer, other.low, other.answer),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Reason:
+    """One reason, and how far it moves an upper end: below 0 where it brings it back."""
+
+    each: str
+    criterion: str
+    uses: int
+    amount: float
+
+
+def _joined(end: End, answer: float, taken: End, taken_answer: float) -> End:
+    """The end of a difference: the reasons of both ends, each with its part of the whole distance."""
+    distances = abs(end.value - answer), abs(taken.value - taken_answer)
+    reasons = [reason for part, distance in zip((end, taken), distances, strict=True) for reason in _told(part, distance)]
+    return End(value=end.value - taken.value, steps=_steps(_once(reasons)))
+
+
+def _told(end: End, distance: float) -> list[_Reason]:
+    """The reasons of an end, each with its part of a distance."""
+    return [
+        _Reason(
+            each=step.each,
+            criterion=step.criterion,
+            uses=step.uses,
+            amount=(-1 if step.back else 1) * step.share * distance,
+        )
+        for step in end.steps
+    ]
+
+
+def count_range(facts: Facts, figure: np.ndarray, more: int = 0) -> Range:
+    """The range of how many rows of the file a figure counts, a whole number.
+
+    Parameters
+    ----------
+    figure : (n_cells,) whole weights: 1 for the cells that are counted, -1 for those that are taken away.
+    more : so many kept rows of the file are not among R, at most.
+    """
+    answer = round(float(figure @ facts.synthetic))
+    ends = []
+    for sign in (-1, 1):
+        top = maximum(facts, sign * figure)
+        most = float((sign * figure)[facts.kept].max(initial=0.0))  # by a row that was not drawn
+        value = min(math.floor(top.value + 1e-6), round(float(facts.synthetic.sum()) * most)) + round(more * most)
+        ends.append(End(value=sign * value, steps=_steps([*_reasons(facts, top), *_drawn(more, more * most)])))
+    return Range(answer=answer, low=ends[0], high=ends[1])
+
+
+def ratio_range(
+    facts: Facts, figure: np.ndarray, size: np.ndarray, more: int = 0, ends: Sequence[np.ndarray] | None = None
+) -> Range:
+    """The range of a share or a mean over the rows of the file that `size` counts.
+
+    Parameters
+    ----------
+    figure : (n_cells,) weights, 0 where size is 0.
+    size : (n_cells,) ones for the cells of the group, else 0; at least one released row is in it.
+    more : so many kept rows of the file are not among R, at most.
+    ends : the lowest and the highest value of the rows of each cell, where they are not the number that `figure` counts them
+        with.
+    """
+    rows = -maximum(facts, -size).value
+    answer = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
+    lowest, highest = (figure, figure) if ends is None else ends
+    low = _largest_ratio(facts, -lowest, size, rows, -answer, more)
+    high = _largest_ratio(facts, highest, size, rows, answer, more)
+    return Range(answer=answer, low=End(value=-low.value, steps=low.steps), high=high)
+
+
+def _largest_ratio(facts: Facts, figure: np.ndarray, size: np.ndarray, rows: float, answer: float, more: int) -> End:
+    """An upper bound on a ratio, by Dinkelbach's iteration for figure . R / size . R.
+
+    That exceeds x for no table when (figure - x size) . R <= 0 for all. Whatever x the iteration ends with, the certified
+    maximum v of that figure gives the bound x + max(v, 0) / rows. Rows that are not among R move it by what they are at most.
+
+    Parameters
+    ----------
+    rows : a lower bound on size . R; below 1 the group may be empty, and nothing is known.
+    answer : the released one, from which the reasons tell the way.
+    """
+    largest = float(figure[size > 0].max())
+
+    def ends_at_all(each: str) -> End:
+        return End(value=largest, steps=(RangeReason(each=each, criterion="", uses=1, share=1.0),))
+
+    if rows < 1 - 1e-6:
+        return ends_at_all("the group may have no row in the file")
+    start = float(figure @ facts.synthetic) / float(size @ facts.synthetic)
+    ratio = start
+    top = maximum(facts, figure - ratio * size)
+    for _ in range(_MAX_STEPS):
+        better = float(figure @ top.table) / max(float(size @ top.table), 1e-9)
+        if not better > ratio + 1e-9 * (1 + abs(ratio)):
+            break
+        ratio = better
+        top = maximum(facts, figure - ratio * size)
+    value = ratio + max(top.value, 0.0) / rows
+    if not value < largest:
+        return ends_at_all("no larger value is possible")
+    with_more = with_other_rows(value, rows, largest, more)
+    found = _reasons(facts, top)
+    together = sum(reason.amount for reason in found) or 1.0
+    reasons = [
+        _Reason(
+            each=reason.each,
+            criterion=reason.criterion,
+            uses=reason.uses,
+            amount=reason.amount * (value - start) / together,
+        )
+        for reason in found
+    ]
+    if start != answer:
+        bins = "values lie anywhere between the limits of their bins"
+        reasons.append(_Reason(each=bins, criterion="", uses=1, amount=start - answer))
+    return End(value=with_more, steps=_steps([*reasons, *_drawn(more, with_more - value)]))
+
+
+def with_other_rows(ratio: float, rows: float, largest: float, more: float) -> float:
+    """What a share or mean over at least `rows` rows is at most when up to `more` rows of at most `largest` are added to them.
+
+    Parameters
+    ----------
+    ratio : its largest value over the former, at most `largest`.
+    """
+    return (ratio * rows + largest * more) / (rows + more)
+
+
+def over_members(of_slots: Sequence[Range], members: Sequence[Range]) -> Range:
+    """The range of a share or mean over the members of all slots, from those of the members in each.
+
+    It is the mean of the slots' ones, each with the weight of its members; its ends are the farthest ones that weights within
+    their ranges make (theory 13.16, bounds of members).
+
+    Parameters
+    ----------
+    members : how many members of each slot are counted; of one at least in the release.
+    """
+    weights = [each.answer for each in members]
+    answer = sum(one.answer * weight for one, weight in zip(of_slots, weights, strict=True)) / sum(weights)
+    ends = []
+    for sign, which in ((-1, "low"), (1, "high")):
+        own: list[End] = [getattr(each, which) for each in of_slots]
+        value = _farthest([sign * each.value for each in own], members)
+        reasons = [
+            reason
+            for one, end, weight in zip(of_slots, own, weights, strict=True)
+            for reason in _told(end, abs(end.value - one.answer) * weight / sum(weights))
+        ]
+        left = value - sign * answer - sum(reason.amount for reason in reasons)
+        reasons.append(_Reason(each="roots may have more or fewer members", criterion="", uses=1, amount=left))
+        ends.append(
+            End(value=sign * value, steps=_steps([reason for reason in _once(reasons) if abs(reason.amount) > _ROUNDED]))
+        )
+    return Range(answer=answer, low=ends[0], high=ends[1])
+
+
+def _farthest(values: Sequence[float], members: Sequence[Range]) -> float:
+    """The largest weighted mean of some values with weights within their ranges.
+
+    As many as can be of the largest values, and as few as can be of the others.
+    """
+    order, found = sorted(range(len(values)), key=lambda place: -values[place]), []
+    for highest in range(len(order) + 1):
+        weights = [
+            members[place].high.value if rank < highest else members[place].low.value for rank, place in enumerate(order)
+        ]
+        weights = [max(weight, 0.0) for weight in weights]
+        if sum(weights) > 0:
+            found.append(sum(values[place] * weight for place, weight in zip(order, weights, strict=True)) / sum(weights))
+    return max(found)
+
+
+def _drawn(more: int, amount: float) -> list[_Reason]:
+    each = f"the rules keep up to {more:,} rows more in the file than the release worked with"
+    return [_Reason(each=each, criterion="", uses=1, amount=amount)] if more and amount else []
+
+
+def _reasons(facts: Facts, top: Maximum) -> list[_Reason]:
+    return [
+        _Reason(each=source.each, criterion=source.criterion, uses=part.uses, amount=part.amount)
+        for part in top.parts
+        for source in [facts.sources[part.source]]
+    ]
+
+
+def _once(reasons: Sequence[_Reason]) -> list[_Reason]:
+    """Reasons in the same words as one: their amounts add up, and so do the uses of a criterion."""
+    found: dict[tuple[str, str], _Reason] = {}
+    for reason in reasons:
+        before = found.get((reason.each, reason.criterion))
+        if before is not None:
+            uses = before.uses + reason.uses if reason.criterion else max(before.uses, reason.uses)
+            reason = replace(reason, uses=uses, amount=before.amount + reason.amount)
+        found[reason.each, reason.criterion] = reason
+    return list(found.values())
+
+
+def _steps(reasons: Sequence[_Reason]) -> tuple[RangeReason, ...]:
+    together = sum(abs(reason.amount) for reason in reasons) or 1.0
+    steps = [
+        RangeReason(
+            each=reason.each,
+            criterion=reason.criterion,
+            uses=reason.uses,
+            share=abs(reason.amount) / together,
+            back=reason.amount < 0,
+        )
+        for reason in reasons
+    ]
+    return tuple(sorted(steps, key=lambda step: -step.share))
+
+
+# A bound, and the same in words: the answer, its range, and the derivation that a reader can follow.
+
+MOST_STEPS = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioRange:
+    """A ratio of two shares, and between which values that of the file lies; None where a denominator may be 0."""
+
+    name: str
+    answer: float | None = None
+    low: float | None = None
+    high: float | None = None
+
+    def __str__(self) -> str:
+        if self.answer is None:
+            return f"{self.name}: no bound, because its denominator may be 0"
+        return f"{self.name}: {self.answer:.4g} in the released table, {self.low:.4g} to {self.high:.4g} in the file"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bound:
+    """A released answer with bounds on the file's.
+
+    Attributes
+    ----------
+    question : what was asked, in words.
+    kind : "count", "share" or "mean"; of a difference, that of its two parts.
+    answer : in the released table; a mean by the numbers that stand for bins.
+    low, high : the answer of the file lies between them with the stated confidence: over those of its rows that the rules keep,
+        means with their own values. They hold for all queries on the release together.
+    unit : "rows", "" for shares, the column's unit for means.
+    confidence : the probability, given the released table, that its errors are within the limits that the bounds rest on.
+    acceptance : the caller's lower bound on the probability that a round is accepted, or None.
+    n_rows : of the release.
+    about : which rows of the file are meant, in words.
+    way : how their number is known: "whole" (all rows of the file), "exact", "counted" (with noise) or "stated".
+    more : so many of them the release did not work with, at most.
+    binned_low, binned_high : of a mean, where the numbers that stand for bins are not the values of their rows: the same for
+        the mean of these numbers. None otherwise.
+    low_steps, high_steps : why, with the weightiest reason first.
+    limits : upper limits of the true errors, one for each criterion that says something about other queries.
+    ratios : of two groups' shares against each other, beside their difference.
+    measured : what published noisy tables say, in words; empty where none are published or they say nothing.
+    """
+
+    question: str
+    kind: str
+    answer: float
+    low: float
+    high: float
+    unit: str
+    confidence: float
+    acceptance: float | None
+    n_rows: int
+    about: str
+    way: str
+    more: int
+    binned_low: float | None
+    binned_high: float | None
+    low_steps: tuple[RangeReason, ...]
+    high_steps: tuple[RangeReason, ...]
+    limits: tuple[Limit, ...]
+    measured: str = ""
+    ratios: tuple[RatioRange, ...] = ()
+
+    def __str__(self) -> str:
+        return explained(self)
+
+    @property
+    def difference(self) -> bool:
+        """Whether two answers were compared."""
+        return ", minus " in self.question
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """Of a count: the lowest and the highest part that it can be of the rows that the rules keep.
+
+        Every row that the release did not work with moves one end of a count by one, or none of a count that is no difference.
+        """
+        most = self.n_rows + self.more
+        return self.low / most, self.high / most
+
+
+def explained(bound: Bound) -> str:
+    """The text that `synthrelease bound` prints."""
+    lines = [
+        bound.question,
+        f"  released table   {_released(bound)}",
+        f"  the file         {_of_the_file(bound)}, confidence {bound.confidence:.4g}",
+        *(f"  {ratio}" for ratio in bound.ratios),
+        "",
+        *_end(bound, "upper", bound.high - bound.answer, bound.high_steps),
+        *_end(bound, "lower", bound.answer - bound.low, bound.low_steps),
+        "",
+        "What that rests on: limits of the true errors, from released figures",
+        *(f"  - {limit_in_words(limit, bound.n_rows)}" for limit in bound.limits),
+        *([f"  - {bound.measured}"] if bound.measured else []),
+        "",
+        _meaning(bound),
+    ]
+    return "\n".join(lines)
+
+
+def _released(bound: Bound) -> str:
+    if bound.kind == "count":
+        return f"{bound.answer / bound.n_rows:.2%} of its rows: {bound.answer:,.0f} of {bound.n_rows:,}"
+    return value(bound, bound.answer) + ("" if bound.binned_low is None else ", of bin numbers")
+
+
+def _of_the_file(bound: Bound) -> str:
+    if bound.kind == "count":
+        low, high = bound.shares
+        rows = "its rows" if bound.way == "whole" else "the rows that the rules keep"
+        return f"{low:.2%} to {high:.2%} of {rows}: {bound.low:,.0f} to {bound.high:,.0f} rows"
+    between = f"{value(bound, bound.low)} to {value(bound, bound.high)}"
+    if bound.binned_low is None or bound.binned_high is None:
+        return between
+    binned = f"{value(bound, bound.binned_low)} to {value(bound, bound.binned_high)}"
+    return f"{between}, its own values; {binned}, of bin numbers"
+
+
+def value(bound: Bound, number: float) -> str:
+    """A share or mean of a bound with its unit."""
+    if bound.kind == "share":
+        return f"{number:.2%}" + (" points" if bound.difference else "")
+    return f"{number:,.6g}" + (f" {bound.unit}" if bound.unit else "")
+
+
+def _end(bound: Bound, which: str, distance: float, steps: Sequence[RangeReason]) -> list[str]:
+    side = "above" if (which == "upper") == (distance >= 0) else "below"
+    lines = [f"Why the {which} end, {_distance(bound, abs(distance))} {side} the released answer:"]
+    for step in steps[:MOST_STEPS]:
+        used = f", used {step.uses} times" if step.uses > 1 else ""
+        criterion = f" ({step.criterion!r})" if step.criterion else ""
+        back = ", the other way" if step.back else ""
+        lines.append(f"  {step.share:5.0%}  {step.each}{used}{criterion}{back}")
+    rest = steps[MOST_STEPS:]
+    if rest:
+        lines.append(f"  {sum(step.share for step in rest):5.0%}  {len(rest)} lesser reasons")
+    return lines
+
+
+def _distance(bound: Bound, distance: float) -> str:
+    if bound.kind == "count":
+        return f"{distance:,.0f} rows"
+    return f"{100 * distance:.3g} percentage points" if bound.kind == "share" else f"{distance:,.4g} {bound.unit}".strip()
+
+
+def limit_in_words(limit: Limit, n_rows: int) -> str:
+    """The limit of one criterion's true error."""
+    score = limit.score
+    if math.isinf(limit.limit):
+        return (
+            f"{score.name}: no limit; the figure {score.value:.4g} is too close to its threshold {score.threshold:.4g} for its "
+            f"noise (sd {score.noise_sd:.2g}): it may have passed by luck"
+        )
+    rows = f", {math.floor(limit.limit * n_rows):,} rows" if CRITERIA[score.kind].counts_rows else ""
+    return (
+        f"{score.name}: at most {limit.limit:.4g}{rows} (figure {score.value:.4g}, noise sd {score.noise_sd:.2g}, threshold "
+        f"{score.threshold:.4g})"
+    )
+
+
+def _meaning(bound: Bound) -> str:
+    queries = (
+        f"with them the bounds of every query, however many are asked. The file: {bound.about}. They say nothing about a wider "
+        "population."
+    )
+    if bound.measured or bound.way == "counted":  # the noise of the number of rows is not that of an accepted figure either
+        word = (
+            f"If a round was accepted with probability {bound.acceptance:g} or more: w" if bound.acceptance is not None else "W"
+        )
+        return (
+            f"{word}ith probability {1 - bound.confidence:.4g} at most, over all noise of the run, a table is released and one "
+            f"of these limits is wrong; otherwise they hold, and {queries}"
+        )
+    given = "Given the released table"
+    if bound.acceptance is not None:
+        given = f"If a round was accepted with probability {bound.acceptance:g} or more"
+    return (
+        f"{given}, all these limits hold together with probability {bound.confidence:g} or more over the noise of the figures, "
+        f"and {queries}"
+    )
+
+
+# The answer of a released table to a query, and how far from the file's it can be.
+
+MAX_CELLS = 1_000_000
+"""Cells of the table of a query's columns."""
+
+
+def bound(
+    release: PublishedRelease | str | Path,
+    query: str = "",
+    *,
+    given: str = "",
+    mean_of: str | None = None,
+    minus: str | None = None,
+    confidence: float = 0.95,
+    acceptance: float | None = None,
+) -> Bound:
+    """Answer a query from a release, with a bound on its error. Post-processing: needs no private data and costs nothing.
+
+    The bound is about the file: those of its rows that the public rules keep, and their own values.
+
+    Parameters
+    ----------
+    release : a loaded release, or its folder.
+    query : a condition on released bins, in the grammar of the plausibility rules: "mother_age >= 35 and parity == 1".
+        Asks for the number of rows that meet it. Or a whole question that `estimate` takes, of a share or mean without "by":
+        "share gestation_week < 37: mother_age >= 35 against < 35". One that names a column of members is about all of them.
+    given : a second condition; asks for the share of rows that meet `query` among those that meet `given`.
+    mean_of : a column; asks for its mean over the rows that meet `query` (and `given`) and that are not missing there. The
+        released answer is by the numbers that stand for its bins.
+    minus : a condition in place of `query`; asks for the difference of the two answers.
+    confidence : at least 0.5 and below 1.
+    acceptance : the caller's word that a round is accepted with at least this probability; it can make bounds narrower
+        where a figure is close to its threshold (docs/estimates.md).
+
+    Raises
+    ------
+    InputError : when the query cannot be read, cuts a bin or meets no row, or the release has no figure to bound errors with.
+
+    Examples
+    --------
+    >>> import synthrelease
+    >>> found = synthrelease.bound("release", "face == 'head' and year < 5")
+    >>> found.low <= found.answer <= found.high
+    True
+    >>> found.unit, found.confidence
+    ('rows', 0.95)
+    """
+    published = release if isinstance(release, PublishedRelease) else load(release)
+    knowledge = Knowledge(published, confidence, acceptance)
+    asked = parse_question(query, published) if is_question(query) else None
+    if asked is not None:
+        if given or mean_of or minus is not None:
+            raise InputError(f"{cut(query, 200)!r}: expected a whole question alone, found given, mean or minus beside it.")
+        measure = _of_question(knowledge, asked)
+    else:
+        query_read, given_read = parse_condition(query, published), parse_condition(given, published)
+        minus_read = None if minus is None else parse_condition(minus, published)
+        measure = _Measure(knowledge, mean_of, given_read, query_read, minus_read)
+    found, binned = measure.range(), measure.binned()
+    kept = knowledge.kept
+    rows = kept.in_words(RISK * (1 - confidence))
+    return Bound(
+        question=measure.question(),
+        kind=measure.kind,
+        answer=found.answer,
+        low=found.low.value,
+        high=found.high.value,
+        unit=measure.unit,
+        confidence=confidence,
+        acceptance=acceptance,
+        n_rows=published.n_rows,
+        about=about(published, asked, rows) if asked else rows,
+        way=kept.way,
+        more=knowledge.more,
+        binned_low=None if binned is None else binned.low.value,
+        binned_high=None if binned is None else binned.high.value,
+        low_steps=found.low.steps,
+        high_steps=found.high.steps,
+        limits=knowledge.limits,
+        ratios=measure.ratios() if isinstance(measure, _Contrast) and measure.kind == "share" else (),
+        measured=knowledge.measured.in_words() if knowledge.measured else "",
+    )
+
+
+def _of_question(knowledge: Knowledge, asked: Question) -> _Measure | _OfMembers | _Contrast:
+    """What a question in the words of `estimate` asks for."""
+    if asked.kind not in ("share", "mean") or asked.by:
+        raise InputError(
+            f"{cut(asked.text, 200)!r}: expected 'share CONDITION' or 'mean COLUMN' [: CONDITION against CONDITION] [where "
+            "CONDITION], found a question that `synthrelease estimate` alone answers."
+        )
+    of = _OfMembers if asked.slots else _of_rows
+    parts = [of(knowledge, asked, group) for group in range(len(asked.groups))] or [of(knowledge, asked, None)]
+    return parts[0] if len(parts) == 1 else _Contrast(*parts)
+
+
+def _of_rows(knowledge: Knowledge, asked: Question, number: int | None, place: int | None = None) -> _Measure:
+    """The share or mean of a question over the rows that count, and that are in a group.
+
+    Parameters
+    ----------
+    place : for a question about the member in a slot, that slot, from 0.
+    """
+    group = None if number is None else asked.groups[number]
+    texts = [part.text for part in (group, asked.where) if part and part.text]
+    rows = parse_condition(texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts), knowledge.release)
+    if asked.kind == "mean":
+        return _Measure(knowledge, asked.column, parse_condition("", knowledge.release), rows, None, place)
+    return _Measure(knowledge, None, rows, asked.met, None, place)
+
+
+class _OfMembers:
+    """A share or mean over all members: that of the member in each slot, by how many such members there are."""
+
+    def __init__(self, knowledge: Knowledge, asked: Question, number: int | None):
+        self.asked, self.group = asked, None if number is None else asked.groups[number]
+        self.slots = [_of_rows(knowledge, each, number, place) for place, each in enumerate(asked.slots)]
+        self.kind, self.unit = self.slots[0].kind, self.slots[0].unit
+
+    def range(self) -> Range:
+        """Of the file, with its own values."""
+        return self._over([each.range() for each in self.slots])
+
+    def binned(self) -> Range | None:
+        """Of the numbers that stand for bins; None where they are the values of their members, or nothing is averaged."""
+        found = [each.binned() for each in self.slots]
+        return None if found[0] is None else self._over([each for each in found if each])
+
+    def _over(self, of_slots: list[Range]) -> Range:
+        members = [each.members() for each in self.slots]
+        if not any(each.answer for each in members):
+            raise InputError(f"{cut(self.asked.text, 200)!r}: expected members that the release has some of, found none.")
+        return over_members(of_slots, members)
+
+    def question(self) -> str:
+        texts = [part.text for part in (self.group, self.asked.where) if part and part.text]
+        where = " and ".join(texts if len(texts) == 1 else [f"({text})" for text in texts])
+        if self.kind == "mean":
+            return f"mean of {self.asked.column} over {f'members where {where}' if where else 'all members'}"
+        return f"share of members with {self.asked.met.text} among {f'those with {where}' if where else 'all'}"
+
+
+class _Contrast:
+    """Two shares or means of different rows: each has its own range, and their errors add up."""
+
+    def __init__(self, first: _Measure | _OfMembers, second: _Measure | _OfMembers):
+        self.first, self.second, self.kind, self.unit = first, second, first.kind, first.unit
+
+    def range(self) -> Range:
+        return self.first.range().minus(self.second.range())
+
+    def binned(self) -> Range | None:
+        first, second = self.first.binned(), self.second.binned()
+        return None if first is None or second is None else first.minus(second)
+
+    def question(self) -> str:
+        return f"{self.first.question()}, minus {self.second.question()}"
+
+    def ratios(self) -> tuple[RatioRange, ...]:
+        """Of two shares. Without numbers where a denominator may be 0."""
+        first, second = self.first.range(), self.second.range()
+        return (
+            _ratio("risk ratio", first, second, lambda share: share),
+            _ratio("odds ratio", first, second, lambda share: share / (1 - share) if share < 1 else math.inf),
+        )
+
+
+def _ratio(name: str, first: Range, second: Range, of: Callable[[float], float]) -> RatioRange:
+    low, high = of(second.low.value), of(first.high.value)
+    if not (low > 0 and math.isfinite(high)):
+        return RatioRange(name=name)
+    answer = of(first.answer) / of(second.answer)
+    return RatioRange(name=name, answer=answer, low=of(first.low.value) / of(second.high.value), high=high / low)
+
+
+class _Measure:
+    """One count, share or mean, or the difference of two; with a `place` of the members in that slot, from 0."""
+
+    def __init__(
+        self,
+        knowledge: Knowledge,
+        mean_of: str | None,
+        given: Condition,
+        query: Condition,
+        minus: Condition | None,
+        place: int | None = None,
+    ):
+        self.knowledge, self.release, self.place = knowledge, knowledge.release, place
+        self.mean_of, self.given, self.query, self.minus = mean_of, given, query, minus
+        self.kind = "mean" if mean_of else "share" if given.rule or place is not None else "count"
+        if mean_of is not None:
+            check_numbers(self.release, mean_of)
+        self.unit = self.release.by_name[mean_of].unit if mean_of else "rows" if self.kind == "count" else ""
+        if not self._columns(query, minus):
+            raise InputError("expected a condition on columns, or a column to average; found neither.")
+
+    def _columns(self, *conditions: Condition | None) -> set[str]:
+        found = {self.mean_of} if self.mean_of else set()
+        return found.union(self.given.columns, *(condition.columns for condition in conditions if condition))
+
+    def range(self) -> Range:
+        """Of the file, with its own values."""
+        return self._asked(values=True)
+
+    def binned(self) -> Range | None:
+        """Of the numbers that stand for bins; None where they are the values of their rows, or nothing is averaged."""
+        if self.mean_of is None or tells_values(self.release.by_name[self.mean_of]):
+            return None
+        return self._asked(values=False)
+
+    def _asked(self, values: bool) -> Range:
+        if self.minus is None:
+            return self._range(self.query, None, values)
+        if self.kind == "mean":
+            return self._range(self.query, None, values).minus(self._range(self.minus, None, values))
+        return self._range(self.query, self.minus, values)
+
+    def members(self) -> Range:
+        """How many members of the slot a share or mean is of."""
+        columns, _, group = self._cells(self.query, None)
+        facts = build_facts(self.knowledge, {column.name for column in columns}, [group])
+        return count_range(facts, group.astype(float)[facts.representative], self.knowledge.more)
+
+    def _cells(self, query: Condition, minus: Condition | None) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
+        """The columns of a query, and (n_combinations,) where it is met and which rows a share or mean is of.
+
+        Of members one more column may tell which of them are there: the number of members does in any case.
+        """
+        names, linked = self._columns(query, minus), self.release.linked
+        if linked is None or self.place is None:
+            return self._masks(names, query)
+        own = [name for name in linked.slots[self.place] if name in linked.needed]
+        for more in (set[str](), *({name} for name in own), {linked.size}):
+            columns, met, group = self._masks(names | more, query)
+            shape = [len(column.labels) for column in columns]
+            low, high = (each.ravel() for each in linked.between([column.name for column in columns], shape))
+            there = (low > self.place) & (low <= high)
+            if not (group & ~there & (high > self.place) & (low <= high)).any():
+                break
+        return columns, met, group & there
+
+    def _masks(self, names: set[str], query: Condition) -> tuple[tuple[PublishedColumn, ...], np.ndarray, np.ndarray]:
+        columns = tuple(column for column in self.release.schema if column.name in names)
+        cells = math.prod(len(column.labels) for column in columns)
+        if cells > MAX_CELLS:
+            raise InputError(f"expected a query over columns with at most {MAX_CELLS:,} combinations of bins, found {cells:,}.")
+        met, given = query.mask(columns).ravel(), self.given.mask(columns).ravel()
+        return columns, met, given & met & self._present(columns) if self.kind == "mean" else given
+
+    def _range(self, query: Condition, minus: Condition | None, values: bool) -> Range:
+        columns, first, group = self._cells(query, minus)
+        names = {column.name for column in columns}
+        second = minus.mask(columns).ravel() if minus else np.zeros(len(first), dtype=bool)
+        if self.kind == "count":
+            facts = build_facts(self.knowledge, names, [first, second] if minus else [first])
+            return count_range(facts, (first.astype(float) - second)[facts.representative], self.knowledge.more)
+        if not self.release.counts.marginal([self.release.layout.index(c.name) for c in columns]).ravel()[group].any():
+            if self.place is not None:
+                return self._anything()
+            parts = [part.text for part in ((query, self.given) if self.kind == "mean" else (self.given,)) if part.text]
+            raise InputError(f"{' and '.join(parts)!r}: expected a condition that some released rows meet, found none that do.")
+        if self.kind == "mean":
+            facts = build_facts(self.knowledge, names, [group], keep=self.mean_of)
+            averaged = self.release.by_name[str(self.mean_of)]
+            figure, *ends = (self._over(columns, each, group) for each in (numbers_of(averaged), *limits_of(averaged)))
+        else:
+            counted = [group & first, group & second] if minus else [group & first]
+            facts = build_facts(self.knowledge, names, [group, *counted])
+            figure, ends = (group & first).astype(float) - (group & second), []
+        place = facts.representative
+        limits = [end[place] for end in ends] if values and ends else None
+        return ratio_range(facts, figure[place], group.astype(float)[place], self.knowledge.more, limits)
+
+    def _anything(self) -> Range:
+        """Of members of whom the release has none: whatever is possible."""
+        low, high = 0.0, 1.0
+        if self.kind == "mean":
+            ends = limits_of(self.release.by_name[str(self.mean_of)])
+            low, high = float(ends[0].min()), float(ends[1].max())
+        steps = (RangeReason(each="the release has no such member", criterion="", uses=1, share=1.0),)
+        return Range(answer=low, low=End(value=low, steps=steps), high=End(value=high, steps=steps))
+
+    def _present(self, columns: tuple[PublishedColumn, ...]) -> np.ndarray:
+        """(n_combinations,) whether the averaged column has a value there."""
+        column = self.release.by_name[str(self.mean_of)]
+        return over_cells(columns, column.name, np.arange(len(column.labels)) < column.present)
+
+    def _over(self, columns: tuple[PublishedColumn, ...], of_bins: np.ndarray, group: np.ndarray) -> np.ndarray:
+        """(n_combinations,) what a row of the group counts in each combination of bins, by the bin of the averaged column."""
+        column = self.release.by_name[str(self.mean_of)]
+        absent = np.zeros(len(column.labels) - column.present)
+        return np.where(group, over_cells(columns, column.name, np.concatenate([of_bins, absent])), 0.0)
+
+    def question(self) -> str:
+        def one(condition: Condition) -> str:
+            if self.kind == "mean":
+                texts = [part.text for part in (condition, self.given) if part.text]
+                where = texts[0] if len(texts) == 1 else " and ".join(f"({text})" for text in texts)
+                return f"mean of {self.mean_of}" + (f" where {where}" if where else " over all rows")
+            share = f" among rows with {self.given.text}" if self.kind == "share" else ""
+            return f"{'share' if share else 'number'} of rows with {condition.text or 'any value'}{share}"
+
+        return one(self.query) + (f", minus {one(self.minus)}" if self.minus else "")

@@ -1,0 +1,555 @@
+"""Estimates with confidence intervals, from the published noisy tables alone (docs/estimates.md)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, Literal, TypeVar
+
+from synthrelease.answers.averages import Average, groups, known, term_in, term_of
+from synthrelease.answers.contrasts import Interval, intervals, less, of_means, of_medians, of_shares
+from synthrelease.answers.estimable import POPULATION, asked_of, judged, open_bins
+from synthrelease.answers.limits import RISK, check_confidence, measured_times
+from synthrelease.answers.questions import Question, about, other_meaning, parse_question, tells_values
+from synthrelease.answers.tables import NoisyTables
+from synthrelease.answers.words import Estimate, Term
+from synthrelease.errors import InputError, Unexpected, listing
+from synthrelease.published import PublishedRelease, load
+from synthrelease.published.document import read_leniently
+from synthrelease.published.measurements import IntendedEstimatePart
+
+# Shares, means, medians or the slopes of a regression, with intervals that hold the file's.
+
+RATIO = "The file: the law of the noise is computed to about five digits of a probability."
+TOGETHER = (
+    "Two groups: the interval of a difference is put together from those of the two groups, with what their noises have in "
+    "common. A ratio has none where the noise does not tell its denominator from 0."
+)
+SAMPLE = (
+    "Population: the error of sampling is taken as normal, with a variance that is itself estimated from the noisy tables. "
+    "Small groups and rare values need more rows for that than they may have."
+)
+DRAWN = (
+    "The file: a release works with rows that are drawn from those that the rules keep. The error of drawing is taken as "
+    "normal, with a variance that is estimated from the noisy tables."
+)
+SLOPES = (
+    "The file: the noise of the sums of products is known, but that of the other columns' part in a slope is followed to "
+    "first order (and its bias to second)."
+)
+EQUAL = "Population: equal variances around the line are assumed, because no published table holds all columns together."
+ROBUST = "Population: variances around the line may differ between rows (robust standard errors)."
+OF_MEMBERS = (
+    "Members: roots are drawn with all their members. How alike these are is estimated where a noisy table holds two of them "
+    "together; where none does they are taken to be as alike as can be, and intervals are wider than they need be."
+)
+SELECTED = (
+    "The noise decides which noisy tables were published, and on which bins: at most {times:.3g} choices were possible on "
+    "average. The risk of each interval is shared among them, which makes it wider (Bonferroni)."
+)
+
+
+def estimate(
+    release: PublishedRelease | str | Path, question: str, *, confidence: float = 0.95, together: bool = False
+) -> Estimate:
+    """Estimate a number of the file from published noisy tables. Needs no private data, costs nothing.
+
+    The file: those of its rows that the public rules keep. That a release works with a part of them is one more error.
+
+    Parameters
+    ----------
+    release : a loaded release, or its folder.
+    question : one of
+
+        - `share CONDITION [by COLUMN] [where CONDITION]`: the share of rows that meet the condition, among the rows that meet
+          the second one, for each bin of a column, and how many rows of the file meet both;
+        - `mean COLUMN [by COLUMN] [where CONDITION]`: the mean of a column over the rows that are not missing there, by the
+          numbers of its bins, and with the interval in which that of the file's own values lies;
+        - `median COLUMN [by COLUMN] [where CONDITION]`: the bin that holds the median of these rows;
+        - `slope COLUMN on COLUMN, COLUMN, ... [where CONDITION]`: the slopes of the least-squares line of the first column on
+          the others (with an intercept), over the rows that are missing in none of them;
+        - the same of members, where a release has some and columns of a member are named: "mean age by region" is over all
+          members, "mean age_1 by region" over the first ones;
+        - `share CONDITION: CONDITION against CONDITION [where CONDITION]`, and likewise with a mean or median: two groups
+          against each other. The second may leave out the column of the first ("age >= 35 against < 35") or be "the rest".
+          Of shares the difference, the ratio and the odds ratio, of means and medians the difference (theory 13.13, contrasts).
+
+        Conditions have the grammar of the plausibility rules, with limits between released bins.
+    confidence : of each interval by itself, at least 0.5 and below 1. Over all noise of the run and the drawing of rows, a
+        table is released and an interval does not hold its number with probability 1 - confidence (theory 13.10, numbers of
+        the file).
+    together : whether all intervals of the answer for the file hold at once with that confidence, and all for a population;
+        they are wider (Bonferroni).
+
+    Raises
+    ------
+    InputError : when the question cannot be read or cuts a bin; when no noisy tables are published, or none holds the columns
+        together; when the noise leaves no estimate.
+
+    Examples
+    --------
+    >>> import synthrelease
+    >>> found = synthrelease.estimate("measured", "share face == 'head' by year")
+    >>> [term.group for term in found.terms]
+    ['1-2', '3-4', '5-6', '7-8']
+    >>> all(term.low <= term.estimate <= term.high for term in found.terms)
+    True
+    >>> all(term.rows_low <= term.rows_high for term in found.terms)
+    True
+    """
+    published = release if isinstance(release, PublishedRelease) else load(release)
+    return answered(published, question, confidence=confidence, together=together)
+
+
+def answered(
+    published: PublishedRelease,
+    question: str,
+    *,
+    confidence: float,
+    together: bool = False,
+    among: int = 1,
+    before: bool = False,
+) -> Estimate:
+    """As `estimate`.
+
+    Parameters
+    ----------
+    among : intervals that share the risk, these and others.
+    before : as 1.0.0 answered: with numbers that are not estimable and those of a population whatever is declared, and from
+        tables with all columns that a condition names. For `verify`.
+    """
+    check_confidence(confidence)
+    tables = NoisyTables(published)
+    times = measured_times(published, None)
+    if times is None:
+        raise InputError(
+            "expected tables that were measured a known number of times before the release, found a search that might never "
+            "have ended: nothing can be said of the noise of the tables that were published."
+        )
+    asked = parse_question(question, published) if before else asked_of(question, published)
+    found = [] if asked.kind == "slope" else list(groups(tables, asked))
+    if asked.kind != "slope" and len(found) < max(1, len(asked.groups)):
+        raise InputError(f"{asked.text!r}: expected rows that there can be, found a group that the rules leave empty.")
+    number = intervals_of(asked, published, len(found))
+    level = 1 - tables.kept.spare(confidence) / times / (number if together else among)
+    compared: list[Term] = []
+    if asked.kind == "slope":
+        terms, robust = _slopes(tables, asked, level)
+        approximate = [SLOPES, SAMPLE, ROBUST if robust else EQUAL]
+    else:
+        terms = [term_in(tables, asked, label, each, level) for label, each in found]
+        approximate = [RATIO, SAMPLE]
+    if asked.groups:
+        compared = _compared(tables, asked, found, level)
+        approximate = [RATIO, TOGETHER, SAMPLE]
+    if published.not_a_sample:
+        approximate = [text for text in approximate if text not in (SAMPLE, ROBUST, EQUAL)]
+    if not before:
+        terms = [judged(asked.kind, term, tables, asked) for term in terms]
+        compared = [judged(term.name, term, tables, asked) for term in compared]
+    if tables.kept.left_out:
+        approximate.insert(1, DRAWN)
+    if asked.slots:
+        approximate.append(OF_MEMBERS)
+    if times > 1:
+        approximate.append(SELECTED.format(times=times))
+    return Estimate(
+        question=asked.text,
+        kind=asked.kind,
+        by=asked.by,
+        terms=tuple(terms),
+        contrasts=tuple(compared),
+        confidence=confidence,
+        together=together,
+        n_intervals=number,
+        not_a_sample=published.not_a_sample,
+        n_rows=published.n_rows,
+        about=about(published, asked, tables.kept.in_words(RISK * (1 - confidence))),
+        of="members" if asked.slots else "rows",
+        binned=_of_bins(published, asked),
+        approximate=tuple(approximate),
+    )
+
+
+def intervals_of(asked: Question, release: PublishedRelease, n_groups: int) -> int:
+    """How many intervals for the file an answer has: a share has one of its rows as well, a mean of bins two."""
+    if asked.kind == "slope":
+        return len(asked.on)
+    by_bins = asked.kind == "mean" and not tells_values(release.by_name[asked.parts[0].column])
+    contrasts = (3 if asked.kind == "share" else 2 if by_bins else 1) if asked.groups else 0
+    return n_groups * (2 if asked.kind == "share" or by_bins else 1) + contrasts
+
+
+def _compared(tables: NoisyTables, asked: Question, found: list[tuple[str, list[Average]]], level: float) -> list[Term]:
+    """Two groups against each other."""
+    from synthrelease.answers.contrasts import of_means, of_medians, of_shares
+
+    (_, first), (_, second) = found
+    if not asked.column:
+        return of_shares(first[0], second[0], level)
+    column = tables.release.by_name[asked.parts[0].column]
+    if asked.kind == "mean":
+        return [of_means(column.unit, first, second, tells_values(column), level)]
+    one, other = (term_in(tables, asked, label, each, (1 + level) / 2) for label, each in found)
+    return [of_medians(column.unit, one, other)]
+
+
+def _slopes(tables: NoisyTables, asked: Question, level: float) -> tuple[list[Term], bool]:
+    """The slope of each column, and whether variances around the line may differ between rows."""
+    from synthrelease.answers.slopes import slopes
+
+    found, published = slopes(tables, asked), tables.release
+    part = asked.parts[0]  # the columns of a member are the same in all slots
+    exact = all(tells_values(published.by_name[name]) for name in (part.column, *part.on))
+    made = []
+    for name, own, of_file, of_population in zip(asked.on, part.on, found.file, found.population, strict=True):
+        slope = Average(file=of_file, population=of_population)
+        made.append(term_of(name, "", _unit(published, part.column, own, name), slope, slope.ends(level)))
+    if not exact:  # what the values in a bin do to a slope does not follow from its limits
+        made = [_of_numbers(term) for term in made]
+    return made, found.robust
+
+
+def _of_numbers(term: Term) -> Term:
+    """A slope of the numbers that stand for bins, of which nothing is said for the file's own values."""
+    return replace(
+        term,
+        low=None,
+        high=None,
+        population_low=None,
+        population_high=None,
+        binned_low=term.low,
+        binned_high=term.high,
+        population_binned_low=term.population_low,
+        population_binned_high=term.population_high,
+    )
+
+
+def _of_bins(release: PublishedRelease, asked: Question) -> str:
+    """What the numbers of bins mean for an answer; empty where they are the values of the rows."""
+    names = [name for name in (asked.parts[0].column, *asked.parts[0].on) if name]
+    if asked.kind == "median" or all(tells_values(release.by_name[name]) for name in names):
+        said = ""
+    elif asked.kind == "mean":
+        said = (
+            "Of bin numbers: every row counts with the number that stands for its bin. The file's own values lie anywhere "
+            "between the limits of their bins; the interval for them leaves room for that."
+        )
+        column = release.by_name[names[0]]
+        if ends := open_bins(column):
+            low, high = column.bounds or (-math.inf, math.inf)
+            said += f" Open bins of {column.name} ({listing(ends)}) end at its public bounds, {low:.15g} and {high:.15g}."
+    else:
+        said = (
+            "A slope of bin numbers: every row counts with the numbers that stand for its bins. It is not the slope of the "
+            "file's own values, of which nothing is said."
+        )
+    clipped = [release.by_name[name] for name in names if release.by_name[name].clipped and release.by_name[name].bounds]
+    for column in clipped:
+        low, high = column.bounds or (0.0, 0.0)
+        said += f" Values of {column.name} below {low:.15g} or above {high:.15g} count as these bounds."
+    return said.strip()
+
+
+def _unit(release: PublishedRelease, target: str, own: str, name: str) -> str:
+    """Of a slope: that of the target per one unit of the column, which is asked for by this name."""
+    per = release.by_name[own].unit
+    return f"{release.by_name[target].unit} per unit of {name}{f' ({per})' if per else ''}".strip()
+
+
+# The change of a number from what the release.json of two years state of it: for cards, which have no noisy tables at hand.
+#
+# `trend` says the same from the noisy tables (theory 13.15, changes between releases); here the intervals are those that were
+# published, in six digits. An end that was cut off at what is possible is taken to be as far from the estimate as the other
+# one.
+
+_COVERED = ("share ", "mean ")
+"""Questions whose intervals are those of 13.8: a median's ends are those of bins."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StatedChange:
+    """The later number less the earlier one, with an interval at the level of both.
+
+    Attributes
+    ----------
+    of_bins : of the numbers that stand for bins, and not of the file's own values.
+    """
+
+    estimate: float
+    low: float
+    high: float
+    unit: str
+    of_bins: bool
+
+    @property
+    def within_noise(self) -> bool:
+        """Whether it may be none."""
+        return self.low <= 0 <= self.high
+
+
+def stated_change(before: IntendedEstimatePart, after: IntendedEstimatePart) -> StatedChange | None:
+    """None for another kind of question, another unit, and where one of them has no estimate or no interval."""
+    one, other = _interval(after), _interval(before)
+    if one is None or other is None or (before.question, before.unit) != (after.question, after.unit):
+        return None
+    of_bins = after.binned_low is not None
+    if of_bins != (before.binned_low is not None):
+        return None
+    low, middle, high = less(one, other, 0.0)
+    return StatedChange(estimate=middle, low=low, high=high, unit=after.unit, of_bins=of_bins)
+
+
+def _interval(part: IntendedEstimatePart) -> Interval | None:
+    """Low end, estimate, high end."""
+    low, high = (part.low, part.high) if part.binned_low is None else (part.binned_low, part.binned_high)
+    if part.ratios or not part.question.startswith(_COVERED) or None in (part.estimate, low, high):
+        return None
+    middle, low, high = float(part.estimate or 0), float(low or 0), float(high or 0)
+    below, above = middle - low, high - middle
+    if part.unit in ("", "rows") and low <= 0:
+        below = max(below, above)
+    if part.unit == "" and part.question.startswith("share ") and high >= 1:
+        above = max(below, above)
+    return middle - below, middle, middle + above
+
+
+# The same number in several releases: how it changed from year to year, and a level of all years together.
+#
+# The noises of two releases are independent of each other, and so are the drawings of their rows, also where the later one
+# started from the earlier one: what it started from is in its rows, and never in its noisy tables. So the interval of a
+# change is
+# put together from those of both years, without a correlation (theory 13.15, changes between releases).
+
+T = TypeVar("T")
+Weights = Literal["rows", "precision"]
+CHANGES = (
+    "Changes: the interval of a difference is put together from those of both years, whose noises are independent. Each holds "
+    "by itself: of twenty changes that are none, one is beyond its noise."
+)
+SAME_PERSONS = (
+    "Population, changes: the years are taken as samples that were drawn apart. Where the same persons are in them, their "
+    "changes are mostly known better than that."
+)
+LEVEL = {
+    "rows": "Level: the mean of the years, each with its released rows as weight.",
+    "precision": "Level: the mean of the years, each with the inverse of its squared standard error as weight: the most exact "
+    "one, of a number that does not change.",
+}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Year:
+    """One release, what was asked of it, and the averages of each group."""
+
+    name: str
+    tables: NoisyTables
+    asked: Question
+    found: dict[str, list[Average]]
+    times: float
+
+
+def trend(
+    releases: Sequence[PublishedRelease | str | Path],
+    question: str,
+    *,
+    confidence: float = 0.95,
+    weights: Weights = "rows",
+    together: bool = False,
+) -> Estimate:
+    """A share, mean or median in several releases, each change with an interval, and the level of all years.
+
+    Parameters
+    ----------
+    releases : at least two, in their order: loaded, or folders.
+    question : as of `estimate`, without slopes and without two groups against each other.
+    confidence : of each interval by itself.
+    weights : of the years in the level: their rows, or the precision of their estimates. Medians have no level.
+    together : as of `estimate`: the intervals of all years, changes and levels hold at once.
+
+    Returns
+    -------
+    The numbers of each year (`terms`, the level among them) and the changes from each to the next, and from the first to the
+    last (`contrasts`).
+
+    Raises
+    ------
+    InputError : as `estimate`, with the name of the release; for releases of the same name or with the same noise, and where
+        the bins of a column make another question of the same words.
+    """
+    years = [_year(one, question) for one in releases]
+    names = [year.name for year in years]
+    if len(years) < 2 or len(set(names)) < len(names):
+        raise InputError(f"expected at least two releases of different names or years, found {', '.join(names) or 'none'}.")
+    first = years[0]
+    for place, year in enumerate(years[1:], 1):
+        if expected := other_meaning(first.asked, first.tables.release, year.tables.release):
+            raise InputError(f"{year.name}: expected what {first.name} has: {expected}.")
+        for other in years[:place]:
+            if _same_noise(other, year):
+                raise InputError(
+                    f"{year.name}: expected noisy tables of its own, found those of {other.name}: a copy, or an erratum."
+                )
+    labels = [label for label in first.found if all(label in year.found for year in years)]
+    pairs = list(zip(years, years[1:], strict=False)) + ([(first, years[-1])] if len(years) > 2 else [])
+    by_bins = first.asked.kind == "mean" and not _tells_values(first)
+    has_level = first.asked.kind != "median"
+    number = sum(intervals_of(year.asked, year.tables.release, len(year.found)) for year in years)
+    number += len(labels) * (len(pairs) * (2 if by_bins else 1) + has_level)
+    among = number if together else 1
+    ask = partial(answered, question=question, confidence=confidence, among=among)
+    told = [_of_year(year.name, partial(ask, year.tables.release)) for year in years]
+    terms = [
+        replace(term, group=_named(year.name, term.group)) for year, of in zip(years, told, strict=True) for term in of.terms
+    ]
+    changes = [
+        replace(_change(before, after, label, confidence, among), name=_named(f"{before.name} to {after.name}", label))
+        for label in labels
+        for before, after in pairs
+    ]
+    terms += [_level(years, label, confidence, weights, among) for label in labels if has_level]
+    approximate = dict.fromkeys(sentence for of in told for sentence in of.approximate)
+    not_a_sample = tuple(dict.fromkeys(reason for of in told for reason in of.not_a_sample))
+    if not_a_sample:
+        terms, changes = ([term.without(POPULATION) for term in each] for each in (terms, changes))
+    level = [LEVEL[weights]] if has_level else []
+    return Estimate(
+        question=question,
+        kind=first.asked.kind,
+        by=first.asked.by,
+        terms=tuple(terms),
+        contrasts=tuple(changes),
+        confidence=confidence,
+        together=together,
+        n_intervals=number,
+        not_a_sample=not_a_sample,
+        n_rows=sum(year.tables.release.n_rows for year in years),
+        about="; ".join(f"{year.name}: {of.about}" for year, of in zip(years, told, strict=True)),
+        binned=told[0].binned,
+        approximate=(*approximate, CHANGES, *([] if not_a_sample else [SAME_PERSONS]), *level),
+        of=told[0].of,
+        releases=tuple(names),
+    )
+
+
+def _year(release: PublishedRelease | str | Path, question: str) -> _Year:
+    published = release if isinstance(release, PublishedRelease) else load(release)
+    name = _name(published.folder)
+
+    def read() -> _Year:
+        asked = asked_of(question, published)
+        if asked.kind == "slope" or asked.groups:
+            raise InputError(f"{question!r}: expected a share, mean or median in several releases, found another question.")
+        tables, times = NoisyTables(published), measured_times(published, None) or 1.0
+        return _Year(name=name, tables=tables, asked=asked, found=dict(groups(tables, asked)), times=times)
+
+    return _of_year(name, read)
+
+
+def _of_year(name: str, asked: Callable[[], T]) -> T:
+    """What is found in a year. Raises InputError with its name."""
+    try:
+        return asked()
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{name}: {problem}")
+
+
+def _same_noise(one: _Year, other: _Year) -> bool:
+    """Whether two releases have the very same noisy tables: then one of them tells nothing more."""
+    return [table.values.tolist() for table in one.tables.tables] == [table.values.tolist() for table in other.tables.tables]
+
+
+def _name(folder: Path) -> str:
+    """The year in a plan over years, or the name of the folder."""
+    try:
+        said: Any = read_leniently((folder / "release.json").read_bytes()).parts.get("series")
+    except (OSError, Unexpected):
+        said = None
+    year = None if said is None or said.years is None else said.years.year
+    return folder.absolute().name if year is None else str(year)
+
+
+def _named(year: str, label: str) -> str:
+    return f"{year}, {label}" if label else year
+
+
+def _tells_values(year: _Year) -> bool:
+    return tells_values(year.tables.release.by_name[year.asked.parts[0].column])
+
+
+def _level_of(years: Sequence[_Year], confidence: float, among: int) -> float:
+    """At which each interval is taken: what else may go wrong is left to each release, and each may have been chosen.
+
+    Parameters
+    ----------
+    among : intervals that share the risk.
+    """
+    lost = sum(1 - confidence - year.tables.kept.spare(confidence) for year in years)
+    left = 1 - confidence - lost
+    if not left > 0:
+        raise InputError(f"expected a confidence that leaves room for {len(years)} releases, found {confidence:g}.")
+    return 1 - left / math.prod(year.times for year in years) / among
+
+
+def _change(before: _Year, after: _Year, label: str, confidence: float, among: int) -> Term:
+    """The later number less the earlier one."""
+    level, asked = _level_of([before, after], confidence, among), after.asked
+    one, other = after.found[label], before.found[label]
+    if not asked.column:
+        term = of_shares(one[0], other[0], level)[0]
+    elif asked.kind == "mean":
+        column = after.tables.release.by_name[asked.parts[0].column]
+        term = of_means(column.unit, one, other, tells_values(column), level)
+    else:
+        half = (1 + level) / 2
+        term = of_medians(
+            after.tables.release.by_name[asked.parts[0].column].unit,
+            term_in(after.tables, asked, label, one, half),
+            term_in(before.tables, before.asked, label, other, half),
+        )
+    return judged(term.name, term, after.tables, asked)
+
+
+def _level(years: Sequence[_Year], label: str, confidence: float, weights: Weights, among: int) -> Term:
+    """The weighted mean of the years. Of a mean it is that of the numbers that stand for bins."""
+    averages = [year.found[label][0] for year in years]
+    level = _level_of(years, confidence, among)
+    errors = [average.file.standard_error for average in averages]
+    if weights == "rows":
+        raw = [float(year.tables.release.n_rows) for year in years]
+    else:
+        raw = [1 / error**2 if error > 0 else math.inf for error in errors]
+    if not all(map(math.isfinite, raw)):  # a year without any error is the level
+        raw = [float(each == math.inf) for each in raw]
+    share = [each / sum(raw) for each in raw]
+    found = [intervals(average, level, None) for average in averages]
+    ends = []
+    for which in (0, 1):
+        middle = sum(part * one[which][1] for part, one in zip(share, found, strict=True))
+        below = math.hypot(*(part * (one[which][1] - one[which][0]) for part, one in zip(share, found, strict=True)))
+        above = math.hypot(*(part * (one[which][2] - one[which][1]) for part, one in zip(share, found, strict=True)))
+        ends += [middle - below, middle + above]
+    told = all(map(math.isfinite, ends))
+    low, high, population_low, population_high = (known(end) if told else None for end in ends)
+    column = years[0].asked.column
+    by_bins = bool(column) and not _tells_values(years[0])
+    return Term(
+        estimable=told,
+        name=f"level of {column or 'share'}",
+        group=_named(f"level, by {weights}", label),
+        unit=years[0].tables.release.by_name[years[0].asked.parts[0].column].unit if column else "",
+        estimate=known(sum(part * one[0][1] for part, one in zip(share, found, strict=True))) if told else None,
+        standard_error=known(math.hypot(*(part * error for part, error in zip(share, errors, strict=True)))) if told else None,
+        low=None if by_bins else low,
+        high=None if by_bins else high,
+        population_low=None if by_bins else population_low,
+        population_high=None if by_bins else population_high,
+        binned_low=low if by_bins else None,
+        binned_high=high if by_bins else None,
+        population_binned_low=population_low if by_bins else None,
+        population_binned_high=population_high if by_bins else None,
+    )
