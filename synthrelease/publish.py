@@ -16,9 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from synthrelease.bundle import check_archive, check_free, keep_space, write_archive, write_bundle
-from synthrelease.bundle.preview import preview
-from synthrelease.bundle.size import released_bytes
-from synthrelease.bundle.taking import taking
+from synthrelease.bundle.preview import preview, released_bytes
+from synthrelease.bundle.write import taking
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.ingest import CalledPublic, check_not_public
@@ -298,7 +297,7 @@ def check_ledger(spec: ReleaseSpec, request: ReleaseRequest, piece: PieceOfRegis
 
 def check_released(folder: Path) -> None:
     """Raises InputError for an earlier release that does not pass `verify`: a forger chose what this one starts from."""
-    from synthrelease.verification.verify import verify_bundle
+    from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder)
     problems = [problem for check in report.checks for problem in check.problems]
@@ -312,7 +311,7 @@ def check_released(folder: Path) -> None:
 def _key(request: ReleaseRequest) -> Ed25519PrivateKey | None:
     if request.sign is None:
         return None
-    from synthrelease.bundle.signing import signing_key
+    from synthrelease.bundle.write import signing_key
 
     return signing_key(request.sign, request.password_file)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle.folder import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
@@ -27,7 +27,7 @@ from tests.helpers.late import Trees
 pytestmark = pytest.mark.slow
 
 PACKAGE = ROOT / "synthrelease"
-YAML = "bundle/yaml_text.py"
+YAML = "bundle/metadata.py"
 TREES = Trees({path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))})
 
 TABLE = re.findall(r"^\| (\d+) \| `([\w.]+)` \|", (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8"), re.MULTILINE)
@@ -523,7 +523,7 @@ def test_generic_code_knows_no_dataset() -> None:
     code = {path: code_without_texts(text) for path, text in texts.items() if any(word in text for word in words)}
     found = {(path, word) for path in code for word in words if word in code[path]}
     assert found == {
-        ("bundle/sign_sheet.py", "birth"),  # the shipped release of which a reviewer knows how long the audit takes
+        ("bundle/sheets.py", "birth"),  # the shipped release of which a reviewer knows how long the audit takes
         ("drafting/columns.py", "birth"),  # in names of columns, to tell weights of bodies from survey weights
     }
 
@@ -583,7 +583,7 @@ def test_a_kind_is_known_in_its_own_folder_alone() -> None:
     ],
 )
 def test_a_kind_that_is_named_elsewhere_is_found(code: str) -> None:
-    assert len(named_kinds("bundle/card/explanations.py", ast.parse(code))) == 1
+    assert len(named_kinds("bundle/card/sections.py", ast.parse(code))) == 1
 
 
 def code_without_texts(text: str) -> str:
@@ -643,14 +643,14 @@ def test_it_runs_on_what_it_imports(tmp_path: Path) -> None:
 
     folder = write_files(rich_bundle(), tmp_path / "bundle")
     code = (
-        "import sys; from synthrelease.verification.verify import verify_bundle; "
+        "import sys; from synthrelease.bundle.verify import verify_bundle; "
         f"assert verify_bundle({str(folder)!r}, plan=False, documents=False).passed; "
         "print(*(name for name in sys.modules if name.startswith('synthrelease.')))"
     )
     run = run_apart(code, folder=ROOT, afresh=True)
     assert run.returncode == 0, run.stderr
     loaded = run.stdout.split()
-    allowed = closure(ALONE) | closure("synthrelease.verification.verify") | {"synthrelease.version"}  # of the package itself
+    allowed = closure(ALONE) | closure("synthrelease.bundle.verify") | {"synthrelease.version"}  # of the package itself
     assert set(loaded) <= allowed
     assert {name.split(".")[1] for name in loaded}.isdisjoint({"bundle", "candidates", "criteria", "enclave", "releasing"})
 

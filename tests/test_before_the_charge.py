@@ -23,8 +23,7 @@ from pyarrow import parquet
 
 import synthrelease
 from synthrelease import publish as room
-from synthrelease.bundle.preview import preview
-from synthrelease.bundle.size import released_bytes, rows_at_most
+from synthrelease.bundle.preview import preview, released_bytes, rows_at_most
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, OutputError, SpecError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger

@@ -44,7 +44,7 @@ from pathlib import Path
 
 import synthrelease
 from synthrelease.simulation import simulate, write_table
-from synthrelease.verification import verify_bundle
+from synthrelease.bundle.verify import verify_bundle
 
 write_table(simulate(sys.argv[1], 50), "public.parquet")
 synthrelease.release("coins.toml", "coins.csv", "out", unrehearsed=True)

@@ -293,8 +293,8 @@ def test_a_message_is_not_shown_while_protected(capsys: pytest.CaptureFixture[st
 
 def test_a_function_signs_as_the_command_does(tmp_path: Path) -> None:
     pytest.importorskip("cryptography")
-    from synthrelease.bundle.signing import make_key
-    from synthrelease.verification import verify_bundle
+    from synthrelease.bundle.verify import verify_bundle
+    from synthrelease.bundle.write import make_key
 
     write_config(tmp_path)
     (tmp_path / "password").write_text("coins\n")

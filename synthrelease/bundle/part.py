@@ -1,5 +1,6 @@
 """What a bundle asks of an option that is a folder (`synthrelease.parts`): the hooks of `writing.py`
-and `files`."""
+and `files`.
+"""
 
 from __future__ import annotations
 

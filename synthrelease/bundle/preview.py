@@ -6,23 +6,46 @@ show up while nothing is spent.
 
 from __future__ import annotations
 
+import math
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from synthrelease.bundle.contents import table_files, written
-from synthrelease.bundle.document import release_document
-from synthrelease.bundle.estimating import LEVEL
-from synthrelease.bundle.options import placeholders
+from synthrelease.answers.listed import MOST_CELLS
+from synthrelease.bundle.document import (
+    ESTIMATED_LEVEL,
+    column_parts,
+    own_version,
+    release_document,
+    with_estimates,
+    with_flavour,
+    writers,
+)
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
+from synthrelease.bundle.limits import with_file_ends
+from synthrelease.bundle.options import files_anew, made, placeholders, with_parts_anew
 from synthrelease.bundle.part import AcceptedRows
-from synthrelease.bundle.planned import column_parts
+from synthrelease.bundle.part import OtherRelease as OtherRelease
+from synthrelease.bundle.write import table_files, written
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Transformation
+from synthrelease.errors import InputError, Unexpected
 from synthrelease.generators.candidate import Candidate
+from synthrelease.parts import each
+from synthrelease.published import measurements
+from synthrelease.published.base import Content, Files, Keep, in_memory
+from synthrelease.published.document import FORMAT, ReleaseDocument, read_strictly
 from synthrelease.published.measurements import EstimatesPart, IntendedEstimatePart
-from synthrelease.published.table import ReleasedTable
+from synthrelease.published.names import kinds_of_rows
+from synthrelease.published.table import ReleasedTable, read_csv
+from synthrelease.releasing.attempt_costs import usual_rows
 from synthrelease.releasing.release import Release, stated_guarantee
+from synthrelease.sources.source import Source
+from synthrelease.spec import canonical
+from synthrelease.spec.options import buildings
 from synthrelease.spec.release_spec import ReleaseSpec
 
 
@@ -86,4 +109,149 @@ def _noisy(criterion: Criterion) -> bool:
 def _estimates(spec: ReleaseSpec) -> EstimatesPart:
     """Placeholders for estimates of the questions that it is meant to answer."""
     one = IntendedEstimatePart(question="share", estimate=0.5, low=0, high=1, unit="")
-    return EstimatesPart(level=LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.questions))
+    return EstimatesPart(level=ESTIMATED_LEVEL, together=[list(spec.schema.names)], intended=[one] * len(spec.questions))
+
+
+# The same release with other words and other weights: texts and published totals for a bundle that is finished already.
+
+
+def _same_specification(old: ReleaseDocument, files: Mapping[str, bytes], spec: ReleaseSpec) -> bool:
+    """Whether the release was made from this specification, or from configurations of it that were on a shortlist."""
+    published = files.get(canonical.NAME, b"")
+    try:
+        return canonical.same_but_for_the_shortlist(published, spec.tables, words_unpublished=old.first_run)
+    except Unexpected:
+        return False
+
+
+def rewritten(files: Mapping[str, bytes], spec: ReleaseSpec, keep: Keep = in_memory) -> Files:
+    """The files of a bundle, but for checksums and signature, with another card, other published totals and other
+    formats.
+
+    Rows, figures and guarantee stay as they are: weights are a function of the rows and of published totals, and nothing is
+    spent. The day of publication stays, too, unless the card names one.
+
+    Parameters
+    ----------
+    files : a bundle that `verify_bundle` found in order, its documents perhaps apart.
+    spec : the configuration with the new texts and totals, otherwise the one that the bundle was made by.
+    keep : what becomes of the tables of rows, which are made piece by piece.
+
+    Raises
+    ------
+    OtherRelease : when the bundle is of another specification, or not the one that an erratum says it corrects.
+    """
+    files = Files(files)
+    old, card = read_strictly(files["release.json"]), spec.card
+    if not _same_specification(old, files, spec):
+        raise OtherRelease(
+            "The release was made from another specification than this: columns, rules, criteria or budgets differ."
+        )
+    if "published" not in card.model_fields_set:
+        card = card.model_copy(update={"published": old.card.published})
+    binnings = tuple(spec.schema[column.name].alternatives[column.binning] for column in old.columns)
+    transformation = Transformation(schema=spec.schema, binnings=binnings)
+    rows = AcceptedRows(
+        table=replace(
+            read_csv(files.content(old.csv), old.shape, files.content(old.tables[0][1])),
+            weights=None,
+            marked=spec.bundle.synthetic_column,
+        ),
+        transformation=transformation,
+        columns=old.columns,
+        rules=spec.synthetic.merge(transformation),
+        smallest=old.minimum_count,
+        bundle=spec.bundle,
+    )
+    of_rows = made(spec.parts, rows, anew=True)
+    table = of_rows.table
+    changed = {"format": FORMAT, "card": card, "written_by": own_version()}
+    written_by = {name: text for name, text in old.versions.items() if name not in writers(old.bundle)} | writers(spec.bundle)
+    document = old.model_copy(update=changed | {"bundle": spec.bundle, "versions": written_by})
+    document = document.model_copy(update={name: list(spec.lists.get(name, ())) for name in each("listed")})
+    document = with_parts_anew(document, spec.parts, of_rows.parts, files["release.json"])
+    if document.fixed_parts != old.fixed_parts:
+        differ = [name for name, fixed in document.fixed_parts.items() if old.fixed_parts.get(name) != fixed]
+        name = (differ or [*old.fixed_parts.keys() - document.fixed_parts.keys()])[0]
+        raise OtherRelease(
+            f"[{name}]: expected what was fixed before the run, as the release states it; found another, or one where the "
+            "release has none. It cannot be changed or added afterwards."
+        )
+    document = with_flavour(with_file_ends(document, rows.table.counts))
+    kept: dict[str, Content] = {canonical.NAME: files[canonical.NAME]}
+    kept |= {measurements.NAME: files.content(measurements.NAME)} if measurements.NAME in old.files else {}
+    kept |= files_anew(old, files, spec.bundle)
+    tables = {name: keep(name, pieces) for name, pieces in table_files(document, table).items()}
+    data = Files({**kept, **of_rows.files, **tables})
+    checksums = {name: data.sha256(name) for name in data if name != canonical.NAME}
+    document = document.model_copy(update={"files": checksums})
+    document = with_estimates(document, data.get(measurements.NAME), files[canonical.NAME])
+    listed = estimates_files(document, data.get(measurements.NAME))
+    document, data = with_errors(document, listed), data | listed
+    documents = written(document, table, {name: data.size(name) for name in data})
+    return data | {"release.json": document.dumped(), **documents}
+
+
+# About how many bytes the released files will take: asked for before the charge, so that a full disk costs no budget.
+
+_PLAIN = ".csv"
+_DENSER = 4
+"""How many times as many values a byte of another file may hold as one of a plain CSV file."""
+_MARGIN = 1.2
+"""For what the documents of a real release say more than those of a preview."""
+_DIGITS = 24
+"""Bytes of a noisy count in measurements.json, at most about."""
+_QUESTIONS = 16_000
+"""Bytes of QUESTIONS.md, which a release with noisy tables has, at most about."""
+_LINE = 130
+"""Bytes of a line of estimates.csv, at most about; a cell has two."""
+
+
+def released_bytes(spec: ReleaseSpec, documents: Mapping[str, bytes], source: Source) -> int:
+    """An estimate from public facts, rather too large.
+
+    Parameters
+    ----------
+    documents : a preview of those that do not hold rows.
+    source : the private table, of which the number of bytes is looked at.
+    """
+    text = sum(map(len, documents.values()))
+    return round(_MARGIN * (text + rows_at_most(spec, source) * _row(spec) + _measured(spec)))
+
+
+def rows_at_most(spec: ReleaseSpec, source: Source) -> int:
+    """The stated number of rows; or what a file of so many bytes can hold; or, of a database, what is usual."""
+    if spec.rows.stated is not None:
+        return spec.rows.stated
+    try:
+        files, size = source.files(), source.size()
+    except (InputError, OSError):
+        return usual_rows(spec)
+    columns = len({name for column in spec.schema.columns for name in column.sources})
+    plain = [file.name.endswith(_PLAIN) for file in files]
+    if not files:
+        return usual_rows(spec)
+    return (1 if all(plain) else _DENSER) * size // (2 * columns) + 1
+
+
+def _row(spec: ReleaseSpec) -> int:
+    """Bytes of a row in all files that hold rows, with the longest labels."""
+    longest = 0
+    for column in spec.schema.columns:
+        texts = [label for binning in column.alternatives.values() for label in binning.labels]
+        longest += max(len(text.encode()) for text in texts) + 1
+    formats = 2 + len(kinds_of_rows(spec.bundle))  # each is smaller than CSV or about as large
+    hooks = buildings()
+    options = sum(hooks[name].bytes_of_a_row(value, longest, formats) for name, value in spec.parts.items())
+    return longest * formats + options
+
+
+def _measured(spec: ReleaseSpec) -> int:
+    """Bytes of the noisy tables that are published, where that is told beforehand, and of what is estimated from them."""
+    if not spec.publish_measurements:
+        return 0
+    layout = spec.space.common.layout if spec.shared_measurements else spec.schema.layout
+    tables = {tuple(columns) for generator in spec.space.generators for columns in generator.fixed_tables(layout)}
+    cells = sum(math.prod(layout.sizes[column] for column in columns) for columns in tables)
+    lines = 2 * (min(cells, MOST_CELLS) + sum(layout.sizes))
+    return _DIGITS * cells + _LINE * lines * (1 + len(kinds_of_rows(spec.bundle))) + _QUESTIONS

@@ -11,7 +11,7 @@ from synthrelease.cli.terminal import Config, err, out
 from synthrelease.errors import VerificationFailed
 
 if TYPE_CHECKING:
-    from synthrelease.verification import Report
+    from synthrelease.published.verify.checks import Report
 
 Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen).")]
 Password = Annotated[
@@ -24,7 +24,7 @@ def keygen(
     password_file: Password = None,
 ) -> None:
     """Make a key pair for signing releases. Needs the extra `sign`."""
-    from synthrelease.bundle.signing import make_key, read_password
+    from synthrelease.bundle.write import make_key, read_password
 
     fingerprint = make_key(file, read_password(password_file))
     out.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
@@ -53,7 +53,7 @@ def verify(
 
     With --no-plan --no-documents, the part is left that stands alone: it needs nothing that makes or writes a release.
     """
-    from synthrelease.verification import verify_bundle
+    from synthrelease.bundle.verify import verify_bundle
 
     report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents)
     print_report(report)
@@ -79,7 +79,7 @@ def card(
     Spends nothing and reads no private data.
     """
     from synthrelease.bundle import check_free, new_folder, write_folder
-    from synthrelease.bundle.signing import signing_key
+    from synthrelease.bundle.write import signing_key
     from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)
@@ -92,9 +92,9 @@ def card(
         warn_of_gaps(spec)
         out.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
         return
-    from synthrelease.bundle.rewriting import rewritten
+    from synthrelease.bundle.preview import rewritten
+    from synthrelease.bundle.verify import verify_bundle
     from synthrelease.published.verify.checks import read_files
-    from synthrelease.verification import verify_bundle
 
     report = verify_bundle(bundle)
     if not all(check.passed for check in report.checks if check.name not in ("documents", "weights")):  # these are written anew

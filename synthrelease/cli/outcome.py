@@ -112,7 +112,7 @@ def budget_text(epsilon: Fraction, delta: Fraction) -> str:
 def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
     """What epsilon means: how much more likely a result can become, and how often a guess is right that was even before."""
     from synthrelease.bundle.card.numbers import without_exponent, worst_factor
-    from synthrelease.bundle.card.protection import right_guess
+    from synthrelease.bundle.card.sections import right_guess
 
     guarantee, person = document.guarantee, document.guarantee.person
     epsilon, delta = Fraction(guarantee.epsilon_exact), Fraction(guarantee.delta_exact)
@@ -142,11 +142,9 @@ def cost_sentences(document: ReleaseDocument) -> Iterator[str]:
 def _quality(document: ReleaseDocument) -> Iterator[str | Text | Table]:
     from rich.text import Text
 
-    from synthrelease.bundle.card.associations import carried_pairs
     from synthrelease.bundle.card.numbers import probability, rounded_up
-    from synthrelease.bundle.card.protection import rows_left_out
-    from synthrelease.bundle.file_ends import band_columns, error_band
-    from synthrelease.bundle.interval import LEVEL
+    from synthrelease.bundle.card.sections import carried_pairs, rows_left_out
+    from synthrelease.bundle.limits import LEVEL, band_columns, error_band
 
     test = document.selection.joint_test
     criteria = so_many(len(document.criteria), "acceptance criterion", "acceptance criteria")

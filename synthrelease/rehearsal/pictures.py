@@ -8,10 +8,10 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from synthrelease.bundle.pictures import BLUE, LINE, MUTED, RED, Picture, shortened
 from synthrelease.rehearsal.advice import BudgetPoint
 from synthrelease.rehearsal.intervals import ShareEstimate
 from synthrelease.rehearsal.proposal import Proposal
-from synthrelease.svg import BLUE, LINE, MUTED, RED, Picture, shortened
 
 WIDTH, ROW, TOP, BOTTOM, MARGIN = 720, 26, 24, 46, 20
 LABEL = 7

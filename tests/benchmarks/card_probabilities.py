@@ -30,8 +30,8 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from synthrelease.bundle.card.protection import right_guess
-from synthrelease.bundle.contents import release_files
+from synthrelease.bundle.card.sections import right_guess
+from synthrelease.bundle.write import release_files
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize

@@ -36,10 +36,10 @@ from pathlib import Path
 import numpy as np
 from scipy.stats import binom
 
-from synthrelease.bundle.card.protection import rows_left_out
-from synthrelease.bundle.contents import release_files
+from synthrelease.bundle.card.sections import rows_left_out
 from synthrelease.bundle.estimates_files import CSV, read_lines
-from synthrelease.bundle.file_ends import band_columns, error_band, kept_rows
+from synthrelease.bundle.limits import band_columns, error_band, kept_rows
+from synthrelease.bundle.write import release_files
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import Query, Score
 from synthrelease.criteria.scoring import JointTest, scores_of

@@ -19,8 +19,8 @@ from collections.abc import Callable, Mapping
 from hashlib import sha256
 from pathlib import Path
 
+from synthrelease.bundle.verify import verify_files
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.forgeries import SEALS, problems, resealed
 from tests.helpers.tiny import write_measured_release

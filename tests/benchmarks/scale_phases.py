@@ -204,7 +204,7 @@ def written(folder: Path, spec: ReleaseSpec) -> list[Line]:
 
 def verified(folder: Path, spec: ReleaseSpec) -> list[Line]:
     """The verification of what `written` wrote, where it did, in a process that did nothing else."""
-    from synthrelease.verification import verify_bundle
+    from synthrelease.bundle.verify import verify_bundle
 
     if not (folder / "release").is_dir():
         return []

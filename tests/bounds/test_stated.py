@@ -12,8 +12,9 @@ import pytest
 from synthrelease.answers.bounds import bound
 from synthrelease.answers.estimates import estimate
 from synthrelease.answers.stated import question, verdict
-from synthrelease.bundle.contents import release_files, written
-from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.verify_documents import estimates
+from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import SpecError
 from synthrelease.parts.intended_queries.listed import IntendedQueryTable
 from synthrelease.published import PublishedRelease, load
@@ -21,8 +22,6 @@ from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.checks import read_files
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.estimates import estimates
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_release, write_files
 from tests.helpers.published import category_column, integer_column, published, score
 from tests.helpers.tiny import write_config, write_measured_release

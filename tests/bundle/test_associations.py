@@ -12,8 +12,10 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card import page_bytes
-from synthrelease.bundle.card.questions import rows
-from synthrelease.bundle.card.wording import sentences
+from synthrelease.bundle.card.page import sentences
+from synthrelease.bundle.card.sections import rows
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_documents import documents
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, mechanism
 from synthrelease.published import load
@@ -27,8 +29,6 @@ from synthrelease.settings.card import LANGUAGES
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.associations import planned_associations
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.documents import documents
 from tests.helpers.tiny import MEASURED, write_config
 from tests.verification.test_verify import resealed
 

@@ -12,13 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.card import context, markdown_bytes, page_bytes
-from synthrelease.bundle.card.estimates import measured_alone
-from synthrelease.bundle.card.explanations import bin_text, parameter_texts, projection_text, value_text
+from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.card import page as context
 from synthrelease.bundle.card.numbers import rounded_up
-from synthrelease.bundle.card.wording import sentences
-from synthrelease.bundle.contents import written
+from synthrelease.bundle.card.page import sentences
+from synthrelease.bundle.card.sections import bin_text, measured_alone, parameter_texts, projection_text, value_text
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.pictures import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
+from synthrelease.bundle.write import written
 from synthrelease.published.base import sha256
 from synthrelease.published.charges import JointTestPart
 from synthrelease.published.columns import ColumnPart
@@ -27,7 +28,6 @@ from synthrelease.published.measurements import EstimatesPart
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.settings.card import LANGUAGES, CardTable
 from synthrelease.settings.tables import NotPromisedTable
-from synthrelease.svg import BLUE, GREEN, INK, MUTED, PAPER, RED, SOFT
 from tests.helpers.cards import TITLE, Page, rich_bundle, rich_release
 
 PAGES = ("README.html", "README.he.html")
@@ -374,7 +374,7 @@ def test_the_same_release_gives_the_same_bytes_in_another_process(root: Path) ->
     code = (
         "import sys, json; from synthrelease.published.document import ReleaseDocument;"
         "from synthrelease.published.table import read_csv;"
-        "from synthrelease.bundle.contents import written; from synthrelease.published.base import sha256;"
+        "from synthrelease.bundle.write import written; from synthrelease.published.base import sha256;"
         "d = ReleaseDocument.model_validate_json(sys.stdin.buffer.readline());"
         "t = read_csv(sys.stdin.buffer.read(), d.shape);"
         "print(json.dumps({n: sha256(b) for n, b in written(d, t, {'data.csv': 1, 'data.parquet': 1}).items()}))"

@@ -8,13 +8,14 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.bundle.card import pictures
-from synthrelease.bundle.card.numbers import exact_epsilon, figure, rounded_down, rounded_up, share, worst_factor
+from synthrelease.bundle import pictures
+from synthrelease.bundle.card.numbers import exact_epsilon, rounded_down, rounded_up, share, worst_factor
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.file_ends import band_columns, error_band
+from synthrelease.bundle.limits import band_columns, error_band
+from synthrelease.bundle.pictures import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
+from synthrelease.criteria.facts import figure
 from synthrelease.data.counts import Counts
 from synthrelease.published.table import ReleasedTable
-from synthrelease.svg import BAND, BLUE, DARKEST, RED, SOFT, shade, wrapped
 from tests.helpers.cards import rich_release
 from tests.helpers.small import layout_of
 

@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.citation import citation_bytes
-from synthrelease.bundle.contents import written
-from synthrelease.bundle.datapackage import datapackage_bytes, slug
-from synthrelease.bundle.deployment import deployment_bytes
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes, slug
+from synthrelease.bundle.write import written
 from synthrelease.published.charges import JointTestPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable, read_csv

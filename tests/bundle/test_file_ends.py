@@ -11,10 +11,10 @@ import pytest
 
 from synthrelease.answers.limits import RISK
 from synthrelease.bundle.card import page_bytes
-from synthrelease.bundle.card.drawn import drawn_text
+from synthrelease.bundle.card.sections import drawn_text
 from synthrelease.bundle.document import release_document
-from synthrelease.bundle.file_ends import drawing_behind, error_band, file_end, with_file_ends
-from synthrelease.bundle.public import public_facts
+from synthrelease.bundle.limits import drawing_behind, error_band, file_end, public_facts, with_file_ends
+from synthrelease.bundle.verify import verify_files
 from synthrelease.generators.drawing import Drawing
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.privacy.charges import NUMBER_OF_ROWS, SHORTFALL, RowsRule
@@ -22,7 +22,6 @@ from synthrelease.privacy.subsets import PartitionRule
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import ReleasedTable
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release
 from tests.helpers.forgeries import of_version, written_anew
 

@@ -15,7 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import check_free, folder, write_bundle
+from synthrelease.bundle import check_free, write_bundle
+from synthrelease.bundle import write as folder
 from synthrelease.errors import OutputError
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec

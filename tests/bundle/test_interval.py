@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import pytest
 
-from synthrelease.bundle.interval import LEVEL, cumulative, laplace_interval
+from synthrelease.bundle.limits import LEVEL, cumulative, laplace_interval
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import laplace_figure
 

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.bundle.table_files import parquet_pieces
+from synthrelease.bundle.tables import parquet_pieces
 from synthrelease.published.table import ReleasedTable, TableError, TableShape
 from tests.helpers.published import read_parquet
 from tests.helpers.small import World

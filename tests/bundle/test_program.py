@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.contents import written
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import written
 from synthrelease.errors import Unexpected
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.alone import verify_alone
 from synthrelease.published.verify.checks import read_files
 from synthrelease.settings.card import CardTable, ProgramTable
-from synthrelease.verification import verify_bundle
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_measured_release
 

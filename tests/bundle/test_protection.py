@@ -15,7 +15,7 @@ import pytest
 
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.numbers import exact_epsilon, worst_factor
-from synthrelease.bundle.card.protection import domain_text, left_out_text, person_text, right_guess, rows_left_out
+from synthrelease.bundle.card.sections import domain_text, left_out_text, person_text, right_guess, rows_left_out
 from synthrelease.bundle.document import release_document
 from synthrelease.cli.terminal import ROWS_IN_WORDS
 from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants

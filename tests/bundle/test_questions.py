@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from synthrelease.answers.estimates import estimate
+from synthrelease.bundle.document import estimates_part
 from synthrelease.bundle.estimates_files import CSV, estimates_files, with_errors
-from synthrelease.bundle.estimating import estimates_part
-from synthrelease.bundle.questions_sheet import NAME
+from synthrelease.bundle.sheets import QUESTIONS_NAME
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.bundle.verify_documents import estimates
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.verify.checks import read_files
-from synthrelease.verification.estimates import estimates
-from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.forgeries import of_version, problems, written_anew
 from tests.helpers.forked import run_apart
 from tests.helpers.tiny import write_measured_release
@@ -129,7 +129,7 @@ def test_a_release_from_before_there_was_such_a_file_has_no_problem(folder: Path
 
 
 def _code(folder: Path, language: str) -> list[str]:
-    return re.findall(rf"```{language}\n(.*?)\n```", (folder / NAME).read_text(encoding="utf-8"), re.DOTALL)
+    return re.findall(rf"```{language}\n(.*?)\n```", (folder / QUESTIONS_NAME).read_text(encoding="utf-8"), re.DOTALL)
 
 
 def test_the_sheet_has_its_questions_in_three_languages(folder: Path) -> None:
@@ -215,7 +215,7 @@ def test_a_release_of_no_simple_random_sample_gives_no_interval_of_a_population(
     [term] = estimate(folder, "share face == 'head'").terms
     assert term.low is not None
     assert term.population_low is None
-    assert f"declares {reason}" in (folder / NAME).read_text(encoding="utf-8")
+    assert f"declares {reason}" in (folder / QUESTIONS_NAME).read_text(encoding="utf-8")
     assert f"the release declares {reason}" in " ".join((folder / "README.md").read_text(encoding="utf-8").split())
     assert verify_bundle(folder).passed
     files = read_files(folder)

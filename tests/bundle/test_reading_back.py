@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.bundle.table_files import csv_pieces
+from synthrelease.bundle.tables import csv_pieces
 from synthrelease.data.counts import Counts
 from synthrelease.published import table as lines
 from synthrelease.published.table import ReleasedTable, TableError, TableShape, csv_lines, read_csv, rows_of_table, table_of
@@ -86,7 +86,7 @@ def test_another_header_is_refused() -> None:
 def test_no_table_is_written_with_pandas() -> None:
     """Importing it takes half a second of a release. A new process, because others have imported it here."""
     code = (
-        "import sys; from synthrelease.bundle.table_files import parquet_pieces; "
+        "import sys; from synthrelease.bundle.tables import parquet_pieces; "
         "from synthrelease.published.table import ReleasedTable; "
         "from tests.helpers.small import World; "
         "table = ReleasedTable.of(World({'a': 2, 'b': 1}).candidate([0, 1, 5, 5])); "

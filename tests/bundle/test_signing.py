@@ -12,11 +12,10 @@ import pytest
 pytest.importorskip("cryptography", reason="needs the extra sign")
 
 from synthrelease.bundle import write_folder
-from synthrelease.bundle.signing import load_private_key, make_key
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.bundle.write import load_private_key, make_key
 from synthrelease.errors import InputError, OutputError
 from synthrelease.published.base import SigningError, fingerprint, load_public_key
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.verification.test_verify import problems
 

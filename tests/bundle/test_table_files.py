@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.bundle import table_files
-from synthrelease.bundle.table_files import csv_pieces, parquet_pieces
+from synthrelease.bundle import tables as table_files
+from synthrelease.bundle.tables import csv_pieces, parquet_pieces
 from synthrelease.data.counts import Counts
 from synthrelease.published import table as lines
 from synthrelease.published.table import (

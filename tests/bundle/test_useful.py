@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle.card.pictures import distribution, heat_map
-from synthrelease.bundle.card.useful import Useful
+from synthrelease.bundle.card.sections import Useful
+from synthrelease.bundle.pictures import distribution, heat_map
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.published.document import read_strictly

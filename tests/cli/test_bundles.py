@@ -134,7 +134,7 @@ def test_what_the_card_lacks_is_a_warning_and_no_mistake(tmp_path: Path) -> None
 
 
 def test_a_document_that_cannot_be_written_shows_up_before_anything_is_spent(tmp_path: Path) -> None:
-    broken = "import synthrelease.bundle.deployment as d\ndef fail(*_):\n    raise RuntimeError('x')\nd._tree = fail"
+    broken = "import synthrelease.bundle.metadata as d\ndef fail(*_):\n    raise RuntimeError('x')\nd._tree = fail"
     result = run("release", write_config(tmp_path), "--data", write_data(tmp_path), "--out", tmp_path / "out", before=broken)
     assert result.returncode == 1
     assert left_in(tmp_path) == INPUTS
@@ -142,7 +142,7 @@ def test_a_document_that_cannot_be_written_shows_up_before_anything_is_spent(tmp
 
 def test_a_document_that_fails_after_the_release_does_not_lose_the_table(tmp_path: Path) -> None:
     """What was paid for is written in any case."""
-    broken = "import synthrelease.bundle.folder as f\ndef fail(*_):\n    raise RuntimeError('x')\nf.written = fail"
+    broken = "import synthrelease.bundle.write as f\ndef fail(*_):\n    raise RuntimeError('x')\nf.written = fail"
     result = run("release", write_config(tmp_path), "--data", write_data(tmp_path), "--out", tmp_path / "out", before=broken)
     assert result.returncode == 2
     assert "Do not run the release again" in words(result.stderr)

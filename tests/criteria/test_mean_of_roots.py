@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.facts import LostPair
 from synthrelease.errors import SpecError
@@ -18,7 +19,6 @@ from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification import verify_bundle
 from tests.criteria.test_members import Person, band, kept, read, written
 from tests.helpers.households import some_households, write_tables
 

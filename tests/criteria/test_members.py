@@ -15,6 +15,7 @@ import pytest
 from synthrelease.audit.exact_members import rows_of_root
 from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import LostPair
@@ -28,7 +29,6 @@ from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification import verify_bundle
 from tests.helpers.households import Member, Root, some_households, write_households, write_tables
 
 FIRST = '[[members.rules]]\nnever = "age == 3 and first.age == 0"\n'

@@ -18,7 +18,8 @@ from synthrelease.answers.limits import limits
 from synthrelease.audit.sensitivity import CodeFigures
 from synthrelease.audit.sweeps import sweeps
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.interval import LEVEL, one_noise_interval
+from synthrelease.bundle.limits import LEVEL, one_noise_interval
+from synthrelease.bundle.verify import verify_files
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.base_mechanism import noisy_figures
@@ -38,7 +39,6 @@ from synthrelease.releasing.attempt import Attempt, generate, prepare, released_
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, written_anew
 from tests.helpers.published import integer_column, published, score
 from tests.helpers.small import World

@@ -16,7 +16,7 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
-from synthrelease.bundle.commitment import commitment
+from synthrelease.bundle.write import commitment
 from synthrelease.desk.files import DeskFiles
 from synthrelease.desk.guard import MOST_BYTES
 from synthrelease.desk.pages import SCREENS, Desk

@@ -11,12 +11,12 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.enclave.many_files import Run, counting_cluster
 from synthrelease.errors import InputError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.sources.source import Source, State, state_of
-from synthrelease.verification import verify_bundle
 from tests.helpers.dask_processes import DaskProcess
 from tests.helpers.tiny import EPSILON, write_config, write_data
 

@@ -11,10 +11,10 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
-from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import interval_part
-from synthrelease.bundle.file_ends import with_file_ends
-from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.limits import with_file_ends
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed, written
 from synthrelease.published.base import Files
 from synthrelease.published.charges import ChargePart, GuaranteePart
 from synthrelease.published.document import FlavourPart, ReleaseDocument
@@ -25,7 +25,6 @@ from synthrelease.releasing.release import stated_guarantee
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_files
 
 Steps = tuple[str | int, ...]
 Tables = dict[str, Any]

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.errors import InputError, SpecError, Unexpected
 from synthrelease.privacy.ledger import load_ledger
 from synthrelease.privacy.ledger_file import Head, LedgerError, read_head
@@ -21,7 +22,6 @@ from synthrelease.published.document import read_leniently, read_strictly
 from synthrelease.published.measurements import read_measurements
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import known_chances, narrowed
-from synthrelease.verification import verify_bundle
 
 HERE = Path(__file__).parent
 KEPT = {"format-1": (1, 280, "98b51229e9a85a50"), "provisional": (5, 298, "d07999e08c73bc62")}

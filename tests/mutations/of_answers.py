@@ -204,7 +204,7 @@ OF_ANSWERS = (
     Mutation(
         name="verify: bounds are believed",
         breaks="whoever writes release.json states any bound",
-        place="verification.bounds:bound_problems",
+        place="bundle.verify_figures:bound_problems",
         old="not math.isclose(found[part.name], float(part.value), rel_tol=_RELATIVE)",
         new="False",
         tests=(f"{ANSWERED}::test_an_edit_is_found",),

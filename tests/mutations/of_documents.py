@@ -134,7 +134,7 @@ OF_DOCUMENTS = (
     Mutation(
         name="formats: verify does not look at the files for packages",
         breaks="an edited file passes, with release.json written anew",
-        place="verification.further:_problems",
+        place="bundle.verify_documents:_further_problems",
         old="name in files and not files.holds(name, pieces)",
         new="False",
         tests=(f"{STATISTICAL}::test_an_edit_is_found_also_when_the_checksums_are_made_anew",),

@@ -169,7 +169,7 @@ OF_DOORS = (
     Mutation(
         name="taking: whoever lives is taken for dead",
         breaks="what another run is writing is removed, and both are charged",
-        place="bundle.taking:_lock",
+        place="bundle.write:_lock",
         old="_fcntl.flock(found, _fcntl.LOCK_EX | _fcntl.LOCK_NB)",
         new="pass",
         tests=(TAKING,),
@@ -177,7 +177,7 @@ OF_DOORS = (
     Mutation(
         name="taking: the folder of another machine is removed",
         breaks="what a run on another machine is writing is removed",
-        place="bundle.taking:_remove_dead",
+        place="bundle.write:_remove_dead",
         old='inside and not (WRITER in inside and (place / WRITER).read_text(encoding="utf-8") == _mark())',
         new="False",
         tests=(TAKING,),
@@ -185,7 +185,7 @@ OF_DOORS = (
     Mutation(
         name="taking: a folder that was made anew is taken for the locked one",
         breaks="two runs have one name",
-        place="bundle.taking:_lock",
+        place="bundle.write:_lock",
         old="os.path.samestat(os.fstat(found), os.lstat(place))",
         new="True",
         tests=(f"{TAKING}::test_a_folder_that_was_removed_and_made_anew_before_it_was_locked_is_not_ours",),

@@ -165,7 +165,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates.csv: verify compares no number",
         breaks="a table of estimates that does not follow from the noisy tables passes",
-        place="verification.estimates:_same_line",
+        place="bundle.verify_documents:_same_line",
         old="same and all(getattr(right, name) == getattr(found, name) for name in words)",
         new="all(getattr(right, name) == getattr(found, name) for name in words)",
         tests=QUESTIONS,
@@ -173,7 +173,7 @@ OF_ESTIMATES = (
     Mutation(
         name="the card: small groups are coloured as large ones",
         breaks="shares that the noise hides look like those that it does not",
-        place="bundle.card.pictures:heat_map",
+        place="bundle.pictures:heat_map",
         old="told = totals[:, 0] >= (least or 0)",
         new="told = totals[:, 0] >= 0",
         tests=("tests/bundle/test_useful.py",),
@@ -205,7 +205,7 @@ OF_ESTIMATES = (
     Mutation(
         name="estimates: verify looks at no end of an interval",
         breaks="an interval that does not follow from the noisy tables passes",
-        place="verification.estimates:_same",
+        place="bundle.verify_documents:_same",
         old="(right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)",
         new="(right.estimate, found.estimate),",
         tests=("tests/bounds/test_stated.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),

@@ -257,7 +257,7 @@ OF_LEAKS = (
     Mutation(
         name="output: the files tell when the run ended",
         breaks="the time that a run took tells how many rounds it needed",
-        place="bundle.folder:new_folder",
+        place="bundle.write:new_folder",
         old="os.utime(path, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(f"{BUNDLE}::test_the_files_bear_no_time",),
@@ -265,7 +265,7 @@ OF_LEAKS = (
     Mutation(
         name="output: rows in the order of the sampler",
         breaks="an order that nothing covers",
-        place="bundle.table_files:csv_pieces",
+        place="bundle.tables:csv_pieces",
         old="[bins[cells] for bins in table.counts.bins]",
         new="[bins[cells][::-1] for bins in table.counts.bins]",
         tests=(f"{BUNDLE}::test_the_table_has_the_labels_of_the_schema_in_sorted_order",),
@@ -273,7 +273,7 @@ OF_LEAKS = (
     Mutation(
         name="output: files may be read by all",
         breaks="others read the release before it is signed off",
-        place="bundle.folder:_write",
+        place="bundle.write:_write",
         old="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600)",
         new="os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o644)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
@@ -281,7 +281,7 @@ OF_LEAKS = (
     Mutation(
         name="output: the folder may be entered by all",
         breaks="others read the release before it is signed off",
-        place="bundle.folder:new_folder",
+        place="bundle.write:new_folder",
         old="check_free(folder)",
         new="check_free(folder)\nos.chmod(temporary, 493)",
         tests=(f"{BUNDLE}::test_only_the_owner_may_read_the_files",),
@@ -289,7 +289,7 @@ OF_LEAKS = (
     Mutation(
         name="output: a part of a release is left behind",
         breaks="files that no document describes",
-        place="bundle.taking:taking",
+        place="bundle.write:taking",
         old="shutil.rmtree(place, ignore_errors=True)",
         new="pass",
         tests=(f"{BUNDLE}::test_a_failed_write_leaves_nothing_behind",),

@@ -282,7 +282,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: verified wherever it is charged",
         breaks="a release that states less than it spent is not found",
-        place="verification.figures:_sharing_problems",
+        place="bundle.verify_figures:_sharing_problems",
         old="node.rule == TOGETHER",
         new="True",
         tests=(f"{SHARED}::test_a_bundle_of_gaussian_tables_verifies_and_says_who_shares",),
@@ -322,7 +322,7 @@ OF_NOISE = (
     Mutation(
         name="one noise: verify believes who shares",
         breaks="a forged number of figures, with less noise",
-        place="verification.figures:figures",
+        place="bundle.verify_figures:figures",
         old="_sharing_problems(document)",
         new="[]",
         tests=(f"{SHARED}::test_a_forged_noise_is_found",),

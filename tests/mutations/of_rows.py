@@ -273,7 +273,7 @@ OF_THE_ROWS = (
     Mutation(
         name="card: the probability of a right guess is rounded down",
         breaks="an adversary is likelier to be right than the card says",
-        place="bundle.card.protection:right_guess",
+        place="bundle.card.sections:right_guess",
         old='f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"',
         new='f"{float(100 * (1 - (-(-wrong // unit)) * unit)):.{digits - 2}f}%"',
         tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
@@ -281,7 +281,7 @@ OF_THE_ROWS = (
     Mutation(
         name="card: a right guess about a whole person is that about one record",
         breaks="an adversary is likelier to be right about a person with several records than the card and the sheet say",
-        place="bundle.card.protection:right_guess",
+        place="bundle.card.sections:right_guess",
         old="document.guarantee.person if whole_person else document.guarantee",
         new="document.guarantee",
         tests=(f"{TEXTS}::test_a_right_guess_is_as_likely_as_the_best_test_between_two_files_allows",),
@@ -289,7 +289,7 @@ OF_THE_ROWS = (
     Mutation(
         name="card: rows with missing values that were left out are not told",
         breaks="the domain of the guarantee cannot be made out",
-        place="bundle.card.protection:left_out_text",
+        place="bundle.card.sections:left_out_text",
         old='one.missing == "drop"',
         new='one.missing == "no"',
         tests=(f"{TEXTS}::test_every_policy_names_its_columns",),

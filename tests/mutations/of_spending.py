@@ -291,7 +291,7 @@ OF_SPENDING = (
     Mutation(
         name="archive: files bear their times",
         breaks="when a run ended tells how many rounds it took",
-        place="bundle.archive:write_archive",
+        place="bundle.write:write_archive",
         old='zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)',
         new='zipfile.ZipInfo.from_file(member, f"{folder.absolute().name}/{member.name}")',
         tests=(OF_PUBLISH,),
@@ -299,7 +299,7 @@ OF_SPENDING = (
     Mutation(
         name="archive: it bears its time",
         breaks="when a run ended tells how many rounds it took",
-        place="bundle.archive:write_archive",
+        place="bundle.write:write_archive",
         old="os.utime(temporary, (NO_TIME, NO_TIME))",
         new="pass",
         tests=(OF_PUBLISH,),
@@ -307,7 +307,7 @@ OF_SPENDING = (
     Mutation(
         name="archive: in the order of the disk",
         breaks="the order in which files were written",
-        place="bundle.archive:write_archive",
+        place="bundle.write:write_archive",
         old="each.name",
         new="-each.stat().st_size",
         tests=(OF_PUBLISH,),

@@ -586,7 +586,7 @@ OF_THE_THEORY = (
     Mutation(
         name="one noise: verify does not look at how many sums share it",
         breaks="a reader takes the noise of several sums for that of one",
-        place="verification.measurements:_expected_sums",
+        place="bundle.verify_figures:_expected_sums",
         old="one.together",
         new="1",
         tests=("tests/verification/test_measured_sums.py",),
@@ -594,7 +594,7 @@ OF_THE_THEORY = (
     Mutation(
         name="scored sums: published measurements may lack them",
         breaks="a reader takes the published noisy tables for all that was charged",
-        place="verification.measurements:_problems",
+        place="bundle.verify_figures:_problems",
         old="found_sums != list(_expected_sums(document, layout))",
         new="False",
         tests=("tests/verification/test_measured_sums.py",),

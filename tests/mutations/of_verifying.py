@@ -86,7 +86,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: the plan is not compared",
         breaks="what follows from the specification by the program's own classes is said otherwise",
-        place="verification.plan:_problems",
+        place="bundle.verify_plan:_problems",
         old="planned_parts(spec, configuration, guarantee, n_file, n).items()",
         new="()",
         tests=(FORGED,),
@@ -110,7 +110,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: figures of any version may have noises of their own",
         breaks="noise that was shared is said to be each figure's own",
-        place="verification.figures:_sharing_problems",
+        place="bundle.verify_figures:_sharing_problems",
         old="document.provisional or document.selection.shape is not None",
         new="True",
         tests=(f"{FOLDERS}::test_noises_of_their_own_are_those_of_a_version_before_the_first_that_was_published",),
@@ -142,7 +142,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: a figure may be out of reach of its noise",
         breaks="an absolute error of -1,000,000 passes",
-        place="verification.figures:_range_problems",
+        place="bundle.verify_figures:_range_problems",
         old="least <= float(criterion.value) <= most",
         new="True",
         tests=(f"{FOLDERS}::test_a_figure_that_its_noise_cannot_reach_is_found",),
@@ -150,7 +150,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: noisy tables need not add up to the rows",
         breaks="counts that no noise explains pass",
-        place="verification.measurements:_total_problem",
+        place="bundle.verify_figures:_total_problem",
         old="abs(total - n_rows) > limit",
         new="False",
         tests=(f"{FOLDERS}::test_noisy_tables_that_do_not_add_up_to_the_rows_are_found",),
@@ -158,7 +158,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: bytes of Parquet are not compared",
         breaks="12 kB between two pages pass",
-        place="verification.documents:_other_parquet",
+        place="bundle.verify_documents:_other_parquet",
         old="not files.holds(name, pieces)",
         new="False",
         tests=(f"{FOLDERS}::test_bytes_that_no_reader_of_parquet_looks_at_are_found",),
@@ -190,7 +190,7 @@ OF_VERIFYING = (
     Mutation(
         name="card: what was fixed before the run may be changed",
         breaks="a plan over years is added to a finished release",
-        place="bundle.rewriting:rewritten",
+        place="bundle.preview:rewritten",
         old="document.fixed_parts != old.fixed_parts",
         new="False",
         tests=(f"{YEARS}::test_a_card_adds_no_plan_and_takes_none_away",),
@@ -198,7 +198,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: documents of any version may lack limits for the file",
         breaks="limits of which nobody learns that they are missing",
-        place="verification.figures:_file_problems",
+        place="bundle.verify_figures:_file_problems",
         old="criterion.interval.file_high is None and document.first_documents",
         new="criterion.interval.file_high is None",
         tests=(
@@ -208,7 +208,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: estimates of any version may be as 1.0.0 wrote them",
         breaks="intervals for a population of a release with design weights",
-        place="verification.estimates:_problems",
+        place="bundle.verify_documents:_estimate_problems",
         old="document.first_documents",
         new="True",
         tests=("tests/bundle/test_questions.py::test_a_release_of_no_simple_random_sample_gives_no_interval_of_a_population",),
@@ -216,7 +216,7 @@ OF_VERIFYING = (
     Mutation(
         name="verify: the distance of a noisy line may be below 0",
         breaks="a distance of regression coefficients of -1,000,000 passes",
-        place="verification.figures:_range_problems",
+        place="bundle.verify_figures:_range_problems",
         old="criterion.noise_sd is not None and criterion.sensitivity is not None",
         new="criterion.noise_sd is not None",
         tests=(f"{FOLDERS}::test_the_distance_of_a_noisy_line_is_within_its_range",),

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from synthrelease.bundle.verify import verify_files
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification.verify import verify_files
 from tests.helpers.weighting import weighted_bundle
 from tests.verification.test_verify import check, problems, resealed
 

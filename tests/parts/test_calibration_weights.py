@@ -14,11 +14,11 @@ import pandas as pd
 import pytest
 
 import synthrelease
-from synthrelease.bundle.preview import preview
-from synthrelease.bundle.rewriting import OtherRelease, rewritten
+from synthrelease.bundle.part import OtherRelease
+from synthrelease.bundle.preview import preview, rewritten
+from synthrelease.bundle.verify import verify_files
 from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.published.document import read_strictly
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.weighting import weighted_bundle, weighted_spec
 from tests.verification.test_verify import resealed

@@ -17,14 +17,13 @@ from xml.etree import ElementTree
 
 import pytest
 
-from synthrelease.bundle.contents import release_files, written
-from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.catalogues.files.dcat import turtle_bytes
 from synthrelease.settings.card import CardTable, CatalogueTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import TITLE, Page, rich_release, write_files
 from tests.helpers.tiny import write_config
 

@@ -16,9 +16,9 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle.contents import release_files, written
-from synthrelease.bundle.folder import _sealed
-from synthrelease.bundle.rewriting import rewritten
+from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed, release_files, written
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.formats.files import names
 from synthrelease.parts.formats.files.names import SPSS, STATA, renamed, renamings
@@ -26,7 +26,6 @@ from synthrelease.published import load
 from synthrelease.releasing.release import Release, release
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import CARD, write_files
 from tests.helpers.tiny import write_config, write_data
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.parts.geography.building import BUILDING
@@ -23,7 +24,6 @@ from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_bundle
 
 CODELIST = "code,label,district,region\n1,Ash,D1,North\n2,Oak,D1,North\n3,Elm,D2,North\n4,Fir,D3,Lake's\n5,Yew,D3,Lake's\n"
 HOMES = {

@@ -17,7 +17,8 @@ import pytest
 
 import synthrelease
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.rewriting import rewritten
+from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.verify import verify_files
 from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Completed
 from synthrelease.data.layout import Layout
@@ -29,7 +30,6 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import write_files
 from tests.helpers.tiny import write_config, write_data
 from tests.verification.test_verify import check, problems, resealed

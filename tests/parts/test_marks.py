@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows, Plausibility
 from synthrelease.enclave.door import PrivateCounts
@@ -33,7 +34,6 @@ from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_bundle
 
 CONFIG = """
 title = "Patients"

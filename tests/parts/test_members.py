@@ -19,9 +19,12 @@ import pytest
 from typer.testing import CliRunner
 
 import synthrelease
-from synthrelease.bundle import linked_files, write_bundle
-from synthrelease.bundle.card.estimates import measured_alone
-from synthrelease.bundle.table_files import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle import tables as linked_files
+from synthrelease.bundle import write_bundle
+from synthrelease.bundle.card.sections import measured_alone
+from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_documents import further_files
 from synthrelease.cli import app
 from synthrelease.data.linked import Linked
 from synthrelease.drafting import write_draft
@@ -38,8 +41,6 @@ from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.further import further_files
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 

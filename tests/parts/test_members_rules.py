@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.enclave.members import count_linked_rows
@@ -20,7 +21,6 @@ from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification import verify_bundle
 from tests.helpers.households import some_households, write_households, write_tables
 
 Person = tuple[int, str | None]

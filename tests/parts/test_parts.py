@@ -69,7 +69,7 @@ from pathlib import Path
 
 import synthrelease
 from synthrelease.parts import PARTS
-from synthrelease.verification.verify import verify_bundle
+from synthrelease.bundle.verify import verify_bundle
 
 configuration, data, *names = sys.argv[1:]
 assert Path(synthrelease.__file__).parent.parent == Path.cwd(), synthrelease.__file__

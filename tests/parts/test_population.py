@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.population.published import PopulationPart
@@ -21,7 +22,6 @@ from synthrelease.published.verify.part import KnownFiles
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"

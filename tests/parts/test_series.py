@@ -13,9 +13,10 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.commitment import commitment
-from synthrelease.bundle.folder import _sealed
-from synthrelease.bundle.rewriting import OtherRelease, rewritten
+from synthrelease.bundle.part import OtherRelease
+from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.bundle.write import _sealed, commitment
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.published import CorrectedPart, EarlierPart, SeriesPart
@@ -28,7 +29,6 @@ from synthrelease.published.commitment import read_commitment
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_bundle, verify_files
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.tiny import EPSILON, write_config, write_data
 

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 
 from synthrelease.answers.estimates import trend
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.commitment import commitment
-from synthrelease.bundle.folder import _sealed
-from synthrelease.bundle.rewriting import OtherRelease, rewritten
+from synthrelease.bundle.part import OtherRelease
+from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed, commitment
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.parts.series.building import promise_text
@@ -32,7 +33,6 @@ from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.checks import Report
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec, read_specification
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.forgeries import of_version, written_anew
 from tests.helpers.tiny import EPSILON, MEASURED, write_config, write_data

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle.verify import verify_files
 from synthrelease.errors import SynthreleaseError
 from synthrelease.privacy.ledger_file import Notes, notes_of
 from synthrelease.privacy.plan import Horizon
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.years import configured, forged, problems
 
 pytestmark = pytest.mark.slow

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from pydantic_core import PydanticUndefined
 
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.errors import Unexpected
 from synthrelease.privacy.charges import Charge, in_sequence, mechanism, zero_concentrated
 from synthrelease.privacy.curves import RenyiCurve
@@ -24,7 +25,6 @@ from synthrelease.published.columns import BinPart, ColumnPart
 from synthrelease.published.document import ReleaseDocument, read_leniently, read_strictly
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
-from synthrelease.verification import verify_bundle
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 
 

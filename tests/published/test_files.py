@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle.folder import new_folder
+from synthrelease.bundle.write import new_folder
 from synthrelease.errors import InputError, OutputError
 from synthrelease.published.base import Files, OnDisk
 from synthrelease.published.verify import checks as reading

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from synthrelease.bundle.verify import verify_files
 from synthrelease.errors import Unexpected
 from synthrelease.parts import each
 from synthrelease.privacy.charges import RowsRule, Way
@@ -16,7 +17,6 @@ from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.base import Part
 from synthrelease.published.charges import DomainPart
 from synthrelease.published.document import FlavourPart, ReleaseDocument, ScopePart, read_leniently, read_strictly
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle
 from tests.helpers.weighting import weighted_bundle
 from tests.verification.test_verify import check, resealed

@@ -13,8 +13,10 @@ import pytest
 
 from synthrelease.audit.examples import examples
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.planned import parameters
-from synthrelease.bundle.rewriting import OtherRelease, rewritten
+from synthrelease.bundle.document import parameters
+from synthrelease.bundle.part import OtherRelease
+from synthrelease.bundle.preview import rewritten
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.errors import SpecError
 from synthrelease.published.verify.stated import _same
@@ -23,7 +25,6 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import WORDS, canonical_tables
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.shortlist import narrowed, shortlist_text
-from synthrelease.verification.verify import verify_bundle
 from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.helpers.tiny import MEASURED, write_config, write_data
 

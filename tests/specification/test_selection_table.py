@@ -12,6 +12,7 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError, Unexpected
 from synthrelease.generators.privbayes import PrivBayes
@@ -28,7 +29,6 @@ from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

@@ -13,7 +13,9 @@ import pytest
 
 from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.public import public_facts
+from synthrelease.bundle.limits import public_facts
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_figures import bound_problems
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import PublicFacts, Score
 from synthrelease.criteria.scoring import unanswerable
@@ -29,8 +31,6 @@ from synthrelease.releasing.dry_run import made_up
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.space import least_bounds
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.bounds import bound_problems
 from tests.helpers.tiny import write_config, write_data
 
 PRIVBAYES = 'family = "privbayes"\nflavour = "degree"\ndegree = 1\nepsilon_split = 0.5'

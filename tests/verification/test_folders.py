@@ -14,7 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.commitment import commitment
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.bundle.verify_figures import measurements
+from synthrelease.bundle.write import commitment
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.base import Files
@@ -26,9 +28,6 @@ from synthrelease.published.verify.alone import verify_alone
 from synthrelease.published.verify.parquet_parts import OtherBytes, read_struct, room_problems
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.measurements import measurements
-from synthrelease.verification.verify import verify_files
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, resealed, written_anew

@@ -17,10 +17,9 @@ from typing import Any
 import pytest
 
 from synthrelease.bundle import write_bundle
-from synthrelease.bundle.commitment import commitment
-from synthrelease.bundle.contents import written
-from synthrelease.bundle.file_ends import with_file_ends
-from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.limits import with_file_ends
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed, commitment, written
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv
@@ -28,7 +27,6 @@ from synthrelease.releasing.release import release
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.cards import rich_bundle, rich_release
 from tests.helpers.forgeries import (
     Tables,

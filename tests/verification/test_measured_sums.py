@@ -15,6 +15,8 @@ import pytest
 
 from synthrelease.answers.limits import MeasuredLimits
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_figures import measurements
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import cube_limit, cube_sd
 from synthrelease.privacy.grids import laplace_sd
@@ -24,8 +26,6 @@ from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedSum
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.measurements import measurements
 from tests.bounds.test_bounds import QUERIES, ask, true_answer
 from tests.bounds.test_measured import ORIGINAL, all_tables, measured
 from tests.bounds.test_measured import release as made

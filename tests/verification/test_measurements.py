@@ -11,11 +11,11 @@ import pytest
 
 from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.verify_figures import measurements
 from synthrelease.errors import InputError
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument
-from synthrelease.verification import verify_bundle
-from synthrelease.verification.measurements import measurements
 from tests.published.test_measurements import released
 
 Edit = Callable[[dict[str, Any]], object]

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.document import versions
-from synthrelease.bundle.folder import _sealed
+from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import _sealed
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.checks import Report, read_files
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_files
 from tests.helpers.tiny import write_config
 
 KEPT = Path(__file__).parents[1] / "kept" / "format-1" / "release"

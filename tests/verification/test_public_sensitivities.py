@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from synthrelease.bundle.document import interval_part, release_document
-from synthrelease.bundle.file_ends import with_file_ends
-from synthrelease.bundle.public import public_facts
+from synthrelease.bundle.limits import public_facts, with_file_ends
+from synthrelease.bundle.verify_figures import figures
 from synthrelease.privacy.grids import laplace_sd, noise_grid
 from synthrelease.published.charges import CriterionPart
 from synthrelease.published.document import ReleaseDocument
@@ -21,7 +21,6 @@ from synthrelease.published.verify.alone import rebuild
 from synthrelease.published.verify.checks import Check
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.figures import figures
 from tests.helpers.cards import rich_release, write_rich_config
 from tests.helpers.facts import facts_of
 from tests.helpers.tiny import write_data

@@ -8,13 +8,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from synthrelease.bundle.verify_plan import _differences
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.verify.alone import SchemaProblem, edge_text, rebuild
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.plan import _differences
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
 

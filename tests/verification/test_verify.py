@@ -12,8 +12,11 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle.contents import written
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.verify import verify_bundle, verify_files
+from synthrelease.bundle.verify_documents import first_difference
+from synthrelease.bundle.verify_figures import figures
+from synthrelease.bundle.write import written
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.charges import JointTestPart
@@ -21,10 +24,7 @@ from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.alone import rebuild
 from synthrelease.published.verify.charges import charges
-from synthrelease.verification import Check, Report, verify_bundle
-from synthrelease.verification.documents import first_difference
-from synthrelease.verification.figures import figures
-from synthrelease.verification.verify import verify_files
+from synthrelease.published.verify.checks import Check, Report
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.forgeries import interval_of, resealed
 

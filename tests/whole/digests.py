@@ -185,7 +185,7 @@ def cases() -> dict[str, Callable[[Path], list[Path]]]:
 
 
 def _released(config: Path, data: object, folder: Path) -> list[Path]:
-    from synthrelease.bundle.folder import write_bundle
+    from synthrelease.bundle.write import write_bundle
     from synthrelease.releasing.release import release
     from synthrelease.spec.load import load_spec
 

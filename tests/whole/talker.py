@@ -106,7 +106,7 @@ def loaded_by_a_release() -> list[str]:
 
 def make_what_no_data_change() -> None:
     """Templates and models of documents, which every process makes anew when it first needs them: half of a small release."""
-    from synthrelease.bundle.card.environment import environment
+    from synthrelease.bundle.card.numbers import environment
 
     for name in environment().list_templates(extensions=["html", "md"]):
         environment().get_template(name)

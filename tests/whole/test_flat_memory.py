@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from synthrelease.bundle import new_folder
-from synthrelease.bundle.contents import release_files, written
+from synthrelease.bundle.write import release_files, written
 from synthrelease.data.counts import Counts
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
@@ -61,7 +61,7 @@ def peak_megabytes(code: str, *arguments: object) -> float:
 
 VERIFY = """
 import sys
-from synthrelease.verification import verify_bundle
+from synthrelease.bundle.verify import verify_bundle
 
 found = {check.name: check.problems for check in verify_bundle(sys.argv[1]).checks}
 assert not any(found[name] for name in ("checksums", "table", "statistical files", "documents")), found
@@ -70,7 +70,7 @@ WRITE = """
 import sys
 from pathlib import Path
 from synthrelease.bundle import new_folder
-from synthrelease.bundle.contents import table_files
+from synthrelease.bundle.write import table_files
 from synthrelease.published.document import read_strictly
 from synthrelease.published.table import read_csv
 from synthrelease.published.verify.checks import read_files

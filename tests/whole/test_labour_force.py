@@ -10,10 +10,10 @@ import pandas as pd
 import pytest
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification import verify_bundle
 from tests.helpers.labour_force import simulated, write_survey
 
 N_ROWS = 5000

@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 import synthrelease
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app, demonstrating
 from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
@@ -23,7 +24,6 @@ from synthrelease.published.base import NAME, checksum_file
 from synthrelease.rehearsal.report import describe
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification import verify_bundle
 from tests.conftest import ROOT
 from tests.helpers.cards import write_files
 

@@ -13,10 +13,10 @@ import pytest
 
 import synthrelease
 from synthrelease.answers.questions import parse_condition
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.errors import InputError
 from synthrelease.published import load
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 
 NO_LONG_ACCIDENT = """

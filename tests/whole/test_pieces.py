@@ -12,6 +12,7 @@ import pytest
 
 from synthrelease.answers.bounds import bound
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli.terminal import print_plan
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
@@ -32,7 +33,6 @@ from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.verification.verify import verify_bundle
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
 

@@ -9,11 +9,11 @@ import pytest
 from rich.console import Console
 
 from synthrelease.bundle import write_bundle
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import terminal
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import judged_digest
-from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
 SAID = {

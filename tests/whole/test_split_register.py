@@ -15,6 +15,7 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.answers.bounds import bound
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.cli import app
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.pieces import count_piece
@@ -32,7 +33,6 @@ from synthrelease.releasing.record_numbers import BYTES, SplitKey, key_beside, r
 from synthrelease.releasing.release import KnownSplit, check_numbers, piece_to_read, read_private, split_register
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.verification.verify import verify_bundle
 from tests.helpers.tiny import write_config, write_data
 
 SELECTION = "[selection]\nstop_probability = 0.001\n"

@@ -11,13 +11,13 @@ import pandas as pd
 import pytest
 
 import synthrelease
+from synthrelease.bundle.verify import verify_bundle
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Column, Schema
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.settings.columns import InputTable
 from synthrelease.spec.load import load_spec
-from synthrelease.verification import verify_bundle
 from tests.helpers.tiny import ACCEPTANCE, PIPELINE
 
 PLACE = """

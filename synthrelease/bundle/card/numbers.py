@@ -2,15 +2,77 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import math
+import re
 from decimal import Decimal
 from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+
+from jinja2 import Environment
+from markupsafe import Markup, escape
 
 from synthrelease.criteria.facts import figure as figure
 from synthrelease.criteria.facts import words as words
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.curves import RenyiCurve
 from synthrelease.published.charges import ChargePart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.resources import templates
+from synthrelease.settings.card import LICENCES, is_email
+
+# The templates of the card, and the filters that they use.
+
+FOLDER = Path(__file__).parent / "templates"
+_MARKDOWN = re.compile(r"([\\`*_{}\[\]<>#+!|~&])")
+
+
+@lru_cache(maxsize=1)
+def environment() -> Environment:
+    """With the filters below."""
+    found = templates(FOLDER, __file__)
+    filters = (paragraphs, link, plain, sentence, md, md_paragraphs)
+    found.filters.update({one.__name__: one for one in filters})
+    return found
+
+
+def paragraphs(text: str) -> Markup:
+    """Plain text as paragraphs."""
+    return Markup("\n").join(Markup("<p>{}</p>").format(" ".join(part.split())) for part in _parts(text))
+
+
+def link(address: str) -> Markup:
+    """An e-mail or web address as a link."""
+    target = f"mailto:{address}" if is_email(address) else address
+    if not target.startswith(("mailto:", "https://", "http://")):
+        return escape(address)
+    return Markup('<a href="{}"><bdi dir="ltr">{}</bdi></a>').format(target, address)
+
+
+def sentence(text: str) -> str:
+    """A text with a full stop at its end."""
+    return text if text.endswith((".", "!", "?")) else f"{text}."
+
+
+def plain(text: object) -> str:
+    """A sentence without the tags that were put into it, and with its signs as they are."""
+    return escape(text).striptags()
+
+
+def md(text: object) -> str:
+    """Plain text for Markdown: signs that have a meaning there are escaped, line breaks become spaces."""
+    plain = _MARKDOWN.sub(r"\\\1", " ".join(str(text).split()))
+    return re.sub(r"^(\d+)([.)])", r"\1\\\2", re.sub(r"^([-=])", r"\\\1", plain))
+
+
+def md_paragraphs(text: str) -> str:
+    return "\n\n".join(md(part) for part in _parts(text))
+
+
+def _parts(text: str) -> list[str]:
+    return [part for part in re.split(r"\n\s*\n", text) if part.strip()]
 
 
 def exact_epsilon(exact: str) -> str:
@@ -62,3 +124,75 @@ def worst_factor(epsilon: Fraction) -> str:
 def probability(exact: str) -> str:
     """An exact probability, such as "1/50", as a percentage."""
     return f"{float(100 * Fraction(exact)):.6g}%"
+
+
+# How a release and its parts are called in catalogues.
+
+KEYWORDS = ("synthetic data", "differential privacy")
+
+
+def identifier(document: ReleaseDocument) -> str:
+    """The digest of release.json as a name (RFC 6920), the same wherever the release can be had."""
+    digest = base64.urlsafe_b64encode(hashlib.sha256(document.dumped()).digest()).decode("ascii").rstrip("=")
+    return f"ni:///sha-256;{digest}"
+
+
+def address(document: ReleaseDocument) -> str:
+    """Where the release can be had, or its name where nobody says so."""
+    return document.card.url or identifier(document)
+
+
+def part(document: ReleaseDocument, name: str) -> str:
+    """The name of something that the description speaks of."""
+    return f"{address(document).partition('#')[0]}#{name}"
+
+
+def keywords(document: ReleaseDocument) -> list[str]:
+    """The publisher's, and what every release is about."""
+    return list(dict.fromkeys([*document.card.catalogue.keywords, *KEYWORDS]))
+
+
+def licence_address(document: ReleaseDocument) -> str:
+    """Where the licence can be read; empty where it is not stated."""
+    card = document.card
+    return LICENCES[card.licence][1] if card.licence in LICENCES else card.licence_url
+
+
+def description(document: ReleaseDocument) -> str:
+    """The publisher's summary, or what stands in its place."""
+    return document.card.summary or document.description or document.title
+
+
+def program(document: ReleaseDocument) -> str:
+    """The program that reads the release, with where the publisher says that readers get it; no index is named, which
+    anybody could fill.
+    """
+    stated = document.card.program
+    source = "" if stated is None else f", from {stated.address} (SHA-256 {stated.sha256})"
+    return f"synthrelease {document.written_by}{source}"
+
+
+def provenance(document: ReleaseDocument) -> str:
+    """Where the original records come from, and what was made of them."""
+    guarantee = document.guarantee
+    delta = "" if guarantee.delta_exact == "0" else f", delta = {guarantee.delta:g}"
+    made = (
+        f"Synthetic rows, made with differential privacy (epsilon = {guarantee.epsilon:g}{delta}, neighbouring files differ in "
+        f"one {guarantee.person.unit} that is replaced) by synthrelease {document.written_by}. No row is a person."
+    )
+    return f"{document.card.source} {made}".strip()
+
+
+# How a release is called in its documents: always as synthetic.
+
+_SAYS_SO = ("synthetic", "סינתט")
+
+
+def labelled_title(document: ReleaseDocument) -> str:
+    """The publisher's title, with "(synthetic data)" behind one that does not say so itself."""
+    return labelled(document.card.title or document.title)
+
+
+def labelled(title: str) -> str:
+    """A title with "(synthetic data)" behind it, where it does not say so itself."""
+    return title if any(word in title.casefold() for word in _SAYS_SO) else f"{title} (synthetic data)"

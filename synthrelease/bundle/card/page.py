@@ -2,17 +2,253 @@
 
 from __future__ import annotations
 
+import json
 import re
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
 
+import numpy as np
 from markupsafe import Markup
 
-from synthrelease.bundle.card import pictures
-from synthrelease.bundle.card.context import context
-from synthrelease.bundle.card.environment import environment
-from synthrelease.bundle.card.schema_org import search_engines
+from synthrelease.bundle import pictures
+from synthrelease.bundle.card import numbers
+from synthrelease.bundle.card import sections as associations
+from synthrelease.bundle.card import sections as drawn
+from synthrelease.bundle.card import sections as duplicates
+from synthrelease.bundle.card import sections as estimates
+from synthrelease.bundle.card import sections as explanations
+from synthrelease.bundle.card import sections as protection
+from synthrelease.bundle.card import sections as questions
+from synthrelease.bundle.card.numbers import (
+    description,
+    environment,
+    exact_epsilon,
+    identifier,
+    keywords,
+    labelled,
+    labelled_title,
+    licence_address,
+    link,
+    provenance,
+    rounded_up,
+    without_exponent,
+    worst_factor,
+)
+from synthrelease.bundle.card.sections import Useful, carried_pairs, counts_of, rare_groups, right_guess, rows_left_out
+from synthrelease.bundle.limits import LEVEL, band_columns, error_band
+from synthrelease.bundle.metadata import file_lines, media_type
+from synthrelease.bundle.options import about_figures, listed_rules, sections, statements
+from synthrelease.bundle.pictures import FEW_BARS, MOST_BARS
+from synthrelease.criteria.facts import figure, words
+from synthrelease.published.associations_file import of_document
+from synthrelease.published.base import sha256
+from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import page_name
 from synthrelease.published.table import ReleasedTable
-from synthrelease.settings.card import direction
+from synthrelease.settings.card import LICENCES, CardTexts, direction, is_email
+
+# The card's head for search engines: a schema.org Dataset as JSON-LD.
+
+
+def search_engines(document: ReleaseDocument) -> str:
+    """The text of a script element: no sign in it can end the element."""
+    text = json.dumps(_dataset(document), ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _dataset(document: ReleaseDocument) -> dict[str, Any]:
+    card, stated = document.card, document.card.catalogue
+    days = "/".join("" if day is None else day.isoformat() for day in (stated.start, stated.end))
+    found = {
+        "@context": "https://schema.org/",
+        "@type": "Dataset",
+        "name": labelled_title(document),
+        "description": f"{description(document)}\n\n{provenance(document)}",
+        "identifier": identifier(document),
+        "url": card.url,
+        "version": card.version,
+        "datePublished": card.published.isoformat(),
+        "inLanguage": card.language,
+        "license": licence_address(document) or card.licence,
+        "isAccessibleForFree": True if stated.access == "public" else None,
+        "keywords": keywords(document),
+        "creator": _organisation(document),
+        "publisher": _organisation(document),
+        "spatialCoverage": list(stated.places),
+        "temporalCoverage": days if len(days) > 1 else "",
+        "variableMeasured": [_variable(document, column) for file in document.table_files for column in file.columns],
+        "distribution": [
+            {"@type": "DataDownload", "name": name, "encodingFormat": media_type(name), "sha256": digest}
+            | ({"contentUrl": card.url} if card.url else {})
+            for name, digest in sorted(document.files.items())
+        ],
+    }
+    return {name: value for name, value in found.items() if value not in ("", [], {}, None)}
+
+
+def _organisation(document: ReleaseDocument) -> dict[str, Any]:
+    card = document.card
+    if not card.organisation:
+        return {}
+    contact = {"@type": "ContactPoint", "email" if is_email(card.contact) else "url": card.contact}
+    return {"@type": "Organization", "name": card.organisation} | ({"contactPoint": contact} if card.contact else {})
+
+
+def _variable(document: ReleaseDocument, column: ColumnPart) -> dict[str, Any]:
+    found = {
+        "@type": "PropertyValue",
+        "name": column.name,
+        "alternateName": document.card.columns.get(column.name, ""),
+        "description": column.description,
+        "unitText": column.unit,
+    }
+    return {name: value for name, value in found.items() if value}
+
+
+# The words of the public part in one language: the framework's sentences and the publisher's texts.
+
+
+@lru_cache(maxsize=8)
+def sentences(language: str) -> Mapping[str, str]:
+    """The framework's sentences in a language."""
+    path = Path(__file__).parent / "words" / f"{language}.toml"
+    return tomllib.loads(path.read_text(encoding="utf-8"))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Wording:
+    """`words` are the framework's sentences with the figures put in, `texts` the publisher's."""
+
+    language: str
+    words: Mapping[str, str]
+    texts: CardTexts
+    title: str
+    labelled_title: str
+    summary: str
+
+    @classmethod
+    def of(cls, document: ReleaseDocument, language: str) -> Wording:
+        """All sentences with their figures, from release.json alone."""
+        card = document.card
+        texts = card.texts(language) or CardTexts()
+        band, left_out = error_band(document), rows_left_out(document)
+        columns = [column.name for file in document.table_files for column in file.columns]
+        names = ", ".join(texts.columns.get(name, words(name)) for name in columns)
+        values = {
+            "rows": figure(document.n_rows),
+            "columns": str(len(columns)),
+            "names": names,
+            "epsilon": exact_epsilon(document.guarantee.epsilon_exact),
+            "factor": worst_factor(Fraction(document.guarantee.epsilon_exact)),
+            "delta": without_exponent(document.guarantee.delta),
+            "right": right_guess(document),
+            "minimum": str(document.minimum_count),
+            **_of_a_person(document),
+            **counts_of(carried_pairs(document)),
+            "invariants": Markup('<bdi lang="en" dir="ltr">{}</bdi>').format("; ".join(document.guarantee.invariants)),
+            "band": "" if band is None else rounded_up(100 * band),
+            "left_out_least": left_out.ends[0] if left_out else "",
+            "left_out_most": left_out.ends[1] if left_out else "",
+            "level": f"{float(LEVEL):.0%}",
+            "band_columns": str(band_columns(document) or ""),
+            "contact": link(card.contact),
+        }
+        return cls(
+            language=language,
+            words={key: Markup(sentence).format(**values) for key, sentence in sentences(language).items()},
+            texts=texts,
+            title=texts.title or document.title,
+            labelled_title=labelled(texts.title or document.title),
+            summary=texts.summary or (document.description if language == card.language else ""),
+        )
+
+
+def _of_a_person(document: ReleaseDocument) -> dict[str, str]:
+    """The figures for whoever stands in all the records that a person may have."""
+    person = document.guarantee.person
+    epsilon, delta = person.epsilon_exact, person.delta_exact
+    return {
+        "person_records": str(person.records),
+        "person_epsilon": exact_epsilon(epsilon) if epsilon else "",
+        "person_delta": without_exponent(float(Fraction(delta))) if delta else "",
+        "person_factor": worst_factor(Fraction(epsilon)) if epsilon else "",
+        "person_right": right_guess(document, whole_person=True),
+    }
+
+
+# What the templates of the card may use: release.json, the released counts, words, and how figures are written.
+
+
+def context(document: ReleaseDocument, table: ReleasedTable, language: str) -> dict[str, Any]:
+    """The variables of a template, which is no module: hence a dict."""
+    wording = Wording.of(document, language)
+
+    def title_of(name: str) -> str:
+        return wording.texts.columns.get(name, numbers.words(name))
+
+    of_columns, carried = band_columns(document), of_document(document)
+    others = [other for other in document.card.languages if other != language]
+    return {
+        "document": document,
+        "wording": wording,
+        "language": language,
+        "others": [(page_name(document, other), other, Wording.of(document, other)) for other in others],
+        "title_of": title_of,
+        "band": error_band(document),
+        "band_text": drawn.band_text(document),
+        "drawn_text": drawn.drawn_text(document, table.counts),
+        "file_ends": drawn.file_ends(document, table.counts),
+        "may_error": wording.words["may_error" if not of_columns else "may_error_one" if of_columns == 1 else "may_error_few"],
+        "many_left_out": (left_out := protection.rows_left_out(document)) is not None and left_out.many,
+        "rare": "; ".join(f"{title_of(name)} ({label})" if label else title_of(name) for name, label in rare_groups(document)),
+        "alone": "; ".join(map(title_of, estimates.measured_alone(document))),
+        "associations": associations.association_lines(document, carried),
+        "rules_tie": any("synthetic" in rule.applies_to for rule in document.rules),
+        "lost": "; ".join(" × ".join(map(title_of, pair.split(":"))) for pair in document.not_promised.pairs),
+        "columns": [
+            (column, part.one_way(place).tolist(), max(part.counts.total, 1), file.of_members, listed_bins(part.one_way(place)))
+            for file, part in zip(document.table_files, filter(None, (table.of_roots(), table.of_members())), strict=True)
+            for place, column in enumerate(file.columns)
+        ],
+        "files": file_lines(document),
+        "fingerprint": sha256(document.dumped()),
+        "licence": LICENCES.get(document.card.licence),
+        "level": float(LEVEL),
+        "duplicates": duplicates.duplicate_sentences(document, table),
+        "explain": explanations,
+        "protect": protection,
+        "pieces": about_figures(document),
+        "estimates": estimates.sentences(document),
+        "few_rows": (useful.rule if (useful := Useful.of(document)) else ""),
+        "estimate_example": estimates.example(document),
+        "queries": questions.rows(document, carried),
+        "statements": statements(document),
+        "sections": sections(document),
+        "rules": listed_rules(document),
+        "n": numbers,
+    }
+
+
+def listed_bins(counts: np.ndarray) -> list[int]:
+    """The bins that the card lists: all, or of very many, such as areas, those with the most rows, as in the pictures."""
+    if len(counts) <= MOST_BARS:
+        return list(range(len(counts)))
+    return sorted(np.argsort(-counts, kind="stable")[:FEW_BARS].tolist())
+
+
+# README.md: the card as plain text.
+
+
+def markdown_bytes(document: ReleaseDocument, table: ReleasedTable) -> bytes:
+    """README.md, in the card's own language where it has words for it. It depends on the arguments alone."""
+    text = environment().get_template("README.md").render(context(document, table, document.card.language))
+    return (re.sub(r"\n{3,}", "\n\n", text).strip() + "\n").encode("utf-8")
 
 
 def page_bytes(document: ReleaseDocument, table: ReleasedTable, language: str) -> bytes:

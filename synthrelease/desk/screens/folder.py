@@ -13,7 +13,7 @@ def gathered(folder: Path | None, asked: Mapping[str, str]) -> dict[str, Any]:
     """What `verify` says of a published folder, and an answer with its bound and estimate."""
     if folder is None:
         return {"folder": None}
-    from synthrelease.verification.verify import verify_bundle
+    from synthrelease.bundle.verify import verify_bundle
 
     found: dict[str, Any] = {
         "folder": folder.name,

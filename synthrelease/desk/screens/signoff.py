@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from synthrelease.bundle.commitment import commitment
+from synthrelease.bundle.write import commitment
 from synthrelease.data.texts import program, quoted_path
 from synthrelease.desk.edits import CARD_LISTS, CARD_TEXTS
 from synthrelease.desk.rehearsals import Rehearsals, Rehearsed

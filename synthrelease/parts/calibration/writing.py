@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from synthrelease.bundle.card.numbers import figure, rounded_up, words
+from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Outcome, Writing
+from synthrelease.criteria.facts import figure, words
 from synthrelease.data.weights import Calibration, Weights
 from synthrelease.parts.calibration.published import CalibrationPart, JoinedPart, WeightsPart
 from synthrelease.parts.calibration.weighting import weights_or_reason

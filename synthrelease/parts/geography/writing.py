@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.card.numbers import figure
 from synthrelease.bundle.part import CardSection, Writing
+from synthrelease.criteria.facts import figure
 from synthrelease.parts.geography.published import GeographyPart, LevelPart
 from synthrelease.parts.geography.table import WHY, Geography
 from synthrelease.published.columns import RulePart

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.bundle.card.numbers import figure, words
 from synthrelease.bundle.part import AcceptedRows, CardSection, Made, Writing
+from synthrelease.criteria.facts import figure, words
 from synthrelease.data.donors import Completed, NotImputed, completed, gaps_of_cells
 from synthrelease.parts.imputation.gaps import HEAD, flags_of_rows, gaps_of, missing_bins
 from synthrelease.parts.imputation.published import IMPUTED, ImputationPart

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.card.numbers import figure, rounded_up
+from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
+from synthrelease.criteria.facts import figure
 from synthrelease.parts.partition.published import PartitionPart
 from synthrelease.parts.partition.table import PartitionTable
 from synthrelease.privacy.subsets import PartitionRule

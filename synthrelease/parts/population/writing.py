@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from fractions import Fraction
 
-from synthrelease.bundle.card.numbers import exact_epsilon, figure
+from synthrelease.bundle.card.numbers import exact_epsilon
 from synthrelease.bundle.part import CardStatement, Writing
+from synthrelease.criteria.facts import figure
 from synthrelease.parts.population.published import PopulationPart
 from synthrelease.parts.population.table import PopulationTable
 from synthrelease.privacy.plan import Loss, of_the_population

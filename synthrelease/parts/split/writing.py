@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from synthrelease.bundle.card.numbers import figure, rounded_up
+from synthrelease.bundle.card.numbers import rounded_up
 from synthrelease.bundle.part import Writing
+from synthrelease.criteria.facts import figure
 from synthrelease.parts.split.published import SplitPart
 from synthrelease.parts.split.table import SplitTable
 from synthrelease.published.document import ReleaseDocument

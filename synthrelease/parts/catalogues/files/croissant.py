@@ -7,10 +7,8 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from synthrelease.bundle.datapackage import media_type, slug
-from synthrelease.bundle.identity import address, description, keywords, licence_address, provenance
-from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.titles import labelled_title
+from synthrelease.bundle.card.numbers import address, description, keywords, labelled_title, licence_address, provenance
+from synthrelease.bundle.metadata import describe_file, media_type, slug
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument

@@ -10,18 +10,18 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from synthrelease.bundle.datapackage import media_type
-from synthrelease.bundle.identity import (
+from synthrelease.bundle.card.numbers import (
     address,
     description,
     identifier,
     keywords,
+    labelled,
+    labelled_title,
     licence_address,
     part,
     provenance,
 )
-from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.titles import labelled, labelled_title
+from synthrelease.bundle.metadata import describe_file, media_type
 from synthrelease.libraries import library
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE

@@ -6,10 +6,8 @@ from collections.abc import Iterator, Mapping
 from xml.etree import ElementTree
 from xml.etree.ElementTree import Element, SubElement
 
-from synthrelease.bundle.datapackage import media_type
-from synthrelease.bundle.identity import description, identifier, keywords, provenance
-from synthrelease.bundle.names import describe_file
-from synthrelease.bundle.titles import labelled_title
+from synthrelease.bundle.card.numbers import description, identifier, keywords, labelled_title, provenance
+from synthrelease.bundle.metadata import describe_file, media_type
 from synthrelease.data.weights import WEIGHT
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.document import ReleaseDocument

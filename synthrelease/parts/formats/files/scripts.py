@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Iterator
 
+from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.bundle.code import r_text
-from synthrelease.bundle.titles import labelled_title
 from synthrelease.criteria.facts import words
 from synthrelease.data.weights import WEIGHT
 from synthrelease.parts.formats.files.names import STATA, renamed

@@ -19,8 +19,8 @@ from typing import Any
 
 import numpy as np
 
-from synthrelease.bundle.linked_files import KeyedFile, members_of, roots_of
-from synthrelease.bundle.titles import labelled_title
+from synthrelease.bundle.card.numbers import labelled_title
+from synthrelease.bundle.tables import KeyedFile, members_of, roots_of
 from synthrelease.data.weights import WEIGHT
 from synthrelease.libraries import library
 from synthrelease.parts.formats.files.names import SPSS, STATA

@@ -107,10 +107,9 @@ def verify_files(
 
 def _planned(files: Files, document: ReleaseDocument, rebuilt: Rebuilt, table: ReleasedTable) -> Iterator[Check]:
     """What takes the classes of criteria and generators."""
-    from synthrelease.verification.configuration import configuration
-    from synthrelease.verification.figures import figures
-    from synthrelease.verification.measurements import NAME, measurements
-    from synthrelease.verification.plan import plan
+    from synthrelease.bundle.verify_figures import figures, measurements
+    from synthrelease.bundle.verify_plan import configuration, plan
+    from synthrelease.published.measurements import NAME
 
     yield made("plan", lambda: plan(document, table, files))
     yield made("minimum count", lambda: _minimum_count(document, table))
@@ -129,10 +128,8 @@ def _written(
     csv_as_written: bool,
 ) -> Iterator[Check]:
     """What takes the program that writes a bundle."""
-    from synthrelease.verification.documents import documents
-    from synthrelease.verification.estimates import estimates
-    from synthrelease.verification.further import further_files
-    from synthrelease.verification.measurements import NAME
+    from synthrelease.bundle.verify_documents import documents, estimates, further_files
+    from synthrelease.published.measurements import NAME
 
     yield from further_files(document, table, files)
     if NAME in document.files:
@@ -141,7 +138,7 @@ def _written(
 
 
 def _csv_as_written(document: ReleaseDocument, table: ReleasedTable, files: Files) -> bool:
-    from synthrelease.verification.documents import other_csv
+    from synthrelease.bundle.verify_documents import other_csv
 
     return not other_csv(document, table, files)
 

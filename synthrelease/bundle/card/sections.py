@@ -1,0 +1,786 @@
+"""A release in plain words: what criteria, generator and projection say of themselves, and bins, rules and parameters."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+from statistics import median
+from typing import Any
+
+import numpy as np
+
+from synthrelease.answers.stated import StatedAnswer, question, verdict
+from synthrelease.bundle.card.numbers import exact_epsilon, probability, program, rounded_down, rounded_up, share
+from synthrelease.bundle.limits import LEVEL, error_band, file_end, kept_rows, of_every_cell, public_facts, rows_were_drawn
+from synthrelease.criteria.facts import figure, shown, words
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import NAME_OR_TEXT
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.associations import Associations, CarriedPairs, PartnersOfColumn
+from synthrelease.generators.projections import published_projection
+from synthrelease.privacy.charges import NOT_COVERED
+from synthrelease.privacy.curves import exp_up
+from synthrelease.privacy.plan import RowsLeftOut, loss_of_groups
+from synthrelease.published.associations_file import of_document
+from synthrelease.published.charges import CriterionPart, IntervalPart
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.folder import release_of
+from synthrelease.published.table import ReleasedTable
+from synthrelease.settings.questions import QuestionTable
+
+# Which associations the rows carry, on the first screen of the card: the pairs that they do not carry are named.
+
+FIRST_LINES = 6
+"""Columns on the first screen; the others stand behind them, to be opened."""
+MOST_TRIPLES = 6
+FEW_PAIRS = 5
+"""That are not carried, at most, to be named one by one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class AssociationLines:
+    """What the templates show.
+
+    Attributes
+    ----------
+    pairs_by_name : the pairs that are not carried, where they are few; then no columns are named.
+    first, others : columns that lack a pair, those that matter most first.
+    triples : some of the triples that are carried.
+    apart : columns with rare bins that were counted apart.
+    projected : whether rare combinations were replaced.
+    """
+
+    pairs: CarriedPairs
+    pairs_by_name: Sequence[tuple[str, str]]
+    first: Sequence[PartnersOfColumn]
+    others: Sequence[PartnersOfColumn]
+    triples: Sequence[tuple[str, ...]]
+    apart: Sequence[str] = ()
+    projected: bool = False
+
+    @property
+    def sentence(self) -> str:
+        """The key of the sentence that says how many are carried."""
+        found = self.pairs
+        if found.unknown == found.pairs:
+            return "carried_unknown"
+        return "carried_all" if found.carried == found.pairs else "carried_some"
+
+
+def carried_pairs(document: ReleaseDocument) -> CarriedPairs | None:
+    """How many pairs the rows carry; None for one column, or where somebody changed the settings of the generator."""
+    return _pairs_of(of_document(document))
+
+
+def _pairs_of(found: Associations | None) -> CarriedPairs | None:
+    return None if found is None or len(found.names) < 2 else CarriedPairs.of([found])
+
+
+def counts_of(found: CarriedPairs | None) -> dict[str, str]:
+    """The figures in the sentences of the card."""
+    if found is None:
+        return dict.fromkeys(("pairs", "carried", "unknown_pairs", "noisy_pairs", "triples", "carried_triples"), "")
+    return {
+        "pairs": figure(found.pairs),
+        "carried": figure(found.carried),
+        "unknown_pairs": figure(found.unknown),
+        "noisy_pairs": figure(found.noisy),
+        "triples": figure(found.triples),
+        "carried_triples": figure(len(found.carried_triples)),
+    }
+
+
+def association_lines(document: ReleaseDocument, rows: Associations | None) -> AssociationLines | None:
+    """The list: columns of intended questions first, then those without any pair, then those that have means."""
+    if rows is None or (found := _pairs_of(rows)) is None:
+        return None
+    projection = published_projection(document.configuration.get("projection", {}))
+    asked = {name for question in document.questions for name in _words_of(question)}
+    columns = {column.name: column for file in document.table_files for column in file.columns}
+
+    def order(line: PartnersOfColumn) -> tuple[bool, ...]:
+        column = columns[line.column]
+        without_numbers = all(one.number is None for one in column.bins)
+        return line.column not in asked, bool(line.others) or not line.only, not column.unit, without_numbers
+
+    few = len(found.others) <= FEW_PAIRS
+    lines = [] if few else sorted(found.columns, key=order)
+    return AssociationLines(
+        pairs=found,
+        pairs_by_name=found.others if few else (),
+        first=lines[:FIRST_LINES],
+        others=lines[FIRST_LINES:],
+        triples=found.carried_triples[:MOST_TRIPLES],
+        apart=[rows.layout.columns[place] for place in sorted(rows.apart)],
+        projected=found.carried > 0 and projection is not None and projection.asked_count > 1,
+    )
+
+
+_LOST = (None, "mostly noise")
+
+
+def pairs_not_carried(found: Associations | None, question: QuestionTable) -> str:
+    """The pairs of a question's columns that the rows do not carry, a part of a sentence; empty for none."""
+    if found is None:
+        return ""
+    words = _words_of(question)
+    named = dict.fromkeys(name for name in (*found.names, *found.layout.columns) if name in words)
+    pairs = [pair for pair in combinations(named, 2) if found.differ(*pair) and found.measured(*pair) in _LOST]
+    return f"the rows do not carry {', '.join(' × '.join(pair) for pair in pairs)}" if pairs else ""
+
+
+def _words_of(question: QuestionTable) -> set[str]:
+    """All words in it, the columns among them."""
+    texts = (question.query, question.given, question.mean or "", question.minus or "")
+    return {match[0].partition(".")[0] for text in texts for match in NAME_OR_TEXT.finditer(text)}
+
+
+# Which rows the figures of a release are about, and what holds for the file, in plain words.
+
+_COUNTING = 0.001
+"""How seldom the number of kept rows is outside of the range that is printed."""
+
+
+def band_text(document: ReleaseDocument) -> str:
+    """What the bands of the pictures are; empty where there are none."""
+    band, criterion = error_band(document, 1), of_every_cell(document)
+    if band is None or criterion is None:
+        return ""
+    added = ", plus what the drawing of the rows adds" if rows_were_drawn(document) else ""
+    return (
+        "The dark bar is the released share of the rows. The light band is the range of the share in the file: the released "
+        f"share ± {rounded_up(100 * band, 3)} percentage points. It is the upper end of the interval for the largest error "
+        f"over all cells of all tables (criterion “{criterion.name}” below){added}. At a confidence of "
+        f"{share(float(LEVEL), 0)} all bands hold at once. {_file(document)}"
+    )
+
+
+def drawn_text(document: ReleaseDocument, counts: Counts) -> str:
+    """Which rows the figures and their intervals are about; empty where these are all rows that the rules keep."""
+    if not rows_were_drawn(document):
+        return ""
+    facts = public_facts(document, counts)
+    silent = [
+        one.name
+        for one in document.criteria
+        if one.interval is not None
+        and file_end(one, document, facts) is None
+        and ((known := one.criterion()) is None or known.compares)
+    ]
+    names = f"of {shown(silent)} say" if len(silent) > 1 else f"of {silent[0]} says" if silent else ""
+    alone = (
+        f" The interval{'s' if len(silent) > 1 else ''} {names} nothing about the rows that were not drawn." if silent else ""
+    )
+    return (
+        f"Each figure compares the released rows with the {figure(document.rows_worked_with)} rows that the release worked "
+        f"with, and so does its interval. These rows were drawn at random. {_file(document)} The limit for the file adds what "
+        "the drawing of the rows adds to a figure. Each limit holds by itself, at a confidence of "
+        f"{share(float(LEVEL), 0)}.{alone}"
+    )
+
+
+def file_ends(document: ReleaseDocument, counts: Counts) -> dict[str, str]:
+    """By criterion, the limit of its figure for the file, in words; empty where no rows were drawn."""
+    if not rows_were_drawn(document):
+        return {}
+    facts = public_facts(document, counts)
+    found = {one.name: file_end(one, document, facts) for one in document.criteria}
+    return {name: "not known" if limit is None else f"at most {rounded_up(limit, 4)}" for name, limit in found.items()}
+
+
+def _file(document: ReleaseDocument) -> str:
+    return f"The file: {kept_rows(document).in_words(_COUNTING)}."
+
+
+# What repeated rows do to the standard errors of whoever computes with a released table.
+
+
+def effective_rows(table: ReleasedTable, minimum_count: int) -> float:
+    """Kish's effective sample size n^2 / sum of w^2 when rows that occur just `minimum_count` times count as one draw each.
+
+    A projection to a minimum count m keeps about a share k/m of the cells with k < m rows, m times each (theory 7.1, minimum
+    count). To the variance of a sum each such cell then adds m^2 (k/m)(1 - k/m) = k (m - k), beside the k of its own rows as
+    independent draws: k (m - k + 1) in all, no more than the k m that blocks of m equal rows, one draw each, are taken for.
+    Rows that came m times anyway are counted as blocks, too. So the true effective size is no smaller, but for chance.
+    """
+    counts, n = table.counts.counts, table.counts.total
+    blocks = int((counts == minimum_count).sum())
+    return n**2 / (n + blocks * (minimum_count**2 - minimum_count))
+
+
+def _intervals(document: ReleaseDocument) -> str:
+    """Which questions have intervals."""
+    if document.estimates is None:
+        return "No question has an interval from noisy tables here: none are published."
+    tables = "; ".join(" × ".join(columns) for columns in document.estimates.together)
+    return (
+        "Intervals there are for shares, counts, means, medians, differences and linear slopes of columns that were measured "
+        f"together ({tables}); there are none for other models that are fitted to the rows."
+    )
+
+
+def duplicate_sentences(document: ReleaseDocument, table: ReleasedTable) -> list[str]:
+    """What readers must know before they compute a standard error; nothing where no row was repeated on purpose."""
+    projection, m = published_projection(document.configuration.get("projection", {})), document.minimum_count
+    rest = (
+        "Such a standard error also leaves out the error of the synthesis, which does not get smaller with more rows. It is "
+        "covered by "
+        + ("the intervals of estimates.csv, " if document.estimates is not None else "")
+        + "the figures above, and the ranges of “synthrelease bound”."
+    )
+    if m == 1:
+        if projection is None or projection.asked_count == 1:
+            return []
+        return [
+            "Some rows were left out, and copies of others, drawn at random, replace them; nobody can see which of several "
+            "equal rows are copies. A standard error that counts every row as one person is too small. "
+            f"{rest}"
+        ]
+    rows = int(table.counts.counts[table.counts.counts == m].sum())
+    if not rows:
+        return []
+    effective = effective_rows(table, m)
+    weights = " The design effect of the weights comes on top of it." if document.weighted else ""
+    return [
+        "Some rows occur several times on purpose: rare rows were dropped, or repeated up to the minimum count. "
+        f"{figure(rows)} of the {figure(document.n_rows)} rows ({rows / document.n_rows:.0%}) occur exactly {m} times. "
+        "A standard error that counts every row as one person is too small.",
+        f"Effective sample size: with every group of {m} equal rows taken as one draw (Kish), the table is worth about "
+        f"{figure(math.floor(effective))} rows.{weights} "
+        f"No factor makes standard errors from these rows right. {_intervals(document)} {rest}",
+    ]
+
+
+# What can be estimated from the published noisy tables, in plain words.
+
+
+def sentences(document: ReleaseDocument) -> list[str]:
+    """How to estimate, and from which columns; empty where no noisy tables are published."""
+    part = document.estimates
+    if part is None:
+        return []
+    together = "; ".join(" × ".join(table) for table in part.together)
+    return [
+        "The noisy tables that the rows were made from are published (measurements.json). Shares, numbers of rows, means, "
+        f"medians and slopes of linear regressions can be estimated from them with {share(float(part.level), 0)} intervals"
+        f"{_about(document)}: “synthrelease estimate” does so, from this folder alone "
+        f"({program(document)}). {_without(document)}Each interval holds by itself: of many, "
+        f"{share(1 - float(part.level), 0)} may miss their numbers. Means and slopes are of the numbers that stand for bins; "
+        "beside a mean stands the wider interval for the file's own values. Standard errors computed from the synthetic rows "
+        f"leave out the noise and are too small. {_weights(document)}".strip(),
+        f"Measured together, so that questions about columns of one of these have an estimate: {together}.",
+    ]
+
+
+def measured_alone(document: ReleaseDocument) -> list[str]:
+    """Columns that no table or sum of the model has together with another one: in the rows only rules tie them to others.
+
+    Nobody can tell of a generator that chooses its tables itself and does not publish them, and none is named of a release with
+    several models, or with a public table behind its model, which tie columns without a noisy table of both. A column of
+    members counts in all slots.
+    """
+    together = _together(document)
+    if not together or document.divided_rows is not None or document.configuration["generator"].get("prior"):
+        return []
+    tied = {name for table in together if len(set(table)) > 1 for name in table}
+    names, linked = [column.name for column in document.columns], document.linked
+    if linked is None:
+        return [name for name in names if name not in tied]
+    slots = dict(zip(linked.names, zip(*linked.slots, strict=True), strict=True))
+    return [name for name in linked.of_roots(names) if name not in tied] + [
+        name for name, of_slots in slots.items() if tied.isdisjoint(of_slots)
+    ]
+
+
+def _together(document: ReleaseDocument) -> list[list[str]]:
+    """The columns of each table and sum of the model, where its tables are stated or published; empty where nobody can tell."""
+    from synthrelease.generators import GENERATORS
+
+    settings = document.configuration["generator"]
+    kind = GENERATORS.get(str(settings.get("family")))
+    if document.linked is None and kind is not None:
+        names = tuple(column.name for column in document.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
+        try:
+            stated = kind.model_validate(settings).stated(layout)
+        except ValueError:  # of a document that somebody changed: `verify` says so
+            return []
+        if stated:
+            return [[names[place] for place in table] for table in stated]
+    return [] if document.estimates is None else document.estimates.together
+
+
+def _without(document: ReleaseDocument) -> str:
+    """What there is for readers without the program."""
+    if "estimates.csv" not in document.files:
+        return ""
+    return (
+        "Without it: estimates.csv has them for the bins of columns, the cells of pairs and the questions below, and "
+        "QUESTIONS.md has code for R, Python and, where names allow it, Stata. "
+    )
+
+
+def _about(document: ReleaseDocument) -> str:
+    """What the intervals hold."""
+    if reasons := document.not_a_sample:
+        return (
+            f" for the rows of the file that the rules keep, and none for a population (the release declares "
+            f"{' and '.join(reasons)}, so they are no simple random sample)"
+        )
+    return (
+        ", one for the rows of the file that the rules keep and one for a population of which they are a simple random sample"
+    )
+
+
+def _weights(document: ReleaseDocument) -> str:
+    if not document.weighted:
+        return ""
+    return "Estimates count every row of the file once: the column of weights is not in them."
+
+
+def example(document: ReleaseDocument) -> str:
+    """A question that has an estimate; empty where none has."""
+    part = document.estimates
+    if part is None:
+        return ""
+    asked = next((one.question for one in part.intended if one is not None), None)
+    if asked is not None:
+        return asked
+    columns = {column.name: column for column in document.columns}
+    table = [columns[name] for name in max(part.together, key=len)]
+    numbered = [one.name for one in table if all(bin_.number is not None or bin_.missing for bin_ in one.bins)]
+    if not numbered:
+        return f"share {table[0].name} == '{table[0].bins[0].label}'"
+    by = next((one.name for one in table if one.name != numbered[-1]), None)
+    return f"mean {numbered[-1]}" + (f" by {by}" if by else "")
+
+
+Parameters = Mapping[str, Any]
+_YEARS = (1500, 2200)
+"""Whole numbers between these are years, or nothing is lost when they are written as such."""
+
+
+def criterion_text(criterion: CriterionPart, document: ReleaseDocument) -> str:
+    """What the figure of a criterion is, and who agreed to its threshold."""
+    known = criterion.criterion()
+    if known is None:
+        return f"A criterion of the kind {criterion.kind!r}."
+    return " ".join([known.sentence(public_facts(document)), *([known.agreed.words] if known.agreed else [])])
+
+
+def criterion_unit(criterion: CriterionPart, document: ReleaseDocument) -> str:
+    """In what the figure is measured, empty for a plain number."""
+    known = criterion.criterion()
+    return "" if known is None else known.figure_unit(public_facts(document))
+
+
+def interval_text(interval: IntervalPart | None) -> str:
+    """The interval for the exact figure."""
+    if interval is None:
+        return "not known"
+    if interval.how == "exact":
+        return "exact"
+    if interval.how == "measurements":
+        return f"at most {rounded_up(interval.high or 0, 4)}"
+    if interval.high is None:
+        return f"{rounded_down(interval.low)} or more"
+    return f"{rounded_down(interval.low)} to {rounded_up(interval.high, 4)}"
+
+
+def shared_text(document: ReleaseDocument) -> str:
+    """Which figures share one noise, and what a reader has to know of it; empty where none do."""
+    names = [one.name for one in document.criteria if one.one_noise]
+    if not names:
+        return ""
+    return (
+        f"{shown(names)}: the figures of these {len(names)} criteria share one noise, drawn for all of them at once, which "
+        "costs the sum of their epsilons. It is no larger than what each would have had by itself. Their noises are not "
+        "independent: where one figure is far off, the others are so more often, to either side. Each interval holds for its "
+        "figure by itself, whatever ties the noises together; sums of several figures must not count on noises that cancel."
+    )
+
+
+def answered_text(document: ReleaseDocument) -> str:
+    """Which criteria the published measurements answer, and how sure their bounds are; empty where they answer none."""
+    names = [one.name for one in document.criteria if one.answered]
+    bounds = document.selection.bounds
+    if not names or bounds is None:
+        return ""
+    sure = figure(100 * (1 - float(Fraction(bounds.risk_exact))), 10)
+    one = len(names) == 1
+    return (
+        f"{shown(names)}: {'this figure is an upper bound' if one else 'these figures are upper bounds'} of the "
+        f"exact {'one, and follows' if one else 'ones, and follow'} from the published noisy tables (measurements.json) and "
+        "the released table. The original table was not looked at again, so this cost no epsilon. All bounds hold together "
+        f"with probability at least {sure}%, over the noise of the measurements, whichever table was released."
+    )
+
+
+def generator_text(family: str) -> str:
+    return GENERATORS[family].words if family in GENERATORS else ""
+
+
+def projection_text(settings: Parameters) -> str:
+    known = published_projection(settings)
+    return "" if known is None else known.sentence
+
+
+MOST_LISTED = 40
+"""Categories of one bin that the card lists; of more, half as many."""
+
+
+def rule_scope(applies_to: Sequence[str]) -> str:
+    """Where a rule keeps combinations out."""
+    return " and ".join(_SCOPES.get(one, one) for one in applies_to)
+
+
+def parameter_texts(parameters: Parameters) -> list[tuple[str, str]]:
+    """Names and values of parameters as words."""
+    return [(words(name), _tables(value) if name == "tables" else shown(value)) for name, value in parameters.items()]
+
+
+def listed_text(counts: Sequence[int], listed: Sequence[int], total: int) -> str:
+    """That a column has more bins than the card lists, how many rows those have that it does, and where the others are."""
+    rows = share(sum(counts[place] for place in listed) / total)
+    return (
+        f"Listed are the {len(listed)} bins with the most rows of {len(counts):,}, with {rows} of the rows. All are in "
+        "release.json, and how many rows each has is told by the table."
+    )
+
+
+def bin_text(column: ColumnPart, index: int) -> str:
+    """What a bin holds, in words: values, edges or categories, or that the value is missing."""
+    one = column.bins[index]
+    if one.missing:
+        also = f" (in the original file also written {', '.join(column.missing_values)})" if column.missing_values else ""
+        return f"the value is missing{also}"
+    if one.categories is not None:
+        listed = ["any text that no other category lists" if text == column.outside_label else text for text in one.categories]
+        return "" if listed == [one.label] else _enumerated(listed)
+    last = None if one.below is None else one.below - 1 if column.kind == "integer" else one.below
+    end = "up to" if column.kind == "integer" else "below"
+    if one.lower is None:
+        return f"{end} {value_text(column, last)}" if last is not None else "all values"
+    low = value_text(column, one.lower)
+    if last is None:
+        return f"{low} or more"
+    return low if one.lower == last else f"{low} {'to' if end == 'up to' else 'to below'} {value_text(column, last)}"
+
+
+def value_text(column: ColumnPart, value: float, digits: int = 4) -> str:
+    """A value of a column: a year without a comma, everything else as figures are written."""
+    low, high = column.bounds or (0, 0)
+    years = column.part == "year" or (column.kind == "integer" and low >= _YEARS[0] and high <= _YEARS[1])
+    return figure(value, digits).replace(",", "") if years else figure(value, digits)
+
+
+def _enumerated(names: Sequence[str]) -> str:
+    """All of a few categories, and the first of many: a chapter of diagnoses has hundreds."""
+    if len(names) <= MOST_LISTED:
+        return ", ".join(names)
+    first = names[: MOST_LISTED // 2]
+    return f"{', '.join(first)} and {figure(len(names) - len(first))} more, all of them in release.json"
+
+
+def _tables(value: Any) -> str:
+    """A formula of tables such as "age:region + 2 sex" in words."""
+    if not isinstance(value, str):
+        return shown(value)
+    found = []
+    for term in value.split("+"):
+        first, _, rest = term.strip().partition(" ")
+        weighted = bool(rest) and first.replace(".", "", 1).isdigit()
+        names = (rest if weighted else term).split(":")
+        found.append(" by ".join(words(name.strip()) for name in names) + (f" (weight {first})" if weighted else ""))
+    return ", ".join(found)
+
+
+_SCOPES = {"raw": "original records", "synthetic": "released rows"}
+
+
+def ending_text(document: ReleaseDocument) -> str:
+    """When the search would have ended with nothing."""
+    selection = document.selection
+    if selection.rounds is not None:
+        law = ", ".join(f"{rounds} with probability {probability(share)}" for rounds, share in selection.rounds.items())
+        return f"after a hidden number of rounds, drawn beforehand ({law})"
+    stop = probability(selection.stop_probability or "0")
+    if selection.shape is None and selection.stop_probability == "0":
+        return "never"
+    if selection.shape is None:
+        return f"after each rejected round with probability {stop}"
+    return (
+        "after a hidden number of rounds, drawn beforehand from a truncated negative binomial law "
+        f"(shape {selection.shape}, probability {stop})"
+    )
+
+
+# Whom and what the guarantee covers, in plain words: the files, the persons, and what a guess can gain.
+
+
+def domain_text(document: ReleaseDocument) -> str:
+    """Which files the guarantee is about, and how many of their rows the release worked with."""
+    domain, n = document.domain, figure(document.rows_worked_with)
+    if domain.way == "exact":
+        return (
+            f"Files of which exactly {n} rows are complete, in range and plausible (below: rows that were left out). A record "
+            f"is protected among such rows alone: {NOT_COVERED}."
+        )
+    whole = f"Files of {figure(domain.file_rows)} rows with the columns and bounds above, whatever their rows hold"
+    if domain.persons is not None:
+        whole = (
+            f"Files of {figure(domain.persons)} persons with the columns and bounds above, whatever their rows hold, and "
+            "however many they are"
+        )
+    if domain.way == "whole":
+        return f"{whole}. {'No row' if domain.persons is None else 'No person'} was left out."
+    chosen = f"Of the rows that were kept (below) the release worked with {n}, drawn at random"
+    if domain.way == "stated":
+        how = "a number that the publisher had stated beforehand"
+    else:
+        how = (
+            f"a number found by counting them with noise and taking off {figure(domain.margin)}, so that there were fewer with "
+            f"probability at most {float(Fraction(domain.shortfall or 0)):g} (public rows then fill up)"
+        )
+    protected = "How many rows were kept is protected like everything else in them."
+    if (left_out := rows_left_out(document)) is not None:
+        protected += f" The noisy count tells that {left_out.share} were left out."
+    return f"{whole}. {chosen}: {how}. {protected}"
+
+
+def rows_left_out(document: ReleaseDocument) -> RowsLeftOut | None:
+    """What is known of the records that no row was made from."""
+    domain = document.domain
+    return RowsLeftOut.told(
+        way=domain.way,
+        n_file=domain.file_rows,
+        n=document.rows_worked_with,
+        margin=domain.margin,
+        one_each=domain.persons in (None, domain.file_rows),
+        secret_piece=document.secret_piece,
+    )
+
+
+def left_out_text(document: ReleaseDocument) -> str:
+    """What became of rows with missing values, with values outside, and against the rules for original rows."""
+    columns = [one for one in document.columns if one.source]  # others follow from these in the same row, and leave none out
+    sentences = [
+        (
+            "Rows with a missing value, or a text that is no number or date, were left out: {}.",
+            [one.name for one in columns if one.missing == "drop"],
+        ),
+        ("A missing value was counted as a bin of its own, under a label that is no value: {}.", _missing_bins(columns)),
+        (
+            "Files with a missing value were refused, so none is in the original file, which the guarantee does not cover: {}.",
+            [one.name for one in columns if one.missing == "error"],
+        ),
+        ("Values outside the bounds counted as the nearest bound: {}.", [one.name for one in columns if one.outside == "clip"]),
+        ("Rows with a value outside bounds or categories were left out: {}.", _outside(columns, "drop")),
+        ("Texts that no category lists were counted as one of their own: {}.", _unlisted(columns)),
+        (
+            "Files with a value outside bounds or categories were refused, so none is in the original file, which the "
+            "guarantee does not cover: {}.",
+            _outside(columns, "error"),
+        ),
+        ("Rows were left out in which one of these occurred: {}.", document.raw_rules),
+        (
+            "Of each person all rows were left out beyond the first that follow these rules (at most {} of each), and rows "
+            "without a key.",
+            [str(document.guarantee.person.records)] if document.domain.persons is not None else [],
+        ),
+    ]
+    found = [text.format("; ".join(names)) for text, names in sentences if names]
+    return " ".join([*found, *(part.left_out for part in document.parts.values() if part.left_out)])
+
+
+def _missing_bins(columns: Iterable[ColumnPart]) -> Iterable[str]:
+    return [f"{column.name} ({one.label!r})" for column in columns for one in column.bins if one.missing]
+
+
+def _unlisted(columns: Iterable[ColumnPart]) -> Iterable[str]:
+    return [f"{one.name} ({one.outside_label!r})" for one in columns if one.outside_label]
+
+
+def _outside(columns: Iterable[ColumnPart], policy: str) -> Iterable[str]:
+    return [one.name for one in columns if one.outside == policy]
+
+
+def person_text(document: ReleaseDocument) -> str:
+    """What protects a person who stands in more than one record."""
+    person, guarantee = document.guarantee.person, document.guarantee
+    record = "One record" if person.unit == "record" else f"One record ({person.unit})"
+    text = f"{record}; neighbouring files: {guarantee.neighbours}."
+    if document.domain.persons is not None:
+        return _of_a_key(document)
+    if person.records == 1:
+        return f"{text} A person with k records is protected at {loss_of_groups(Fraction(guarantee.delta_exact))}."
+    why = f" ({person.why})" if person.why else ""
+    known = f"{text} A person stands in at most {person.records} records{why} and is protected"
+    if person.epsilon_exact is None or person.delta_exact is None:
+        return f"{known} by nothing: delta would be 1 or more."
+    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
+    return f"{known} at epsilon = {exact_epsilon(person.epsilon_exact)}{delta}."
+
+
+def _of_a_key(document: ReleaseDocument) -> str:
+    """What protects a person of whom the key of the file tells all rows."""
+    person = document.guarantee.person
+    named = "" if person.unit == "record" else f" (each a {person.unit})"
+    used = (
+        "The first row of each person was" if person.records == 1 else f"At most the first {person.records} rows of each were"
+    )
+    text = (
+        f"One person, with all rows of the original file that have the person's key{named}. {used} used, in an order that "
+        "depends on that person's rows alone; all others were left out. Neighbouring files have the same persons, and all "
+        "rows of one of them are replaced by any others"
+    )
+    why = f" ({person.why})" if person.why else ""
+    if person.epsilon_exact is None or person.delta_exact is None:
+        return f"{text}; that is protected by nothing: delta would be 1 or more{why}."
+    delta = "" if person.delta_exact == "0" else f", delta = {float(Fraction(person.delta_exact)):.3g}"
+    return f"{text}: epsilon = {exact_epsilon(person.epsilon_exact)}{delta}{why}."
+
+
+def right_guess(document: ReleaseDocument, whole_person: bool = False) -> str:
+    """The largest probability of a right guess between two neighbouring files that were equally likely beforehand, rounded up.
+
+    (e^epsilon + delta) / (1 + e^epsilon): theory 1.4, two worlds. Of a `whole_person` the files differ in all records of one.
+    """
+    guarantee = document.guarantee.person if whole_person else document.guarantee
+    if guarantee.epsilon_exact is None or guarantee.delta_exact is None:
+        return "100%"
+    wrong = (1 - Fraction(guarantee.delta_exact)) / (1 + exp_up(Fraction(guarantee.epsilon_exact)))
+    digits = max(2, 1 - math.floor(math.log10(float(wrong)))) if wrong > Fraction(1, 10**12) else 12
+    unit = Fraction(1, 10**digits)
+    return f"{float(100 * (1 - (wrong // unit) * unit)):.{digits - 2}f}%"
+
+
+def right_guess_text(document: ReleaseDocument) -> str:
+    """How likely a guess between two neighbouring files is right; of a key also between files that differ in a whole person."""
+    person = document.guarantee.person
+    sentence = "Somebody who guesses which of two such files it was, and would be right half of the time without the release, "
+    if document.domain.persons is None or person.records == 1:
+        return f"{sentence}is right with probability at most {right_guess(document)}."
+    return (
+        f"{sentence}is right with probability at most {right_guess(document, whole_person=True)}, and at most "
+        f"{right_guess(document)} where they differ in one row alone, to which this epsilon belongs."
+    )
+
+
+# The rare groups of a release: bins of which only the number of rows was measured.
+
+
+def rare_groups(document: ReleaseDocument) -> list[tuple[str, str]]:
+    """The column and the label of every bin that was counted apart, by the generator that was drawn.
+
+    The label is empty where the released bins are not those that were measured, or the column is one of members.
+    """
+    text = document.configuration["generator"].get("rare_bins")
+    if not text:
+        return []
+    from synthrelease.generators.measurements import read_bins
+
+    labels = {column.name: [bin_.label for bin_ in column.bins] for column in document.columns}
+    found = []
+    for factor in read_bins(text):
+        of = labels.get(factor.column, [])
+        found.append((factor.column, of[factor.scores.index(1)] if len(of) == len(factor.scores) else ""))
+    return found
+
+
+# How many rows a group must have in the released table for its numbers to tell something: what is hatched, and the rule.
+
+POINTS = 0.05
+"""A share within a group tells something where its interval reaches at most so far, to both sides."""
+PART = 0.5
+"""The share of a bin tells something where it is off by less than this part of itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Useful:
+    """What counts may be off by, in rows.
+
+    Attributes
+    ----------
+    errors : by column, and by pair of columns ("a:b"), as release.json has it: half of the widest interval, which one in twenty
+        goes beyond. No limit.
+    together : the columns of each noisy table.
+    of_any_pair : what a criterion says of every cell of every pair of columns; infinite where none does.
+    """
+
+    errors: Mapping[str, int]
+    together: Sequence[Sequence[str]] = ()
+    of_any_pair: float = math.inf
+
+    @classmethod
+    def of(cls, document: ReleaseDocument, of_any_pair: float | None = None) -> Useful | None:
+        """None where no noisy tables tell it."""
+        part = document.estimates
+        if part is None or not part.errors:
+            return None
+        return cls(errors=part.errors, together=part.together, of_any_pair=math.inf if of_any_pair is None else of_any_pair)
+
+    def least_of_a_bin(self, column: str) -> float | None:
+        """The rows of a bin whose share is told; None where it is not known."""
+        error = self.errors.get(column)
+        return None if error is None else error / PART
+
+    def least_group(self, first: str, second: str) -> float | None:
+        """The rows of a group within which shares are told: infinite for a pair of which nothing is known; None for one that
+        was measured, is not in estimates.csv, and of which no criterion speaks."""
+        error = self.errors.get(f"{first}:{second}", self.errors.get(f"{second}:{first}"))
+        least = min(math.inf if error is None else error, self.of_any_pair) / POINTS
+        measured = any({first, second} <= set(columns) for columns in self.together)
+        return None if measured and least == math.inf else least
+
+    @property
+    def rule(self) -> str:
+        """When to use estimates, in a sentence."""
+        pairs = [error for name, error in self.errors.items() if ":" in name]
+        if not pairs:
+            return ""
+        usual, worst = (_rounded_up(error / POINTS) for error in (median(pairs), max(pairs)))
+        every = "" if worst <= usual else f"; for the pair of columns with the most noise, below {figure(worst)}"
+        return (
+            f"In groups of fewer than {figure(usual)} rows use estimates, not the rows{every}. There a share that is computed "
+            f"from the rows may be off by more than {100 * POINTS:.0f} percentage points because of the noise alone. In larger "
+            "groups one in twenty may be, too: the rule follows from 95% intervals and is no limit. It is about columns that "
+            "were measured together: how others go together, no size of a group tells."
+        )
+
+
+def _rounded_up(number: float) -> int:
+    """To two digits."""
+    step = 10 ** max(0, math.floor(math.log10(max(number, 1))) - 1)
+    return math.ceil(number / step) * step
+
+
+# The questions that a release is meant to answer, with what is stated about each.
+
+
+def rows(document: ReleaseDocument, carried: Associations | None) -> list[tuple[str, str, str, str, str]]:
+    """Per question: it in words, what it is wanted for, what is stated, because of what, and its estimate."""
+    if not document.questions:
+        return []
+    release = release_of(document, np.zeros((0, len(document.columns)), dtype=np.int64))
+    found = [(asked, verdict(release, asked)) for asked in document.questions]
+    return [
+        (
+            question(asked),
+            asked.why,
+            each.word,
+            "; ".join(filter(None, (each.because, _lacking(carried, asked, each)))),
+            each.estimated,
+        )
+        for asked, each in found
+    ]
+
+
+def _lacking(rows: Associations | None, asked: QuestionTable, stated: StatedAnswer) -> str:
+    """What the rows do not carry of it, where no criterion has looked at its answer."""
+    return "" if stated.word == "covered by a criterion" else pairs_not_carried(rows, asked)

@@ -1,0 +1,411 @@
+"""The released figures agree with their noise, their thresholds, their intervals and the released table."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from synthrelease.bundle.document import interval_part
+from synthrelease.bundle.limits import file_end, public_facts, rows_were_drawn
+from synthrelease.criteria.base import Criterion, possible_cells
+from synthrelease.criteria.facts import PublicFacts, outward, shared_noise
+from synthrelease.criteria.measured import all_limits
+from synthrelease.data.layout import Layout
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import STEPS
+from synthrelease.errors import RejectedRound, Unexpected, so_many
+from synthrelease.generators import GENERATORS
+from synthrelease.generators.base import MeasuringGenerator
+from synthrelease.generators.measured_noise import cube_sd
+from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, NoisySum
+from synthrelease.privacy.charges import GENERATION, TOGETHER
+from synthrelease.privacy.grids import figure_sd, grid_point, laplace_sd, noise_grid, shared_grid
+from synthrelease.published.charges import BoundsPart, CriterionPart, SelectionPart
+from synthrelease.published.columns import ColumnPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.measurements import (
+    NAME,
+    MeasuredSumPart,
+    MeasuredTablePart,
+    MeasurementsPart,
+    on_released_bins,
+    read_measurements,
+    sum_on_released_bins,
+)
+from synthrelease.published.table import ReleasedTable
+from synthrelease.published.verify.checks import Check
+
+# The bounds of criteria that measurements answer, computed again from measurements.json and the released table.
+
+_RELATIVE = 1e-9
+"""Bounds that are computed again may differ by so much, from one machine to another."""
+
+
+def bound_problems(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> Iterator[str]:
+    """What is wrong with the bounds, a sentence each.
+
+    Parameters
+    ----------
+    facts : with the released table, and the rules for private rows.
+    content : of measurements.json; empty where there is none.
+    """
+    answered = [part for part in document.criteria if part.answered]
+    bounds = document.selection.bounds
+    if (bounds is not None) != bool(answered):
+        yield "selection: expected bounds just where measurements answer criteria, found otherwise"
+        return
+    if bounds is None:
+        return
+    if not document.selection.shared_measurements or not content:
+        yield "selection: measurements answer criteria, so expected shared and published measurements, found none"
+        return
+    criteria = {part.name: facts.criteria.get(part.name) for part in answered}
+    known = {name: each for name, each in criteria.items() if isinstance(each, Criterion)}
+    try:
+        bare = replace(facts, counts=None)
+        asked = {name: each.measured_sums(bare) for name, each in known.items()}
+        risk = float(Fraction(bounds.risk_exact)) / bounds.transformations
+        if facts.raw is None or len(known) < len(criteria):
+            raise Unexpected("criteria of kinds that are known here", "others")
+        limits = all_limits(asked, _measured(document, facts, content), possible_cells(facts.raw), risk)
+        found = {name: outward(each.measured_bound(limits[name], facts)) for name, each in known.items()}
+    except (LookupError, ValueError, TypeError) as error:
+        yield f"the bounds do not follow from the measurements ({error})"
+        return
+    for part in answered:
+        if not math.isclose(found[part.name], float(part.value), rel_tol=_RELATIVE):
+            yield f"criterion {part.name!r}: its bound is {part.value}; from the measurements follows {found[part.name]:g}"
+        if part.sensitivity is not None or part.noise_sd is not None or part.noise_bound is not None:
+            yield f"criterion {part.name!r}: a bound that follows from the measurements has no noise of its own"
+
+
+def _measured(document: ReleaseDocument, facts: PublicFacts, content: bytes) -> NoisyMarginals:
+    """The measurements on the released bins. Raises Unexpected for anything that is not as it was written."""
+    labels, layout = {column.name: column.labels for column in facts.columns}, facts.table.layout
+    tables, sums, read = [], [], read_measurements(content, unknown="forbid")
+    for one in read.sums or []:
+        found = sum_on_released_bins(one, [labels[name] for name in one.columns])
+        if found is not None:
+            sums.append(
+                NoisySum(
+                    text=found.name,
+                    columns=tuple(layout.index(name) for name in found.columns),
+                    scores=found.steps,
+                    value=found.value,
+                    epsilon=found.epsilon,
+                    sensitivity=found.sensitivity,
+                    together=found.together,
+                )
+            )
+    for part in read.tables:
+        table = on_released_bins(part, [labels[name] for name in part.columns])
+        if table is None:
+            raise Unexpected("the released bin of every measured one", "none")
+        columns = tuple(layout.index(name) for name in table.columns)
+        tables.append(NoisyMarginal(columns=columns, values=table.values, cost=table.cost, cells=table.cells, kind=part.kind))
+    return NoisyMarginals(layout=layout, n=document.n_rows, tables=tuple(tables), sums=tuple(sums))
+
+
+# The published noisy tables are those that the configuration names, at the cost and with the noise that were charged.
+
+_MEASURED_RELATIVE = 1e-9
+
+
+def measurements(document: ReleaseDocument, files: Mapping[str, bytes]) -> Check:
+    """Which tables, at which epsilon, follows from the configuration and the charges; a noisy count follows from nothing."""
+    try:
+        read = read_measurements(files.get(NAME, b""), unknown="forbid")
+    except Unexpected as error:
+        return Check(name="measurements", problems=(f"{NAME}: {error}",))
+    problems = tuple(f"{NAME}: {problem}" for problem in _problems(document, read, files[NAME]))
+    found = f"{len(read.tables)} noisy tables, the ones that were charged"
+    if read.sums:
+        found = f"{len(read.tables)} noisy tables and {len(read.sums)} noisy sums, the ones that were charged"
+    return Check(name="measurements", found=found, problems=problems)
+
+
+def _problems(document: ReleaseDocument, read: MeasurementsPart, content: bytes) -> Iterator[str]:
+    if read.dumped() != content:
+        yield "expected the layout in which it was written, found another"
+    if read.n_rows != document.n_rows:
+        yield f"expected {document.n_rows} rows, found {read.n_rows}"
+    columns = {column.name: column for column in document.columns}
+    expected = dict(_expected(document))
+    generator, _ = _generator(document)
+    alike = generator is not None and all(table.kind is generator.noise for table in read.tables)
+    found = {tuple(table.columns): table.cost for table in read.tables} if alike else {}
+    if found != expected or len(found) != len(read.tables):
+        yield "its tables and what they cost are not those of the configuration and of the charge of the generation"
+        return
+    sums = read.sums or []
+    parts: list[MeasuredTablePart | MeasuredSumPart] = [*read.tables, *sums]
+    sizes = {name: len(labels) for part in parts for name, labels in zip(part.columns, part.labels, strict=False)}
+    layout = Layout(columns=tuple(columns), sizes=tuple(sizes.get(name, len(columns[name].bins)) for name in columns))
+    found_sums = [
+        (one.sum, tuple(one.columns), Fraction(one.epsilon), one.together or 1, one.steps or one.own_values) for one in sums
+    ]
+    if found_sums != list(_expected_sums(document, layout)):
+        yield "its sums, their scores and what they cost are not those of the configuration and of the charge of the generation"
+        return
+    for one in sums:
+        yield from (f"sum {one.sum}: {problem}" for problem in _sum_problems(one, [columns[name] for name in one.columns]))
+    for table in read.tables:
+        name = ":".join(table.columns)
+        problems = list(_table_problems(table, [columns[one] for one in table.columns]))
+        if not problems and document.linked is None and document.divided_rows is None:  # else members, or a piece, are counted
+            problems += _total_problem(table, read.n_rows)
+        yield from (f"table {name}: {problem}" for problem in problems)
+
+
+def _expected(document: ReleaseDocument) -> Iterator[tuple[tuple[str, ...], Fraction]]:
+    """Columns of every table, and what it costs."""
+    generator, part = _generator(document)
+    if generator is not None:
+        names = tuple(column.name for column in document.columns)
+        layout = Layout(columns=names, sizes=tuple(len(column.bins) for column in document.columns))
+        for chosen, each in generator.measured_tables(layout, part).items():
+            yield tuple(names[place] for place in chosen), each
+
+
+def _expected_sums(
+    document: ReleaseDocument, layout: Layout
+) -> Iterator[tuple[str, tuple[str, ...], Fraction, int, list[Any]]]:
+    """Of every sum its name, columns, epsilon, how many share its noise, and steps, on the measured bins."""
+    generator, part = _generator(document)
+    if generator is None or any(generator.mistakes(layout, ())):
+        return
+    for one in generator.measured_sums(layout, part):
+        adds = one.scores.tolist() if one.own is None else list(one.own.ends)
+        yield one.text, tuple(layout.columns[place] for place in one.columns), one.epsilon, one.together, adds
+
+
+def _generator(document: ReleaseDocument) -> tuple[MeasuringGenerator | None, Fraction]:
+    """The one that measured, and its budget; None where none did."""
+    settings = document.configuration["generator"]
+    generator = GENERATORS[str(settings.get("family"))].model_validate(settings)
+    charged = [leaf for leaf in document.charges.leaves() if leaf.name == GENERATION]
+    if isinstance(generator, MeasuringGenerator) and len(charged) == 1:
+        return generator, generator.part(charged[0].charge())
+    return None, Fraction(0)
+
+
+def _sum_problems(one: MeasuredSumPart, columns: list[ColumnPart]) -> Iterator[str]:
+    try:
+        sum_on_released_bins(one, [column.labels for column in columns])
+    except Unexpected as error:
+        yield str(error)
+        return
+    scale = Fraction(STEPS if one.steps is None else int(np.ptp(np.array(one.steps)))) / Fraction(one.epsilon)
+    together = one.together or 1
+    sd = laplace_sd(scale) if together == 1 else cube_sd(together, scale)
+    if (one.noise == "one noise") != (together > 1) or not (
+        _near_of_measurements(one.scale, float(scale)) and _near_of_measurements(one.variance, sd**2)
+    ):
+        yield "its noise, scale and variance are not those of its steps, its epsilon and the sums that share its noise"
+    yield from _bin_problems(one.labels, one.released, columns)
+
+
+def _table_problems(table: MeasuredTablePart, columns: list[ColumnPart]) -> Iterator[str]:
+    noise = table.kind.of_table(table.cost)
+    if not (_near_of_measurements(table.scale, noise.scale) and _near_of_measurements(table.variance, noise.variance)):
+        yield f"its scale and variance are not those of its {noise.cost}"
+    try:
+        on_released_bins(table, [column.labels for column in columns])
+    except Unexpected as error:
+        yield str(error)
+        return
+    yield from _bin_problems(table.labels, table.released, columns)
+
+
+def _total_problem(table: MeasuredTablePart, n_rows: int) -> Iterator[str]:
+    """A table counts all rows once, so its numbers add up to them but for their noise; so two tables agree, too.
+
+    The limit is exceeded with a probability of 1e-15: sums of k Laplace draws of scale b have a moment generating function
+    of at most exp(2 k (b t)^2) for b t up to sqrt(1/2), and normal ones a smaller one. In a million rounds of a search, that
+    is below 1e-9 for each table.
+    """
+    counts, beyond = np.array(table.counts, dtype=float), math.log(2e15)
+    k, total, b = counts.size, math.fsum(counts.ravel()), math.sqrt(table.variance / 2)
+    near = b * math.sqrt(8 * k * beyond)
+    limit = near if near <= 2 * math.sqrt(2) * k * b else math.sqrt(2) * b * (k + beyond)
+    if abs(total - n_rows) > limit:
+        found = f"found {total:g}, and noise of its size moves a sum by at most {limit:g}"
+        yield f"expected numbers that add up to {n_rows} rows; {found}"
+
+
+def _bin_problems(labels: list[list[str]], released: list[list[int]], columns: list[ColumnPart]) -> Iterator[str]:
+    for column, own, into in zip(columns, labels, released, strict=False):
+        if any(label in column.labels and column.labels.index(label) != place for label, place in zip(own, into, strict=True)):
+            yield f"column {column.name!r}: a measured bin goes into a released one of another label"
+        if set(into) != set(range(len(column.labels))) or (column.ordered and into != sorted(into)):
+            yield f"column {column.name!r}: its bins go into released ones in another order, or leave one out"
+
+
+def _near_of_measurements(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=_MEASURED_RELATIVE)
+
+
+_REACH = 25
+"""Standard deviations of noise: no honest figure is farther off."""
+_FIGURES_RELATIVE = 1e-9
+"""Figures that are computed again may differ by so much, from one machine to another."""
+
+
+def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
+    """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts.
+
+    So does the figure itself where the measurements answer (`verification.bounds`): `measured` is measurements.json.
+    """
+    names = Counter(criterion.name for criterion in document.criteria)
+    problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]
+    facts = public_facts(document, table.counts, raw)
+    for criterion in document.criteria:
+        found = [*_figure_problems(criterion, facts, document.selection), *_file_problems(criterion, document, facts)]
+        problems += [f"criterion {criterion.name!r}: {problem}" for problem in found]
+    problems += _sharing_problems(document)
+    problems += bound_problems(document, facts, measured)
+    beyond = sum(not criterion.decides and criterion.value > criterion.threshold for criterion in document.criteria)
+    how = "all met" if document.selection.joint_test is None else "passed by the joint test"
+    above = f"; {beyond} of the released figures above the threshold" if beyond else ""
+    n_criteria = so_many(len(document.criteria), "criterion", "criteria")
+    limits = tuple(_not_stated(document))
+    return Check(name="figures", found=f"{n_criteria}, {how}{above}", problems=tuple(problems), limits=limits)
+
+
+def _not_stated(document: ReleaseDocument) -> Iterator[str]:
+    """What an older version did not state of figures, so that nobody misses it, a sentence each."""
+    stated = any(one.interval is not None and one.interval.file_high is not None for one in document.criteria)
+    if document.first_documents and not stated and rows_were_drawn(document):
+        yield f"No figure has a limit for the file: documents of version {document.written_by} have none."
+    apart = document.selection.joint_test is not None and all(one.noise is None for one in document.criteria)
+    if document.provisional and apart:
+        yield f"Each figure has a noise of its own, as in runs of version {document.run_by}."
+
+
+def _figure_problems(criterion: CriterionPart, facts: PublicFacts, selection: SelectionPart) -> Iterator[str]:
+    if not criterion.passed:
+        yield "was not met; a release has met all"
+    if criterion.decides and not criterion.value <= criterion.threshold:
+        yield f"its figure {criterion.value} is beyond its threshold {criterion.threshold}"
+    if (criterion.noise_sd is None) != (criterion.epsilon_exact == "0"):
+        yield "has noise without epsilon, or epsilon without noise"
+    if criterion.sensitivity is not None:
+        yield from _noise_problems(criterion, facts)
+    known = criterion.criterion()
+    exact = None if known is None else known.public_figure(facts)
+    if exact is None:
+        yield from _range_problems(criterion)
+    elif criterion.value != exact:
+        yield f"its figure is {criterion.value}; from the table follows {exact:g}"
+    if not _same_interval(criterion, facts.n, selection.bounds):
+        yield "its interval does not follow from its figure and its noise"
+
+
+def _range_problems(criterion: CriterionPart) -> Iterator[str]:
+    """A figure is as far from what an exact one can be as its noise can reach, and no farther.
+
+    Laplace noise is beyond 25 of its standard deviations with a probability of 4.5e-16 (noise that figures share, less
+    often): in a million rounds of a search, below 1e-9. Nothing is added to the distance of a noisy line, which is within
+    the range itself. An upper bound by the measurements is computed again instead.
+    """
+    if criterion.answered:
+        return
+    added = criterion.noise_sd is not None and criterion.sensitivity is not None
+    reach = _REACH * float(criterion.noise_sd or 0) if added else 0.0
+    worst = math.inf if criterion.worst is None else float(criterion.worst)
+    least, most = float(criterion.best) - reach, worst + reach
+    if not least <= float(criterion.value) <= most:
+        why = "out of reach of its noise" if added else "no figure of its kind"
+        yield f"its figure {criterion.value} is {why}: expected {least:g} to {most:g}"
+
+
+def _sharing_problems(document: ReleaseDocument) -> Iterator[str]:
+    """Which figures share one noise is a function of their epsilons, and each of them says how many and what it cost.
+
+    In bundles of versions before 1.0.0 none may do so, and none does where a law of rounds is accounted as a curve.
+    """
+    stated = {one.name: one.noise for one in document.criteria if one.noise is not None}
+    if document.selection.joint_test is None:
+        if stated:
+            yield "criteria: figures share one noise, which they do after a joint test alone"
+        return
+    if not stated and (document.provisional or document.selection.shape is not None):
+        return
+    if any(leaf.renyi is not None for leaf in document.charges.leaves()):
+        paid = {leaf.name for node in document.charges.nodes() if node.rule == TOGETHER for leaf in node.leaves()}
+        if unpaid := [name for name in stated if f"criterion: {name}" not in paid]:
+            yield f"criteria: {', '.join(unpaid)} share one noise, and beside a curve are not charged as one mechanism"
+    kinds = {one.name: one.criterion() for one in document.criteria}
+    own = {
+        one.name: Fraction(one.epsilon_exact)
+        for one in document.criteria
+        if one.sensitivity is not None and ((known := kinds[one.name]) is None or known.own_noise)
+    }
+    noises = shared_noise(own)
+    for name in own:
+        if stated.get(name) != (expected := noises.get(name)):
+            shown = "no noise with others" if expected is None else f"one noise with {expected.figures - 1} other figures"
+            yield f"criterion {name!r}: expected {shown}, at the epsilons of all of them; found otherwise"
+    yield from (f"criterion {name!r}: shares a noise and has none of its own" for name in stated if name not in own)
+
+
+def _noise_problems(criterion: CriterionPart, facts: PublicFacts) -> Iterator[str]:
+    sensitivity = float(criterion.sensitivity or 0)
+    if not (sensitivity > 0 and criterion.epsilon_exact != "0"):
+        yield "expected a sensitivity and an epsilon above 0"
+        return
+    model = criterion.criterion()
+    try:
+        known = None if model is None else model.public_sensitivity(facts)
+    except (LookupError, ValueError, TypeError, RejectedRound):
+        known = math.nan
+    if known is not None and not _near(known, sensitivity):
+        yield f"its sensitivity is {sensitivity:g}; from the table and its parameters follows {known:g}"
+    if criterion.noise is None:
+        grid = noise_grid(sensitivity, facts.n)
+        step, noise_sd = grid.step, figure_sd(grid, Fraction(criterion.epsilon_exact))
+    else:
+        step, noise_sd = shared_grid(sensitivity, facts.n).step, criterion.noise.sd(sensitivity, facts.n)
+    if criterion.noise_bound is not None:
+        yield "has noise that is added to it, and a bound of noise that is not"
+    if criterion.noise_sd is None or not _near(noise_sd, float(criterion.noise_sd)):
+        yield f"its noise has the standard deviation {noise_sd:g}, not {criterion.noise_sd}"
+    if grid_point(float(criterion.value), step) * step != float(criterion.value):
+        yield f"its figure {criterion.value} is not on the grid of its noise"
+
+
+def _same_interval(criterion: CriterionPart, n: int, bounds: BoundsPart | None) -> bool:
+    stated, found = criterion.interval, interval_part(criterion, n, bounds)
+    if stated is None or found is None:
+        return stated is None and found is None
+    same = (stated.how, stated.level) == (found.how, found.level) and (stated.high is None) == (found.high is None)
+    if stated.how not in (
+        "noise",
+        "noise and selection",
+    ):  # sums, in which machines do not differ
+        return same and (stated.low, stated.high) == (found.low, found.high)
+    return same and _near(stated.low, found.low) and _near(stated.high or 0, found.high or 0)
+
+
+def _file_problems(criterion: CriterionPart, document: ReleaseDocument, facts: PublicFacts) -> Iterator[str]:
+    """Its limit for the file, just where one follows. Documents of version 1.0.0 state none."""
+    if criterion.interval is None or (criterion.interval.file_high is None and document.first_documents):
+        return
+    try:
+        expected = file_end(criterion, document, facts) if rows_were_drawn(document) else None
+    except (LookupError, ValueError, TypeError):
+        expected = None
+    stated = criterion.interval.file_high
+    if (stated is None) != (expected is None) or (stated is not None and expected is not None and not _near(stated, expected)):
+        says, follows = ("nothing" if value is None else f"{value:g}" for value in (stated, expected))
+        yield f"its limit for the file is {says}; from its figure and the drawing follows {follows}"
+
+
+def _near(left: float, right: float) -> bool:
+    return math.isclose(left, right, rel_tol=_FIGURES_RELATIVE, abs_tol=1e-12)

@@ -1,0 +1,616 @@
+"""The name of what will be written, taken before anything is paid for: of two runs into one name one alone is charged.
+
+A folder `.NAME.partial` beside it belongs to the run that made it, as long as that run lives: what is written is put together
+in there and then gets its name, as a whole or not at all. A run that was killed leaves the folder behind, and the next one
+removes it, whatever its own name is. It is removed only where its writer is surely dead: it was made by this program, on this
+machine, and nobody holds the lock that ends with a process. What is not sure is left, and said.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import os
+import platform
+import shutil
+import zipfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, nullcontext
+from dataclasses import replace
+from functools import partial
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.document import (
+    column_parts,
+    measurements_bytes,
+    own_version,
+    release_document,
+    selection_part,
+    with_estimates,
+)
+from synthrelease.bundle.estimates_files import estimates_files, with_errors
+from synthrelease.bundle.further import files_of_rows, further_documents
+from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes
+from synthrelease.bundle.options import made
+from synthrelease.bundle.part import AcceptedRows
+from synthrelease.bundle.sheets import questions_files, sign_files
+from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
+from synthrelease.errors import InputError, OutputError
+from synthrelease.privacy.ledger import load_ledger
+from synthrelease.published import measurements
+from synthrelease.published.associations_file import associations_files
+from synthrelease.published.base import (
+    NAME,
+    Files,
+    Keep,
+    OnDisk,
+    SigningError,
+    checksum_file,
+    cryptography,
+    fingerprint,
+    in_memory,
+    key_file,
+    public_pem,
+)
+from synthrelease.published.charges import ChargePart
+from synthrelease.published.commitment import CommitmentPart, CommittedCriterionPart, CommittedYearsPart, LedgerHeadPart
+from synthrelease.published.document import ReleaseDocument
+from synthrelease.published.names import page_name
+from synthrelease.published.table import ReleasedTable
+from synthrelease.published.years import PlanOfYearsPart
+from synthrelease.settings.tables import BundleTable
+from synthrelease.spec import canonical
+from synthrelease.spec.release_spec import ReleaseSpec
+
+if TYPE_CHECKING:
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    from synthrelease.releasing.release import Release
+
+# A commitment to a release, made from its specification (`published.commitment`).
+
+
+def commitment(spec: ReleaseSpec, ledger: Path | None = None) -> CommitmentPart:
+    """What is committed to. Reads no data; of the ledger its name and head alone.
+
+    Parameters
+    ----------
+    spec : drawing from the shortlist alone, where one is given.
+
+    Raises
+    ------
+    BudgetError, InputError : when the ledger cannot be read.
+    """
+    head = None
+    if ledger is not None:
+        statement = load_ledger(ledger).statement()
+        head = LedgerHeadPart(dataset=statement.dataset, number=statement.head.number, head=statement.head.hash)
+    return CommitmentPart(
+        commitment=1,
+        title=spec.title,
+        specification=spec.digest,
+        program=own_version(),
+        ledger=head,
+        charges=ChargePart.of(spec.plan.total),
+        selection=selection_part(spec),
+        criteria=[
+            CommittedCriterionPart(name=one.name, kind=one.kind, threshold=one.threshold, epsilon_exact=str(one.epsilon))
+            for one in spec.criteria
+        ],
+        years=None
+        if spec.year is None
+        else CommittedYearsPart(**PlanOfYearsPart.of_plan(spec.year).model_dump(), again=spec.year.again),
+    )
+
+
+# All files of a bundle by name. What release.json does not hold is a function of it and of the released table.
+
+
+def release_files(release: Release, keep: Keep = in_memory) -> tuple[ReleasedTable, ReleaseDocument, Files]:
+    """The released table, release.json, and by name the files that do not follow from these: data, and the specification.
+
+    Parameters
+    ----------
+    keep : what becomes of the tables of rows, which are made piece by piece.
+    """
+    candidate, bundle = release.candidate, release.spec.bundle
+    columns = column_parts(candidate.transformation)
+    rows = AcceptedRows(
+        table=replace(ReleasedTable.of(candidate), marked=bundle.synthetic_column),
+        transformation=candidate.transformation,
+        columns=columns,
+        rules=release.spec.synthetic.merge(candidate.transformation),
+        smallest=_promised_count(release),
+        bundle=bundle,
+    )
+    of_rows = made(release.spec.parts, rows)
+    table, document = of_rows.table, release_document(release, {}, of_rows.parts)
+    tables = table_files(document, table)
+    data = {**{name: keep(name, pieces) for name, pieces in tables.items()}, **of_rows.files}
+    if release.measured is not None:
+        bins = release.spec.space.common if release.spec.shared_measurements else candidate.transformation
+        data[measurements.NAME] = measurements_bytes(release.measured, bins, candidate.transformation)
+    files = Files(data)
+    document = document.model_copy(update={"files": {name: files.sha256(name) for name in files}})
+    document = with_estimates(document, files.get(measurements.NAME), release.spec.text)
+    listed = estimates_files(document, files.get(measurements.NAME))
+    return table, with_errors(document, listed), files | listed | {canonical.NAME: release.spec.text}
+
+
+def _promised_count(release: Release) -> int:
+    """How often each released row occurs at least: the projection's and the criteria's word."""
+    promised = [criterion.promised_count for criterion in release.spec.criteria]
+    return max(release.candidate.configuration.projection.promised_count, *promised, 1)
+
+
+def table_files(document: ReleaseDocument, table: ReleasedTable) -> dict[str, Iterable[bytes]]:
+    """The released rows in every format that was asked for, each as pieces that are made when they are asked for."""
+    says_synthetic = document.bundle != BundleTable()
+    (csv, members_csv), (parquet, members_parquet) = document.tables
+    members = {}
+    if document.linked is not None:
+        members = {members_csv: members_csv_pieces(table), members_parquet: members_parquet_pieces(table, says_synthetic)}
+    return {
+        csv: csv_pieces(table),
+        parquet: parquet_pieces(table, says_synthetic),
+        **members,
+        **files_of_rows(document, table),
+    }
+
+
+def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str, int]) -> dict[str, bytes]:
+    """The documents that follow from release.json and the table; `verify` writes them again and compares.
+
+    Parameters
+    ----------
+    sizes : lengths of the data files in bytes.
+    """
+    pages = {page_name(document, language): page_bytes(document, table, language) for language in document.card.languages}
+    return {
+        "datapackage.json": datapackage_bytes(document, sizes),
+        **further_documents(document, table, sizes),
+        "deployment.yaml": deployment_bytes(document),
+        "CITATION.cff": citation_bytes(document),
+        **pages,
+        **associations_files(document),
+        **questions_files(document),
+        **sign_files(document),
+        "README.md": markdown_bytes(document, table),
+    }
+
+
+# Keys, and what signs a bundle with them (`published.signatures` checks it).
+
+
+def make_key(path: Path, password: bytes | None) -> str:
+    """Write a new private key (mode 0600) and, beside it, its public key with the ending ".pub".
+
+    Returns
+    -------
+    The fingerprint of the key, to be published where readers can find it.
+
+    Raises
+    ------
+    OutputError : when one of the files exists already, or cannot be written.
+    """
+    serialization = cryptography("hazmat.primitives.serialization")
+    key = cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey.generate()
+    secrecy = serialization.BestAvailableEncryption(password) if password else serialization.NoEncryption()
+    private = key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, secrecy)
+    public_path = path.with_name(path.name + ".pub")
+    for file in (path, public_path):
+        if file.exists() or file.is_symlink():
+            raise OutputError(f"{file}: expected a file that does not exist yet, found one. Nothing was overwritten.")
+    _write_signed(path, private)
+    _write_signed(public_path, public_pem(key.public_key()))
+    return fingerprint(key.public_key())
+
+
+def load_private_key(path: Path, password: bytes | None) -> Ed25519PrivateKey:
+    """The private key of a file that `make_key` or OpenSSL wrote.
+
+    Raises
+    ------
+    SigningError : when there is none, or the password is not right.
+    """
+    serialization = cryptography("hazmat.primitives.serialization")
+    content = key_file(path)
+    if b"ENCRYPTED" in content and password is None:
+        raise SigningError(f"{path}: expected the password of this key (--password-file FILE), found none.")
+    try:
+        key = serialization.load_pem_private_key(content, password if b"ENCRYPTED" in content else None)
+    except Exception:  # of many kinds, none of which may quote the key
+        key = None
+    if not isinstance(key, cryptography("hazmat.primitives.asymmetric.ed25519").Ed25519PrivateKey):
+        raise SigningError(f"{path}: expected an Ed25519 private key in PEM and its password, found something else.")
+    return key
+
+
+def signing_key(path: Path | None, password_file: Path | None) -> Ed25519PrivateKey | None:
+    """The key that signs, None when none is given. Read before anything is spent."""
+    return None if path is None else load_private_key(path, read_password(password_file))
+
+
+def read_password(path: Path | None) -> bytes | None:
+    """The first line of a file. Raises InputError when it holds none."""
+    if path is None:
+        return None
+    problem, content = "", b""
+    try:
+        content = path.read_bytes().split(b"\n")[0].rstrip(b"\r")
+    except OSError as error:
+        problem = str(error.strerror)
+    if not content:
+        raise InputError(f"{path}: expected a file whose first line is a password, found none. {problem}")
+    return content
+
+
+def _write_signed(path: Path, content: bytes) -> None:
+    try:
+        with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600), "wb") as file:
+            file.write(content)
+        return
+    except OSError as error:
+        problem = error.strerror
+    raise OutputError(f"{path}: the key could not be written ({problem}).")
+
+
+_fcntl: ModuleType | None
+try:
+    _fcntl = import_module("fcntl")
+except ImportError:  # Windows, where no folder can be locked
+    _fcntl = None
+
+ENDING = ".partial"
+WRITER = "writer"
+"""A file in the folder that says which program made it, on which machine."""
+CONTENT = "content"
+"""In the folder: what will get the name."""
+_SPACE = "space"
+"""In the folder: a file that keeps space free."""
+_MOST_KEPT = 2**30
+"""Bytes: some file systems keep space by writing it."""
+_TRIES = 100
+MAX_NAME = 200
+"""Bytes of the folder's name: file systems allow 255, and the folder gets a longer, temporary name first."""
+
+
+def check_free(folder: str | Path) -> Path:
+    """The folder's path, when nothing is there and its parent can be written to.
+
+    Raises
+    ------
+    OutputError : otherwise. Called before private data are read, so that no budget is lost on a bad path.
+    """
+    return check_free_name(Path(folder), "a folder")
+
+
+def check_free_name(path: Path, kind: str) -> Path:
+    """The path of a new file or folder. Raises OutputError as `check_free`."""
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: expected {kind} that does not exist yet, found one. Nothing was overwritten.")
+    parent = path.absolute().parent
+    if not os.path.isdir(parent):
+        raise OutputError(f"{path}: expected an existing folder {parent} to write into, found none.")
+    if len(os.fsencode(path.name)) > MAX_NAME:
+        raise OutputError(f"{path.name[:50]}...: expected a name of at most {MAX_NAME} bytes, found a longer one.")
+    if not os.access(parent, os.W_OK | os.X_OK):
+        raise OutputError(f"{path}: expected a folder {parent} that may be written to, found one that may not.")
+    return path
+
+
+@contextmanager
+def taking(path: str | Path, kind: str = "a folder") -> Iterator[Path]:
+    """The private folder in which what gets the name `path` is put together. It is gone at the end, however that comes.
+
+    Raises
+    ------
+    OutputError : when another run has taken the name, something has it already, or it cannot be used.
+    """
+    path = check_free_name(Path(path), kind)
+    place, lock = _take(path)
+    try:
+        check_free_name(path, kind)  # another run may have ended meanwhile
+        for other in place.parent.glob(f".*{ENDING}"):
+            if other != place:
+                _remove_dead(other)
+        yield place
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
+        if lock is not None:
+            os.close(lock)
+
+
+def _take(path: Path) -> tuple[Path, int | None]:
+    """The folder, which nobody else has, and its lock (None where folders cannot be locked)."""
+    place, problem = path.absolute().parent / f".{path.name}{ENDING}", "another run that writes it"
+    for _ in range(_TRIES):
+        try:
+            os.mkdir(place, 0o700)
+        except FileExistsError:
+            if _remove_dead(place):
+                continue
+            break
+        except OSError as error:
+            problem = f"a place that cannot be written to ({error.strerror})"
+            break
+        lock, sure = _lock(place)
+        if sure and lock is None:  # somebody took it for a dead one before it was locked
+            continue
+        try:
+            with open(place / WRITER, "x", encoding="utf-8", opener=_for_its_owner) as file:
+                file.write(_mark())
+        except OSError as error:
+            shutil.rmtree(place, ignore_errors=True)
+            problem = f"a place that cannot be written to ({error.strerror})"
+            break
+        return place, lock
+    advice = f" If no run is under way there, remove {place}." if problem.startswith("another") else ""
+    raise OutputError(f"{path}: expected a name that nobody else is writing, found {problem}.{advice} Nothing was spent.")
+
+
+def _remove_dead(place: Path) -> bool:
+    """Whether a folder of a dead run was removed, or is gone; False where its run may live, or it is no such folder."""
+    lock, sure = _lock(place)
+    try:
+        if not sure:
+            return False
+        if lock is None:
+            return not os.path.lexists(place)
+        inside = sorted(each.name for each in place.iterdir())
+        if inside and not (WRITER in inside and (place / WRITER).read_text(encoding="utf-8") == _mark()):
+            return False
+        shutil.rmtree(place)
+        return True
+    except (OSError, ValueError):
+        return False
+    finally:
+        if lock is not None:
+            os.close(lock)
+
+
+def _lock(place: Path) -> tuple[int | None, bool]:
+    """(The lock of a folder, whether it is sure who holds it). None and sure: another run does, or the folder is gone."""
+    if _fcntl is None:
+        return None, False
+    try:
+        found = os.open(place, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    except FileNotFoundError:
+        return None, True
+    except OSError:  # no folder of ours
+        return None, False
+    sure = True
+    try:
+        _fcntl.flock(found, _fcntl.LOCK_EX | _fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(found), os.lstat(place)):  # it may have been removed and made anew
+            return found, True
+    except (BlockingIOError, FileNotFoundError):
+        pass
+    except OSError:  # a file system without locks
+        sure = False
+    os.close(found)
+    return None, sure
+
+
+def _for_its_owner(path: str, flags: int) -> int:
+    return os.open(path, flags, 0o600)
+
+
+def _mark() -> str:
+    """What a folder of this program and this machine holds."""
+    return f"synthrelease on {platform.node()}\n"
+
+
+def keep_space(place: Path, size: int) -> None:
+    """Ask for space where the name was taken, and keep what the file system lets keep, until `give_back`.
+
+    Parameters
+    ----------
+    size : bytes.
+
+    Raises
+    ------
+    OutputError : when there is less.
+    """
+    free, problem = shutil.disk_usage(place).free, ""
+    try:
+        if free < size:
+            raise OSError(errno.ENOSPC, "")
+        if hasattr(os, "posix_fallocate") and size:
+            with open(place / _SPACE, "xb", opener=_for_its_owner) as file:
+                os.posix_fallocate(file.fileno(), 0, min(size, _MOST_KEPT))
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT):
+            problem = f"{free / 1e6:.1f} MB" if free < size else "less than a quota leaves"
+    if problem:
+        give_back(place)
+        raise OutputError(
+            f"{place.parent}: expected {size / 1e6:.1f} MB of free space, about what the released files take, found {problem}. "
+            "Nothing was spent."
+        )
+
+
+def give_back(place: Path) -> None:
+    """Free the space that was kept."""
+    (place / _SPACE).unlink(missing_ok=True)
+
+
+# The output folder: private to its owner, complete or absent, never overwritten.
+
+NO_TIME = 315_532_800
+"""1 January 1980, the earliest that a zip archive can hold."""
+
+
+def write_bundle(release: Release, folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None) -> Path:
+    """Write the bundle of a release, signed when a private key is given, into a new folder (`new_folder`).
+
+    Raises
+    ------
+    OutputError : when it cannot be written, or when its documents cannot: the table and release.json are then there without
+        them, so that what was paid for is not lost.
+    """
+    failed, documents = "", {}
+    with new_folder(folder, place) as new:
+        table, document, data = release_files(release, new.keep)
+        try:
+            documents = written(document, table, {name: data.size(name) for name in document.files})
+        except Exception as error:  # of released values only; preview.py makes it unlikely
+            failed = type(error).__name__
+        new.seal(data | {"release.json": document.dumped(), **documents}, key)
+    if failed:
+        raise OutputError(
+            f"{folder}: the table and release.json were written, the other documents could not be ({failed}). Do not run the "
+            "release again: it would be paid for again."
+        )
+    return Path(folder)
+
+
+def write_folder(
+    contents: Mapping[str, bytes], folder: str | Path, key: Ed25519PrivateKey | None = None, place: Path | None = None
+) -> Path:
+    """Write files with their checksums into a new folder (`new_folder`). Raises OutputError as that does."""
+    with new_folder(folder, place) as new:
+        new.seal(Files(contents), key)
+    return Path(folder)
+
+
+class NewFolder:
+    """A folder that is being put together where nobody else looks."""
+
+    def __init__(self, path: Path):
+        self._path = path
+
+    def keep(self, name: str, pieces: Iterable[bytes]) -> OnDisk:
+        """Write a file piece by piece, so that it is never held as a whole. Raises OSError."""
+        return _write(self._path / name, pieces)
+
+    def seal(self, contents: Files, key: Ed25519PrivateKey | None = None) -> None:
+        """Write the files that are not there yet, and their checksums, signed when a key is given. Raises OSError."""
+        for name, content in _sealed(contents, key).contents.items():
+            if isinstance(content, bytes):
+                _write(self._path / name, [content])
+            elif content.path != self._path / name:
+                with content.path.open("rb") as file:
+                    _write(self._path / name, iter(partial(file.read, 2**20), b""))
+
+
+@contextmanager
+def new_folder(folder: str | Path, place: Path | None = None) -> Iterator[NewFolder]:
+    """Put files together beside `folder` and give them its name at the end: it is there as a whole or not at all.
+
+    Parameters
+    ----------
+    place : where the name was taken (`taking`); taken here when omitted.
+
+    The folder is created with mode 0700 and its files with 0600. They bear no time: the end of a run tells how many rounds
+    it took, and an archive of the folder would tell when it ended. The signature is of the checksums.
+
+    Raises
+    ------
+    OutputError : when the folder appeared in the meantime or the disk cannot be written to.
+    """
+    folder, problem = check_free(folder), ""
+    with nullcontext(place) if place is not None else taking(folder) as own:
+        temporary = own / CONTENT
+        try:
+            give_back(own)
+            os.mkdir(temporary, 0o700)
+            yield NewFolder(temporary)
+            for path in (*temporary.iterdir(), temporary):
+                os.utime(path, (NO_TIME, NO_TIME))
+            check_free(folder)
+            os.rename(temporary, folder)
+        except OSError as error:
+            problem = f"{folder}: the release could not be written ({error.strerror}). The planned budget is spent."
+    if problem:
+        raise OutputError(problem)
+
+
+def _sealed(contents: Mapping[str, bytes], key: Ed25519PrivateKey | None) -> Files:
+    """The files with their checksums, and with the signature and its public key."""
+    files = contents if isinstance(contents, Files) else Files(contents)
+    if key is None:
+        return files | {NAME: checksum_file(files)}
+    from synthrelease.published import base as signatures
+
+    signed = files | {signatures.PUBLIC_KEY: signatures.public_pem(key.public_key())}
+    checksums = checksum_file(signed)
+    return signed | {NAME: checksums, signatures.SIGNATURE: key.sign(checksums)}
+
+
+def _write(path: Path, pieces: Iterable[bytes]) -> OnDisk:
+    """Write a file of mode 0600 and wait until it is on the disk."""
+    binary, found = getattr(os, "O_BINARY", 0), hashlib.sha256()  # on Windows, line ends would be changed without it
+    with os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | binary, 0o600), "wb") as file:
+        for piece in pieces:
+            found.update(piece)
+            file.write(piece)
+        file.flush()
+        os.fsync(file.fileno())
+        return OnDisk.written(path, file, found.hexdigest())
+
+
+# A released folder as one .zip file that says nothing but what is in the folder.
+#
+# Archives made by hand tell more: tar stores when each file was written (GNU and POSIX formats: when it was last changed,
+# too)
+# and by whom, and so does the zip of a file manager. When a run ended tells how long it took, and that how many rounds. Here
+# the
+# times are those of the folder, 1 January 1980; names are sorted, modes fixed, and there are no further fields. Contents are
+# stored as they are: what a compressor makes of them differs between its versions. The same folder gives the same bytes.
+
+_FIRST_DAY = (1980, 1, 1, 0, 0, 0)
+_UNIX = 3
+_MODE = 0o100600 << 16
+
+
+def check_archive(path: str | Path, folder: str | Path) -> Path:
+    """The archive's path, when nothing is there and it can be written. Raises OutputError otherwise, while nothing is spent."""
+    path, folder = Path(path), Path(folder)
+    if path.suffix != ".zip":
+        raise OutputError(f"{path}: expected the name of an archive that ends with .zip, found another.")
+    if path.absolute() == folder.absolute() or folder.absolute() in path.absolute().parents:
+        raise OutputError(f"{path}: expected an archive outside the released folder {folder}, found one inside.")
+    check_free_name(path, "an archive")
+    return path
+
+
+def write_archive(folder: str | Path, path: str | Path, place: Path | None = None) -> Path:
+    """Write the files of a folder into a new archive of mode 0600, complete or not at all.
+
+    Parameters
+    ----------
+    place : where the archive's name was taken (`taking`); taken here when omitted.
+
+    Raises
+    ------
+    OutputError : when something is at `path`, or it cannot be written. The folder stays as it is.
+    """
+    folder, path, problem = Path(folder), check_archive(path, folder), ""
+    with nullcontext(place) if place is not None else taking(path, "an archive") as own:
+        temporary = own / CONTENT
+        try:
+            give_back(own)
+            descriptor = os.open(temporary, os.O_RDWR | os.O_CREAT | os.O_EXCL | getattr(os, "O_BINARY", 0), 0o600)
+            with os.fdopen(descriptor, "w+b") as file:
+                with zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as archive:
+                    for member in sorted(folder.iterdir(), key=lambda each: each.name):
+                        entry = zipfile.ZipInfo(f"{folder.absolute().name}/{member.name}", _FIRST_DAY)
+                        entry.create_system, entry.external_attr = _UNIX, _MODE
+                        entry.file_size = member.stat().st_size
+                        with member.open("rb") as source, archive.open(entry, "w") as into:
+                            shutil.copyfileobj(source, into, 2**20)
+                file.flush()
+                os.fsync(file.fileno())
+            os.utime(temporary, (NO_TIME, NO_TIME))
+            check_archive(path, folder)
+            os.rename(temporary, path)
+        except OSError as error:
+            problem = f"{path}: the archive could not be written ({error.strerror}). The released folder {folder} is complete."
+    if problem:
+        raise OutputError(problem)
+    return path
