@@ -119,7 +119,8 @@ def small_files_are_answered_for() -> Iterator[None]:
 
     Tests of the question undo that (tests/specification/test_tried.py); a command in a process of its own says --unrehearsed.
     """
-    from synthrelease.cli import committing, releasing
+    from synthrelease.cli import releasing
+    from synthrelease.cli import specifying as committing
     from synthrelease.publish import Listener
 
     with pytest.MonkeyPatch.context() as patch:

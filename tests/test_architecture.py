@@ -352,7 +352,7 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
     # the desk listens on the loopback address, in a process that opens no private file; of urllib it has the parser of forms;
     # the programs that it starts are `synthrelease rehearse`, on the public file, and the browser
     assert {path: names for path, names in found.items() if names} == {
-        "cli/desking.py": {"socket"},
+        "cli/drafting.py": {"socket"},
         "desk/entrance.py": {"webbrowser"},
         "desk/rehearsals.py": {"subprocess"},
         "desk/server.py": {"urllib"},
@@ -479,7 +479,7 @@ def test_made_up_counts_are_made_of_made_up_rows_alone() -> None:
     readers = {"ingest", "read_public", "reading", "parquet"}
     assert not readers & {part for name in imported(TREES["releasing/dry_run.py"]) for part in name.split(".")}
 
-    assert files_where(lambda node: node.arg == "nobodys", ast.keyword) == {"cli/demonstrating.py"}
+    assert files_where(lambda node: node.arg == "nobodys", ast.keyword) == {"cli/releasing.py"}
 
 
 def test_a_release_is_run_from_one_place() -> None:
@@ -487,7 +487,7 @@ def test_a_release_is_run_from_one_place() -> None:
     assert callers("reserve_for_release") == {"publish.py"}
     assert callers("check_limit") == {
         "publish.py",
-        "cli/planning.py",
+        "cli/specifying.py",
         "drafting/draft.py",
         "drafting/adopting.py",
         "desk/screens/signoff.py",
@@ -512,7 +512,7 @@ def test_private_counts_are_made_by_ingest_alone() -> None:
     }  # releasing/attempt.py: public priors
 
 
-DEMONSTRATIONS = ("cli/demonstrating.py", "cli/series.py")
+DEMONSTRATIONS = ("cli/releasing.py", "cli/releasing.py")
 
 
 def test_generic_code_knows_no_dataset() -> None:

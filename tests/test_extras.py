@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.cli.demonstrating import BIRTHS, Shipped, demo
+from synthrelease.cli.releasing import BIRTHS, Shipped, demo
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
 from tests.conftest import ROOT

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import json
+import runpy
 from collections.abc import Callable
 from contextlib import ExitStack
+from dataclasses import dataclass
+from enum import StrEnum
+from fractions import Fraction
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from synthrelease.cli.bundles import Password, Sign, print_outcomes, warn_of_gaps
-from synthrelease.cli.chances import cheaper_text
+from synthrelease.cli.quiet import QuietCommand
+from synthrelease.cli.reading import Password, Sign, bound, estimate, print_outcomes, verify, warn_of_gaps
+from synthrelease.cli.rehearsing import rehearse
+from synthrelease.cli.specifying import check, plan
 from synthrelease.cli.terminal import (
     NOTHING_RELEASED,
     Address,
@@ -21,15 +28,179 @@ from synthrelease.cli.terminal import (
     TableName,
     Unrehearsed,
     accepts_untried,
+    cheaper_text,
     cluster_address,
     err,
     print_plan,
     progress_line,
 )
 from synthrelease.cli.terminal import out as terminal
+from synthrelease.libraries import library
+from synthrelease.privacy.charges import decimal_text
 
 if TYPE_CHECKING:
+    from synthrelease.privacy.ledger_file import Statement
+    from synthrelease.privacy.plan import Horizon
+    from synthrelease.privacy.subsets import Split
     from synthrelease.publish import Listener, Published, ReleaseRequest
+
+# ledger: the privacy budget of a dataset across releases.
+
+app = typer.Typer(
+    add_completion=False,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    help="The privacy budget of a dataset across releases.",
+)
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The ledger.")]
+Head = Annotated[str, typer.Option("--expect-head", help="The head from your logbook.")]
+
+
+@app.command("open", cls=QuietCommand)
+def open_new(
+    file: File,
+    dataset: Annotated[str, typer.Option("--dataset", help="What the dataset is called; one ledger for each dataset.")],
+    limit: Annotated[str, typer.Option("--limit", metavar="EPS", help="The most epsilon that all its releases may cost.")],
+    delta_limit: Annotated[
+        str, typer.Option("--delta-limit", metavar="DELTA", help="The most delta; 0 allows pure differential privacy alone.")
+    ] = "0",
+) -> None:
+    """Open the ledger of a private dataset, once."""
+    from synthrelease.privacy.ledger import open_ledger
+
+    statement = open_ledger(file, dataset, limit, delta_limit=delta_limit).statement()
+    terminal.print(f"Opened {str(file)}. For your logbook: {statement.logbook_line()}")
+    if not statement.delta_limit:
+        terminal.print("It allows pure differential privacy alone; releases with a delta need --delta-limit from the start.")
+
+
+@app.command(cls=QuietCommand)
+def split(
+    file: File,
+    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with the table [split].")],
+    data: Annotated[str, typer.Option("--data", metavar="DATA", help="The private file. Its record numbers alone are read.")],
+    table: TableName = None,
+    key: Annotated[
+        Path | None, typer.Option("--split-key", metavar="FILE", help="A new file. [default: the ledger's name with .key]")
+    ] = None,
+    expect_head: Head | None = None,
+) -> None:
+    """Split the register into pieces, once and for ever, so that a release spends on the records of one piece. Costs nothing.
+
+    Which piece a record belongs to is told by a new secret key and the record number alone. The key stays in the enclave: back
+    it up, show it to nobody. Without it no piece can be read again.
+    """
+    from synthrelease.releasing.release import split_register
+    from synthrelease.sources.source import Source
+
+    statement, place = split_register(file, config, Source.of(data, table), key, expect_head)
+    made = statement.split
+    terminal.print(
+        f"Split into {made.pieces if made else 0} pieces. The secret key is in {str(place)}: it stays in the enclave, "
+        "with a backup; who has it can tell the piece of every record number."
+    )
+    terminal.print(f"For your logbook: {statement.logbook_line()}")
+
+
+@app.command("years", cls=QuietCommand)
+def plan_years(
+    file: File,
+    config: Annotated[Path, typer.Option("--config", metavar="CONFIG", help="A configuration with a plan, [series] years.")],
+    expect_head: Head | None = None,
+) -> None:
+    """Note what is promised to a person over all years of a register, once and for ever, before the first one. Costs nothing.
+
+    The ledger then takes one release of each year, none beyond the plan, and limits what a person pays for all of them.
+    """
+    from synthrelease.errors import Problem, SpecError
+    from synthrelease.privacy.ledger import load_ledger
+    from synthrelease.spec.load import load_spec
+
+    spec = load_spec(config)
+    spec.check_unit_answered()
+    if spec.year is None:
+        raise SpecError([Problem(file=spec.path, path="series.years", expected="a plan over years", found="none")])
+    statement = load_ledger(file, expect_head=expect_head).plan_years(spec.year.horizon)
+    _print_years(statement, spec.year.horizon)
+    terminal.print(f"For your logbook: {statement.logbook_line()}")
+
+
+@app.command(cls=QuietCommand)
+def show(file: File, expect_head: Head | None = None) -> None:
+    """Show what was spent. Verifies every entry first."""
+    from rich.table import Table
+
+    from synthrelease.privacy.ledger import load_ledger
+
+    statement = load_ledger(file, expect_head=expect_head).statement()
+    noted = ["domain"] if statement.domain else []
+    pieces = ["piece"] if statement.split else []
+    years = ["year"] if statement.horizon else []
+    table = Table("no.", "reserved (UTC)", "for", "epsilon", "delta", *noted, *pieces, *years, title=statement.dataset)
+    for entry in statement.entries:
+        cells = [str(entry.number), entry.started, entry.what, decimal_text(entry.epsilon), f"{float(entry.delta):g}"]
+        notes = entry.notes
+        piece = "" if notes.split else "all" if notes.piece is None else str(notes.piece)
+        year = "" if notes.year is None else f"{notes.year}{', second' if notes.again else ''}"
+        table.add_row(*cells, *[(entry.domain or "")[:16] for _ in noted], *[piece for _ in pieces], *[year for _ in years])
+    terminal.print(table)
+    if statement.domain:
+        terminal.print(f"Exact numbers of rows were published on the domain {statement.domain[:16]}: no other may follow.")
+    if statement.split:
+        _print_pieces(statement, statement.split)
+    if statement.horizon:
+        _print_years(statement, statement.horizon)
+    left = statement.epsilon_limit - statement.epsilon
+    terminal.print(
+        f"Spent epsilon {decimal_text(statement.epsilon)} of {decimal_text(statement.epsilon_limit)}; left {float(left):g}. "
+        f"{f'Spent delta {float(statement.delta):g} of {float(statement.delta_limit):g}. ' if statement.delta_limit else ''}"
+        f"For your logbook: {statement.logbook_line()}"
+    )
+
+
+def _print_years(statement: Statement, plan: Horizon) -> None:
+    """What is promised, which years are done and which are left."""
+    notes = [entry.notes for entry in statement.entries if entry.notes.year is not None]
+    done = {note.year for note in notes}
+    left = [f"{year} (epsilon {decimal_text(plan.most(year, again=False))})" for year in plan.years if year not in done]
+    promise, second = plan.promise, sum(note.again for note in notes)
+    persons = f"{plan.in_year} in a year and {plan.in_all} in all" if plan.in_all > 1 else "1 in all years"
+    terminal.print(
+        f"A plan over the years {plan.years[0]} to {plan.years[-1]} promises a person epsilon "
+        f"{decimal_text(promise.epsilon if promise else Fraction(0))} at most, with so many records: {persons}. "
+        f"Paid so far, by a person: epsilon {decimal_text(statement.epsilon)}. Years left: {', '.join(left) or 'none'}. "
+        f"Second releases of a year left: {plan.fallbacks - second}"
+        f"{f' (epsilon {decimal_text(plan.fallback_epsilon)})' if plan.fallbacks else ''}."
+    )
+
+
+def _print_pieces(statement: Statement, split: Split) -> None:
+    """What the records of each piece have paid, and what is compared with the limit."""
+    spent, deltas = statement.epsilons, statement.deltas
+    read = sorted(spent.of_pieces)
+
+    def told(amount: Fraction) -> str:
+        return f"epsilon {decimal_text(amount)}, left {float(statement.epsilon_limit - amount):g}"
+
+    each = [f"piece {piece}: {told(spent.before(piece))}" for piece in read]
+    if unread := split.pieces - len(read):
+        each.append(f"{unread} that no release read alone: {told(spent.of_all)}")
+    terminal.print(f"The register is split into {split.pieces} pieces (key {split.key[:16]}). Spent on {'; '.join(each)}.")
+    delta = f", delta {float(deltas.most_renumbered):g}" if deltas.most_renumbered else ""
+    terminal.print(
+        "The sum below is that of the dearest piece: what a record pays whose record number stays. Where a record may be "
+        f"replaced by one of another number, two pieces change: epsilon {decimal_text(spent.most_renumbered)}{delta}."
+    )
+
+
+@app.command(cls=QuietCommand)
+def renew(file: File, expect_head: Head) -> None:
+    """Make a lost head file anew, against the head in your logbook."""
+    from synthrelease.privacy.ledger import renew_head
+
+    statement = renew_head(file, expect_head)
+    terminal.print(f"Renewed the head of {str(file)}. For your logbook: {statement.logbook_line()}")
 
 
 def release(
@@ -198,3 +369,302 @@ def _report(published: Published, charges: bool, question: str | None) -> None:
     print_outcomes(published.folder)
     if published.archive is not None:
         terminal.print(f"The same files as one archive: {str(published.archive)}.")
+
+
+# demo --release years: a simulated register of births over five years, each released from the release before.
+
+ROWS, SEED, LIMIT = 160_000, 7, "1.7"
+QUESTIONS = ("share gestation_week < 37", "share mother_age >= 35")
+
+
+def five_years(folder: Path, jobs: int) -> None:
+    """What a steward does for a series: the promise first, then year after year, then what changed."""
+    from synthrelease.resources import resource
+
+    simulate = runpy.run_path(str(resource("public_data/simulate_years.py")))
+    facts, changes = simulate["read_facts"]()
+    years = [changes["first"] + place for place in range(len(changes["births_per_1000"]))]
+    ledger = folder / "births.ledger"
+    terminal.print(f"The confidential files of this demonstration are simulated: births of {years[0]} to {years[-1]}.")
+    step(f'ledger open {ledger} --dataset "Live births" --limit {LIMIT}')
+    open_new(ledger, "Live births", LIMIT)
+    released: list[Path] = []
+    for year in years:
+        data, out = folder / f"births-{year}.csv.gz", folder / f"release-{year}"
+        simulate["BIRTHS"]["write_gzip_csv"](simulate["simulate"](facts, changes, year, ROWS, SEED), data)
+        config = _configuration(folder, year, released)
+        if not released and year == years[0]:
+            step(f"ledger years {ledger} --config {config}")
+            plan_years(ledger, config)
+        _release(config, data, out, ledger, jobs)
+        if not out.exists() and year > years[0]:
+            terminal.print("The plan has room for a second release of this year. It does not use last year's release.")
+            again = _configuration(folder, year, released, again=True)
+            _release(again, data, out, ledger, jobs)
+        released += [out] if out.exists() else []
+    step(f"ledger show {ledger}")
+    show(ledger)
+    if len(released) > 1:
+        step(f"verify {released[-1]} --with {released[-2]}")
+        verify(released[-1], earlier=[released[-2]])
+        for question in QUESTIONS:
+            step(f'estimate {" ".join(map(str, released))} "{question}"')
+            estimate([*map(str, released), question])
+
+
+def _configuration(folder: Path, year: int, released: list[Path], again: bool = False) -> Path:
+    """The shipped plan of a first or of a later year, with its year and the releases before it."""
+    from synthrelease.resources import resource
+
+    later = bool(released) and not again
+    text = resource(f"configs/years/{'later' if later else 'first'}.toml").read_text(encoding="utf-8")
+    text = text.replace('"../births.toml"', json.dumps(str(resource("configs/births.toml"))))
+    acceptance = resource("acceptance/births-frontier.toml")
+    text = text.replace('"../../acceptance/births-frontier.toml"', json.dumps(str(acceptance)))
+    earlier = f"earlier = {json.dumps([f'{each.name}/release.json' for each in released])}\n"
+    text = text.replace('earlier = ["births-2019/release.json"]\n', "")
+    text = text.replace("year = 2020\n", f"year = {year}\n{earlier}").replace("year = 2019\n", f"year = {year}\n{earlier}")
+    if later:
+        text = text.replace('"births-2019"', json.dumps(released[-1].name))
+    path = folder / f"{'second-' if again else ''}{year}.toml"
+    path.write_text(f"{text}{'again = true' if again else ''}\n", encoding="utf-8")
+    return path
+
+
+def _release(config: Path, data: Path, out: Path, ledger: Path, jobs: int) -> None:
+    """Of a year; where nothing is released the command exits with a code of its own, and the demonstration goes on."""
+    step(f"release {config} --data {data} --out {out} --ledger {ledger}")
+    try:
+        release(config, str(data), out, jobs=jobs, ledger=ledger, unrehearsed=True)
+    except typer.Exit:
+        terminal.print("The demonstration goes on without a release of this year.")
+
+
+def step(command: str) -> None:
+    """The command that follows, as a steward would type it."""
+    terminal.print(f"\n$ synthrelease {command}", style="bold", highlight=False)
+
+
+# demo: the releases that come with synthrelease, on simulated data that are nobody's.
+
+REHEARSED_MINUTES = 1.5
+DEMO_ROWS, DEMO_SEED, YEARS_LATER = 80_000, 1, 1
+VISITS_MINUTES = 0.1
+PATIENTS, PUBLIC_SEED = 20_000, 2024
+DEMO_QUESTIONS = (
+    "share outcome == 'Other care': age >= 70 against < 70",
+    "mean days: diagnosis == 'Cancer' against == 'Injuries'",
+    "share stays >= 2 by age",
+)
+"""Two about stays and one about patients."""
+PEOPLE, MUNICIPALITIES, REGIONS, COUNTRY_MINUTES = 300_000, 300, 20, 0.2
+OF_AREAS = ("share employment == 'unemployed' by region", "share age >= 65 where municipality == 'Municipality 00187'")
+RUNS = 5
+QUERIES = (("labour_status == 'Employed'", "sex == 'Female'"), ("labour_status == 'Unemployed' and age < 25", ""))
+"""Conditions, and among whom the share is asked for."""
+
+
+class Shipped(StrEnum):
+    """A release that comes with the program."""
+
+    births = "births"
+    published = "published"
+    labour = "labour"
+    visits = "visits"
+    years = "years"
+    country = "country"
+
+
+BIRTHS = {
+    Shipped.births: ("configs/births-frontier.toml", "gestation_week < 37"),
+    Shipped.published: ("configs/births-measured.toml", "mean birth_weight by birth_sex"),
+}
+"""Of each release of births its configuration, which needs no extra library, and an example of a question."""
+
+
+def demo(
+    out: Annotated[Path, typer.Option("--out", metavar="DIR", help="Write the released files to this new folder.")],
+    release: Annotated[
+        Shipped,
+        typer.Option(
+            "--release",
+            help="Choose the data. births: 160,000 births, 6 columns, some seconds. published: the same births with noisy "
+            "tables, for estimate. labour: a survey with codes, gaps and weights. visits: patients with hospital stays. "
+            "years: five years of births. country: people in municipalities and regions. These four show every command and "
+            "take minutes; visits, labour and country write the release to DIR/release.",
+        ),
+    ] = Shipped.births,
+    charges: Annotated[
+        bool, typer.Option("--charges", help="Print each charge of the privacy budget (births and published; off by default).")
+    ] = False,
+    jobs: Jobs = 1,
+) -> None:
+    """Run a whole release on simulated data that come with synthrelease. Needs no file and no network."""
+    from synthrelease.bundle import check_free
+    from synthrelease.publish import ReleaseRequest
+    from synthrelease.resources import resource
+
+    if release not in BIRTHS:
+        library("pandas", "pandas", f"the simulated files of demo --release {release}", "frames")
+        check_free(out)
+        out.mkdir()
+        shown = {Shipped.labour: _labour, Shipped.visits: _visits, Shipped.years: five_years, Shipped.country: _country}
+        shown[release](out, jobs)
+        return
+    (config, question), simulated = BIRTHS[release], resource("public_data/births_surrogate.csv.gz")
+    request = ReleaseRequest(config=resource(config), data=simulated, out=out, jobs=jobs, nobodys=True)
+    terminal.print("A demonstration: the births are simulated.")
+    _until_released(lambda: run(request, steps=False, charges=charges, question=question))
+    terminal.print("  For your own data start with docs/tutorial.md.", highlight=False)
+
+
+def _until_released(command: Callable[[], None]) -> None:
+    """Run a release again where its search finds no table, as may happen by chance."""
+    for left in reversed(range(RUNS)):
+        try:
+            return command()
+        except typer.Exit as ended:
+            if ended.exit_code != NOTHING_RELEASED or not left:
+                raise
+            terminal.print(
+                "The demonstration runs again, because its births are simulated. A second run on your data would spend the "
+                "budget a second time."
+            )
+    return None
+
+
+def _labour(folder: Path, jobs: int) -> None:
+    """Last year's public survey, then this year's confidential one."""
+    from synthrelease.resources import resource
+
+    survey = folder / "survey.csv.gz"
+    script = runpy.run_path(str(resource("public_data/simulate_labour.py")))
+    facts = script["read_facts"]()
+    script["write_gzip_csv"](script["simulate"](facts, DEMO_ROWS, DEMO_SEED, facts["year"] + YEARS_LATER), survey)
+    terminal.print(f"The confidential survey of this demonstration is {str(survey)}: simulated, {DEMO_ROWS} rows.")
+    released = _released(
+        _Shown(
+            config=resource("configs/labour.toml"),
+            dataset="Labour force survey",
+            limit="3",
+            minutes=REHEARSED_MINUTES,
+            public=(resource("public_data/labour_surrogate.csv.gz"), None),
+            private=(survey, None),
+        ),
+        folder,
+        jobs,
+    )
+    for query, given in QUERIES:
+        step(f'bound {released} "{query}"' + (f' --given "{given}"' if given else ""))
+        bound(released, query, given=given)
+
+
+def _visits(folder: Path, jobs: int) -> None:
+    """Last year's public files of patients and stays, then this year's confidential ones."""
+    from synthrelease.resources import resource
+
+    script = runpy.run_path(str(resource("public_data/simulate_visits.py")))
+    facts, files = script["read_facts"](), []
+    for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+        (folder / place).mkdir()
+        tables = script["simulate"](facts, PATIENTS, seed, facts["year"] + later)
+        files.append(script["write"](tables, folder / place))
+    terminal.print(f"The confidential files of this demonstration are in {str(folder / 'confidential')}: simulated.")
+    released = _released(
+        _Shown(
+            config=resource("configs/visits.toml"),
+            dataset="Hospital stays",
+            limit="3",
+            delta_limit="1e-8",
+            minutes=VISITS_MINUTES,
+            public=files[0],
+            private=files[1],
+        ),
+        folder,
+        jobs,
+    )
+    for question in DEMO_QUESTIONS:
+        step(f'estimate {released} "{question}"')
+        estimate([str(released), question])
+
+
+def _country(folder: Path, jobs: int) -> None:
+    """Last year's people of a country, then this year's confidential ones."""
+    from synthrelease.resources import resource
+
+    script = runpy.run_path(str(resource("public_data/simulate_country.py")))
+    facts, files = script["read_facts"](), []
+    for place, seed, later in (("public", PUBLIC_SEED, 0), ("confidential", DEMO_SEED, YEARS_LATER)):
+        (folder / place).mkdir()
+        people = script["simulate"](facts, PEOPLE, seed, MUNICIPALITIES, REGIONS, facts["year"] + later)
+        files.append(script["write"](people, folder / place / "people.csv"))
+    terminal.print(f"The confidential file of this demonstration is {str(files[1])}: simulated, {PEOPLE} rows.")
+    config = resource("configs/country.toml")
+    step(f"plan {config} --rows {PEOPLE}")
+    plan([config], rows=PEOPLE)
+    released = _released(
+        _Shown(
+            config=config,
+            dataset="People of a country",
+            limit="4",
+            delta_limit="1e-8",
+            minutes=COUNTRY_MINUTES,
+            public=(files[0], None),
+            private=(files[1], None),
+        ),
+        folder,
+        jobs,
+    )
+    for question in OF_AREAS:
+        step(f'estimate {released} "{question}"')
+        estimate([str(released), question])
+
+
+@dataclass(frozen=True, kw_only=True)
+class _Shown:
+    """What a demonstration releases: a public file that it is rehearsed on and a private one, each with that of its members."""
+
+    config: Path
+    dataset: str
+    limit: str
+    delta_limit: str = "0"
+    minutes: float
+    public: tuple[Path, Path | None]
+    private: tuple[Path, Path | None]
+
+
+def _released(shown: _Shown, folder: Path, jobs: int) -> Path:
+    """What a steward does, in the tutorial's order, up to the released folder, which is verified."""
+    config, (public, of_public), (private, of_private) = shown.config, shown.public, shown.private
+    trial, ledger, released = folder / "trial", folder / f"{config.stem}.ledger", folder / "release"
+    of_public_words, words = (f" --members {each}" if each else "" for each in (of_public, of_private))
+    members = None if of_private is None else str(of_private)
+
+    step(f"rehearse {config} --data {public}{of_public_words} --out {trial} --keep 1 --copies 0 --minutes {shown.minutes:g}")
+    rehearsed = None if of_public is None else str(of_public)
+    _unless_complete(
+        lambda: rehearse(config, str(public), trial, members=rehearsed, jobs=jobs, keep=1, copies=0, minutes=shown.minutes)
+    )
+    with_delta = f" --delta-limit {shown.delta_limit}" if shown.delta_limit != "0" else ""
+    step(f'ledger open {ledger} --dataset "{shown.dataset}" --limit {shown.limit}{with_delta}')
+    open_new(ledger, shown.dataset, shown.limit, shown.delta_limit)
+    step(f"check {config} --data {private}{words}")
+    check(config, str(private), members=members)
+    shortlist = trial / "shortlist.toml"
+    found = shortlist if shortlist.is_file() else None  # on a slow machine the minutes may end before anything is known
+    from_found = "" if found is None else f" --shortlist {found}"
+    step(f"release {config} --data {private}{words} --out {released} --ledger {ledger}{from_found}")
+    release(
+        config, str(private), released, members=members, jobs=jobs, ledger=ledger, shortlist=found, unrehearsed=found is None
+    )
+    step(f"verify {released}")
+    verify(released)
+    return released
+
+
+def _unless_complete(command: Callable[[], None]) -> None:
+    """Run a rehearsal that ends when its minutes are over: it says so, and exits with a code of its own."""
+    try:
+        command()
+    except typer.Exit:
+        terminal.print("The demonstration goes on with what was found so far.")

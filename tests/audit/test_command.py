@@ -19,7 +19,7 @@ from synthrelease.audit.running import Effort, audit_cases
 from synthrelease.audit.scope import Scope
 from synthrelease.audit.summary import AuditResult
 from synthrelease.bundle import write_bundle
-from synthrelease.cli.auditing import AuditPart, audit
+from synthrelease.cli.reading import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec

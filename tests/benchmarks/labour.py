@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from synthrelease.cli.demonstrating import ROWS, SEED, YEARS_LATER
+from synthrelease.cli.releasing import DEMO_ROWS, DEMO_SEED, YEARS_LATER
 from synthrelease.spec.load import load_spec
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -112,7 +112,7 @@ def high_wages(survey: pd.DataFrame, rows: pd.DataFrame, copies: Path) -> dict[s
     """Shares among employees."""
     script = runpy.run_path(str(ROOT / "public_data" / "simulate_labour.py"))
     facts = script["read_facts"]()
-    whole = script["simulate"](facts | {"gaps": {}}, ROWS, SEED, facts["year"] + YEARS_LATER)
+    whole = script["simulate"](facts | {"gaps": {}}, DEMO_ROWS, DEMO_SEED, facts["year"] + YEARS_LATER)
     before = whole["wage"][whole["wage"] != ""].astype(int)
     told = survey["wage"][~survey["wage"].isin(["", "99997", "99998"])].astype(int)
     ours = rows["wage"][rows["contract"].isin(EMPLOYEES) & (rows["wage"] != "not asked or not stated")]

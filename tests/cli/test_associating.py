@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.cli import associating
-from synthrelease.cli.associating import carried_lines
+from synthrelease.cli import specifying as associating
+from synthrelease.cli.specifying import carried_lines
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT
 from tests.helpers.command_line import run

@@ -36,7 +36,7 @@ def test_the_part_that_stands_alone_says_what_was_left_out(bundle: Path) -> None
 
 
 def test_a_text_of_the_files_moves_no_cursor() -> None:
-    from synthrelease.cli.bundles import printable
+    from synthrelease.cli.reading import printable
 
     assert printable("a\x1b[2Jb\nc \u202e d\u05d0") == "a\\x1b[2Jb\\nc \\u202e d\u05d0"
 

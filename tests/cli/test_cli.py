@@ -271,7 +271,7 @@ module.check_fit = fail
 """
     result = run("check", write_config(tmp_path), "--data", write_data(tmp_path), before=broken)
     assert result.returncode == 1
-    assert "RuntimeError at synthrelease/cli/planning.py:" in words(result.stderr)
+    assert "RuntimeError at synthrelease/cli/specifying.py:" in words(result.stderr)
     assert SECRET not in result.stdout + result.stderr
 
 

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 import typer
 
-from synthrelease.cli import demonstrating
-from synthrelease.cli.demonstrating import BIRTHS, Shipped
+from synthrelease.cli import releasing as demonstrating
+from synthrelease.cli.releasing import BIRTHS, Shipped
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 

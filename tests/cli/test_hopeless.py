@@ -10,8 +10,8 @@ import pytest
 import typer
 
 from synthrelease.bundle.preview import preview
-from synthrelease.cli.planning import check, plan
 from synthrelease.cli.rehearsing import rehearse
+from synthrelease.cli.specifying import check, plan
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.spec.load import load_spec

@@ -10,7 +10,7 @@ import pytest
 from synthrelease.audit.exact_figures import exact_figures
 from synthrelease.audit.sweep import Sweep, criterion
 from synthrelease.audit.sweeps import sweeps
-from synthrelease.cli.planning import check, plan
+from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.errors import SpecError
 from synthrelease.publish import ReleaseRequest, publish

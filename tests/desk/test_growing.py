@@ -12,7 +12,7 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
-from synthrelease.cli.desking import desk
+from synthrelease.cli.drafting import desk
 from synthrelease.data.questions import split_question
 from synthrelease.desk.strips import Strips
 from synthrelease.drafting.moved_limits import limits_of

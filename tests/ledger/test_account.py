@@ -653,7 +653,7 @@ def test_a_ledger_of_another_format_is_refused_unread(coins: Ledger, version: in
 
 
 def test_the_domain_is_shown(coins: Ledger, capsys: pytest.CaptureFixture[str]) -> None:
-    from synthrelease.cli.accounting import show
+    from synthrelease.cli.releasing import show
 
     show(coins.path)
     assert "domain" not in capsys.readouterr().out

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.cli.accounting import show
+from synthrelease.cli.releasing import show
 from synthrelease.errors import BudgetError
 from synthrelease.privacy.charges import Charge, mechanism
 from synthrelease.privacy.ledger import ChargedRun, Ledger, load_ledger, open_ledger

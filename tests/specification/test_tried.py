@@ -11,7 +11,8 @@ from pathlib import Path
 import pytest
 
 import synthrelease
-from synthrelease.cli import committing, releasing, terminal
+from synthrelease.cli import releasing, terminal
+from synthrelease.cli import specifying as committing
 from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.desk.screens.signoff import gathered
 from synthrelease.drafting import write_draft

@@ -286,7 +286,7 @@ def _country(work: Path) -> list[Path]:
 
 def _years(work: Path) -> list[Path]:
     """The first year of the shipped series, and the second from it."""
-    from synthrelease.cli.series import ROWS, _configuration
+    from synthrelease.cli.releasing import ROWS, _configuration
 
     script = _simulated("years")
     facts, changes = script["read_facts"]()  # type: ignore[misc]

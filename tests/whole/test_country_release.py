@@ -10,7 +10,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.cli import app, demonstrating
+from synthrelease.cli import app
+from synthrelease.cli import releasing as demonstrating
 from synthrelease.parts.geography.table import Geography
 from synthrelease.spec.load import load_spec
 from tests.conftest import ROOT

@@ -16,7 +16,8 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.bundle.verify import verify_bundle
-from synthrelease.cli import app, demonstrating
+from synthrelease.cli import app
+from synthrelease.cli import releasing as demonstrating
 from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError

@@ -13,7 +13,8 @@ import pandas as pd
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.cli import app, demonstrating
+from synthrelease.cli import app
+from synthrelease.cli import releasing as demonstrating
 from synthrelease.enclave.ingest import ingest, read_public
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import combinations
 from pathlib import Path
@@ -10,9 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from synthrelease.cli.associating import carried_lines
-from synthrelease.cli.bundles import warn_of_gaps
-from synthrelease.cli.chances import cheaper_text
+from synthrelease.cli.reading import warn_of_gaps
 from synthrelease.cli.terminal import (
     Address,
     Backend,
@@ -21,7 +20,9 @@ from synthrelease.cli.terminal import (
     MembersFile,
     TableName,
     Unrehearsed,
+    accepts_untried,
     alike_in_words,
+    cheaper_text,
     cluster_address,
     err,
     out,
@@ -31,13 +32,142 @@ from synthrelease.cli.terminal import (
     progress_line,
     refusals,
 )
-from synthrelease.errors import InputError, listing, so_many
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import InputError, OutputError, listing, so_many
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.plan import check_delta, loss_text
 from synthrelease.privacy.selection import nothing_where
 
 if TYPE_CHECKING:
     from synthrelease.spec.release_spec import ReleaseSpec
+
+# Which associations the released rows will carry, for `plan`, `check` and `init`.
+
+MOST_LINES = 30
+MOST_TRIPLES = 10
+
+
+def carried_lines(spec: ReleaseSpec, rows: int | None = None) -> Iterator[str]:
+    """The list in sentences, the first of them a heading, for a file of so many rows."""
+    from synthrelease.generators.associations import LEAST_REPEATED, CarriedPairs
+    from synthrelease.releasing.attempt_costs import usual_rows
+    from synthrelease.spec.associations import planned_associations
+
+    rows = rows or usual_rows(spec)
+    found = CarriedPairs.of(planned_associations(spec, rows))
+    if not found.pairs:
+        return
+    if found.unknown == found.pairs:
+        yield (
+            "Associations: the generator chooses with noise which columns it measures together. The choice is not published, "
+            "so nobody can list the pairs of columns that the rows will carry."
+        )
+        return
+    unknown = (
+        f" Of {found.unknown} pairs nobody can tell: the generator chooses its tables with noise." if found.unknown else ""
+    )
+    yield f"Associations: the rows will carry {found.carried:,} of {found.pairs:,} pairs of columns.{unknown}"
+    if found.noisy:
+        pairs = so_many(found.noisy, "more pair is", "more pairs are")
+        yield (
+            f"{pairs} measured, but the table is mostly noise: at {rows:,} rows the noise moves a cell, on average, by more "
+            f"rows than the mean cell has, or the rows repeat less than {LEAST_REPEATED:.0%} of an association. Give the table "
+            "a larger weight, a larger budget or fewer bins."
+        )
+    if not found.columns:
+        return
+    yield "Do not compute a table, a mean by group or a slope of another pair: its error has no limit."
+    for line in found.columns[:MOST_LINES]:
+        others = ", ".join(line.others) or "no other column"
+        yield f"  {line.column}: {'only with' if line.only and line.others else 'with' if line.only else 'not with'} {others}"
+    if (more := len(found.columns) - MOST_LINES) > 0:
+        yield f"  and {more} more columns; `synthrelease plan --json` lists every pair."
+    named = "; ".join(" × ".join(triple) for triple in found.carried_triples[:MOST_TRIPLES])
+    dots = "; ..." if len(found.carried_triples) > MOST_TRIPLES else ""
+    yield f"Three columns at once: {len(found.carried_triples):,} of {found.triples:,}{f': {named}{dots}' if named else ''}."
+
+
+# commit: write down, before the run, what a release will be.
+
+
+def commit(
+    config: Config,
+    file: Annotated[Path, typer.Option("--out", metavar="FILE", help="A new file for the commitment.")],
+    ledger: Annotated[
+        Path | None, typer.Option("--ledger", metavar="FILE", help="The ledger of the dataset, whose head is written down.")
+    ] = None,
+    shortlist: Annotated[
+        Path | None, typer.Option("--shortlist", metavar="FILE", help="The shortlist that the release will draw from.")
+    ] = None,
+    unrehearsed: Unrehearsed = False,
+) -> None:
+    """Commit to a release before it is run: a digest for an official gazette, and the file that has it.
+
+    Reads no data and spends nothing. `verify --commitment FILE` compares a release with it.
+    """
+    from synthrelease.bundle import check_free
+    from synthrelease.bundle.write import commitment
+    from synthrelease.errors import InputError
+    from synthrelease.spec.load import load_spec
+    from synthrelease.spec.shortlist import narrowed
+    from synthrelease.spec.tried import INSTEAD, NEVER, tried
+
+    spec = load_spec(config)
+    spec.check_unit_answered()
+    if not (unrehearsed or tried(spec, shortlist) or accepts_untried(spec)):
+        raise InputError(f"{config}: {NEVER} {INSTEAD}.")
+    spec = spec if shortlist is None else narrowed(spec, shortlist)
+    made = commitment(spec, ledger)
+    check_free(file)
+    file.write_bytes(made.dumped())
+    head = "no ledger named" if made.ledger is None else f"ledger {made.ledger.dataset} at its head {made.ledger.head[:16]}"
+    terminal.print(f"Wrote {str(file)}: keep it unchanged. Publish this digest before the release is run:")
+    terminal.print(f"SHA-256 {made.digest}", highlight=False, soft_wrap=True)
+    terminal.print(
+        f"It covers both files (digest {made.specification[:16]}...), synthrelease {made.program}, {head}, and "
+        "the planned charges, selection and criteria"
+        + ("." if made.years is None else f"; for all {len(made.years.epsilons_exact)} years the plan and the thresholds.")
+    )
+    if made.years is not None and made.years.fallbacks and not made.years.again:
+        terminal.print(
+            "It does not cover a second release of a year. Commit to the configuration of the second release (again = true) as "
+            "well, and publish both digests."
+        )
+
+
+# schema: what the two files of a release may hold, for editors and as a page.
+
+
+def schema(
+    acceptance: Annotated[bool, typer.Option("--acceptance", help="Of the acceptance file, not the configuration.")] = False,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="All settings of both files as a page, docs/settings.md.")
+    ] = False,
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write to this file, over an old one.")] = None,
+) -> None:
+    """Print the JSON Schema of a configuration, with which an editor completes, explains and checks it.
+
+    A line `#:schema ./FILE` at the top of the TOML file names it to editors that read Taplo's directive.
+    """
+    from synthrelease.spec.reference import acceptance_schema, configuration_schema, schema_text, settings_page
+
+    if markdown:
+        text, ending = settings_page(), ".md"
+    else:
+        text, ending = schema_text(acceptance_schema() if acceptance else configuration_schema()), ".json"
+    if out is None:
+        print(text, end="")
+        return
+    if out.suffix != ending:
+        raise OutputError(f"{out}: expected a file whose name ends in {ending}, found another. Nothing was written.")
+    try:
+        out.write_text(text, encoding="utf-8", newline="\n")
+    except OSError as error:
+        problem = f"{out}: expected a file that can be written ({error.strerror})."
+    else:
+        err.print(f"Wrote {str(out)}.")
+        return
+    raise OutputError(problem)
 
 
 def plan(

@@ -1,0 +1,572 @@
+"""audit: the guarantee put to the test."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Sequence
+from dataclasses import asdict
+from enum import StrEnum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+import typer
+
+from synthrelease.cli.terminal import Config, Jobs, err, out, progress_bars
+from synthrelease.cli.terminal import out as terminal
+from synthrelease.errors import InputError, VerificationFailed
+
+if TYPE_CHECKING:
+    from synthrelease.answers.bounds import Bound
+    from synthrelease.answers.words import Estimate
+    from synthrelease.audit.audit import Part
+    from synthrelease.audit.loss_findings import LossFinding
+    from synthrelease.audit.running import Finding
+    from synthrelease.audit.summary import AuditResult
+    from synthrelease.published import PublishedRelease
+    from synthrelease.published.verify.checks import Report
+    from synthrelease.settings.questions import QuestionTable
+
+CONTRADICTED = 5
+
+
+class AuditPart(StrEnum):
+    """Parts of the audit, as they are written on the command line."""
+
+    sensitivity = "sensitivity"
+    selection = "selection"
+    losses = "losses"
+    cases = "cases"
+    power = "power"
+
+
+def audit(
+    out: Annotated[Path | None, typer.Option("--out", metavar="FILE", help="Write every figure to this JSON file.")] = None,
+    jobs: Jobs = 1,
+    hours: Annotated[float | None, typer.Option(min=0.01, help="Draw from all mechanisms for so long.")] = None,
+    draws: Annotated[int | None, typer.Option(min=50, help="Draws on each side of every case.")] = None,
+    part: Annotated[
+        list[AuditPart] | None, typer.Option(help="Run this part; may be repeated. Without it all but power.")
+    ] = None,
+    only: Annotated[str | None, typer.Option(metavar="TEXT", help="Only what has this text in its name.")] = None,
+    release: Annotated[
+        Path | None,
+        typer.Option(
+            "--release", metavar="DIR", help="Only what a published release rests on: its generator, criteria and selection."
+        ),
+    ] = None,
+    records: Annotated[
+        int | None,
+        typer.Option(min=1, max=5, help="Records of the largest tables that are enumerated. [default: 5, of a release 4]"),
+    ] = None,
+    against: Annotated[
+        str | None,
+        typer.Option(
+            metavar="LIBRARY",
+            help="Instead, hold noise and private choices against diffprivlib or opendp (extra `audit`).",
+        ),
+    ] = None,
+) -> None:
+    """Put the guarantee to the test, on made-up tables: enumerate sensitivities, compute laws and losses, draw from mechanisms.
+
+    Reads no file but release.json of a release that is named; spends nothing. There is no seed: the machine's own entropy is
+    part of what is audited.
+    """
+    from synthrelease.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, run_audit
+    from synthrelease.audit.running import Effort
+    from synthrelease.audit.scope import Scope
+    from synthrelease.audit.sweeps import MOST_RECORDS
+    from synthrelease.errors import InputError, OutputError
+    from synthrelease.published.folder import document_of
+
+    if hours is not None and draws is not None:
+        raise InputError("--hours and --draws: expected one of them, found both.")
+    if out is not None and (out.exists() or not out.parent.is_dir()):
+        found = "one" if out.exists() else f"no folder {out.parent}"
+        raise OutputError(f"{out}: expected a new file in a folder that exists, found {found}.")
+    if against is not None:
+        if part or only or release or hours is not None:
+            found = "--part, --only, --release or --hours"
+            raise InputError(f"--against: expected it with --draws, --out or nothing else, found {found}.")
+        _compare_laws(against, draws, out)
+        return
+    wanted: list[Part] = [each.value for each in part or ()]
+    if release is not None and (only or hours is not None or draws is not None or set(wanted) - set(OF_A_RELEASE)):
+        expected = f"it with --part {' or '.join(OF_A_RELEASE)}, --records, --jobs, --out or nothing else"
+        raise InputError(f"--release: expected {expected}, found --only, --hours, --draws or another part.")
+    scope = Scope(text=only or "") if release is None else Scope.of(document_of(release / "release.json"))
+    with progress_bars() as progress:
+        result = run_audit(
+            parts=wanted or (USUAL if release is None else OF_A_RELEASE),
+            effort=Effort(draws=draws, hours=hours),
+            jobs=jobs,
+            scope=scope,
+            most_records=records or (MOST_RECORDS if release is None else RECORDS_OF_A_RELEASE),
+            progress=progress,
+        )
+    if out is not None:
+        out.write_text(json.dumps(result.document(), indent=2) + "\n", encoding="utf-8")
+        terminal.print(f"Every figure is in {str(out)}.")
+    _print_result(result)
+    if not result.passed:
+        for name in result.violations:
+            err.print(f"Above its claim: {name}.", style="red")
+        for name in result.missed:
+            err.print(f"A known fault that was not found (more draws are needed): {name}.", style="red")
+        raise typer.Exit(CONTRADICTED)
+    terminal.print("Nothing contradicts a claim.")
+
+
+def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
+    """Draws of both libraries against the exact laws."""
+    from rich.table import Table
+
+    from synthrelease.audit.against import DRAWS, compare_laws
+
+    with progress_bars() as progress:
+        found = compare_laws(library, draws=draws or DRAWS, progress=progress)
+    table = Table("law", "draws", "p of synthrelease", f"p of {library}", title="Draws against exact laws, chi-square")
+    for each in found:
+        table.add_row(each.name, f"{each.draws:,}", f"{each.ours:.3g}", f"{each.theirs:.3g}")
+    terminal.print(table)
+    if out is not None:
+        rows = [{**asdict(each), "agrees": each.agrees} for each in found]
+        out.write_text(json.dumps({"against": library, "laws": rows}, indent=2) + "\n", encoding="utf-8")
+        terminal.print(f"Every figure is in {str(out)}.")
+    if off := [each.name for each in found if not each.agrees]:
+        for name in off:
+            err.print(f"Draws that do not follow the law: {name}.", style="red")
+        raise typer.Exit(CONTRADICTED)
+    terminal.print(f"Both follow all {len(found)} laws.")
+
+
+def _print_result(result: AuditResult) -> None:
+    from rich.table import Table
+
+    if result.sensitivities:
+        _print_sensitivities(result)
+    if result.laws:
+        laws, shipped = result.laws, [law for law in result.laws if law.claim == "price"]
+        terminal.print(
+            f"Selection law, exact: {len(laws)} combinations of claim, way to repeat rounds and cap; "
+            f"{sum(law.pairs for law in laws):,} pairs of laws, {sum(law.exceeded for law in laws)} above the claim. The "
+            f"largest ratio realises {max(law.share for law in shipped):.1%} of the price that is charged."
+        )
+    if result.losses:
+        _print_losses(result.losses)
+    if result.findings:
+        _print_findings(result)
+    if result.power:
+        table = Table("fault", "draws", "found", "probability, at least", title="Power")
+        for part in result.power:
+            table.add_row(part.name, f"{part.draws:,}", f"{part.found} of {part.repeats}", f"{part.at_least:.4f}")
+        terminal.print(table)
+
+
+def _print_sensitivities(result: AuditResult) -> None:
+    from rich.table import Table
+
+    table = Table(
+        "figure", "triples", "of files", "violations", "disagreements", "largest share of the bound", title="Sensitivities"
+    )
+    by_kind = defaultdict(list)
+    for part in result.sensitivities:
+        by_kind[part.kind].append(part)
+    for kind, found in by_kind.items():
+        shares = sorted({f"{float(part.largest):.3g}" for part in found}, key=float)
+        table.add_row(
+            kind,
+            f"{sum(part.triples for part in found):,}",
+            f"{sum(part.files for part in found):,}",
+            str(sum(part.violations for part in found)),
+            str(sum(part.disagreements for part in found)),
+            shares[0] if len(shares) == 1 else f"{shares[0]} to {shares[-1]}",
+        )
+    triples = sum(part.triples for part in result.sensitivities)
+    violations = sum(part.violations for part in result.sensitivities)
+    terminal.print(table)
+    files = sum(part.files for part in result.sensitivities)
+    terminal.print(f"{triples:,} triples of tables and {files:,} of files with rows left out, {violations} violations.")
+
+
+def _print_losses(losses: Sequence[LossFinding]) -> None:
+    """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
+    from rich.table import Table
+
+    from synthrelease.audit.library_losses import installed
+
+    honest = [loss for loss in losses if not loss.case.faulty]
+    columns = "generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"
+    table = Table(*columns, title="Largest losses")
+    for loss in honest:
+        budget = float(loss.case.claim)
+        table.add_row(
+            loss.case.generator,
+            loss.case.name,
+            f"{loss.unit} {loss.claimed:.3g}",
+            f"{loss.shown:.3f}",
+            f"{loss.share:.3f}{'*' if loss.case.because else ''}",
+            f"{loss.noise / budget:.3f}",
+            f"{loss.choices / budget:.3f}",
+        )
+    terminal.print(table)
+    for because in dict.fromkeys(loss.case.because for loss in honest if loss.case.because):
+        terminal.print(f"* {because[0].upper()}{because[1:]}.")
+    found = [loss for loss in losses if loss.case.faulty]
+    terminal.print(
+        f"{len(honest)} cases, {sum(loss.exceeded for loss in honest)} above the claim; "
+        f"{sum(loss.exceeded for loss in found)} of {len(found)} known faults are above it."
+    )
+    if not installed():
+        terminal.print('MST and AIM were not looked at: their library is not installed (it comes with the extra "smartnoise").')
+
+
+def _print_findings(result: AuditResult) -> None:
+    from rich.table import Table
+
+    table = Table("mechanism", "cases", "claims", "largest proven / claimed", "above the claim", title="Cases")
+    by_family = defaultdict(list)
+    for finding in result.findings:
+        if not finding.case.faulty:
+            by_family[finding.case.family].append(finding)
+    for family, found in by_family.items():
+        claims = sorted({finding.case.claim for finding in found})
+        span = f"{claims[0]:.3g}" if len(claims) == 1 else f"{claims[0]:.3g} to {claims[-1]:.3g}"
+        above = sum(finding.exceeded for finding in found)
+        table.add_row(family, str(len(found)), span, _largest(found), str(above))
+    terminal.print(table)
+    faults = [finding for finding in result.findings if finding.case.faulty]
+    if faults:
+        table = Table("known fault", "claimed", "proven", title="Faults that the audit must find")
+        for finding in faults:
+            table.add_row(finding.case.name, f"{finding.case.claim:.3g}", f"{finding.epsilon:.3g}")
+        terminal.print(table)
+    honest = [finding for finding in result.findings if not finding.case.faulty]
+    terminal.print(
+        f"{len(honest)} cases, {sum(finding.exceeded for finding in honest)} above the claim; "
+        f"{sum(finding.exceeded for finding in faults)} of {len(faults)} known faults found. Confidence of all together: 99.9%."
+    )
+
+
+def _largest(found: list[Finding]) -> str:
+    """The largest share of its claim that a case was proven to realise."""
+    finding = max(found, key=lambda each: each.epsilon / each.case.claim if each.case.claim else each.epsilon)
+    if not finding.epsilon > 0:
+        return "nothing"
+    return f"{finding.epsilon:.3g} / {finding.case.claim:.3g}"
+
+
+# bound: queries on a published release. Reads nothing private, spends nothing.
+
+
+def bound(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    query: Annotated[
+        str,
+        typer.Argument(
+            metavar="QUERY", help="A condition, for example \"age >= 35 and sex == 'F'\", or a question.", show_default=False
+        ),
+    ] = "",
+    given: Annotated[str, typer.Option(metavar="CONDITION", help="Ask for a share among the rows that meet this.")] = "",
+    mean: Annotated[str | None, typer.Option(metavar="COLUMN", help="Ask for the mean of this column.")] = None,
+    minus: Annotated[
+        str | None, typer.Option(metavar="QUERY", help="Ask for the difference to this condition's answer.")
+    ] = None,
+    confidence: Annotated[float, typer.Option(help="Of all bounds together.")] = 0.95,
+    acceptance: Annotated[
+        float | None, typer.Option(metavar="P", help="Your word that a round is accepted with at least this probability.")
+    ] = None,
+    intended: Annotated[
+        bool, typer.Option("--intended", help="Say of every question that the release is meant to answer what is stated.")
+    ] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+) -> None:
+    """Answer a query from a release, and bound the answer of the file: of those of its rows that the rules keep.
+
+    The bound follows from the released figures alone and holds for all queries together (docs/estimates.md). QUERY is written
+    like a plausibility rule, with limits between the released bins. It asks for the number of rows; with --given for a share,
+    with --mean for a mean. Or QUERY is a question as `synthrelease estimate` takes it: "share weight < 2500: age >= 35
+    against < 35". Where noisy tables are published that answer it, the estimate stands beside the bound.
+    """
+    from synthrelease.answers.bounds import bound as ask
+    from synthrelease.answers.stated import verdict
+    from synthrelease.published import load
+    from synthrelease.settings.questions import QuestionTable
+
+    if intended:
+        _intended(folder, as_json)
+        return
+    release = load(folder)
+    found = ask(release, query, given=given, mean_of=mean, minus=minus, confidence=confidence, acceptance=acceptance)
+    # as it was asked, of any length: it has just been read
+    asked = QuestionTable.model_construct(query=query, given=given, mean=mean, minus=minus)
+    said, estimated = verdict(release, asked), _estimated(release, asked, confidence)
+    if as_json:
+        beside = None if estimated is None else [asdict(term) for term in (*estimated.terms, *estimated.contrasts)]
+        print(json.dumps(_plain(found) | {"stated": said.word, "because": said.because, "estimated": beside}, indent=2))
+    else:
+        terminal.print(str(found), highlight=False)
+        if estimated is not None:
+            terminal.print(
+                f"\nBeside it, from noisy tables (synthrelease estimate): {estimated.short}\n", highlight=False, soft_wrap=True
+            )
+        terminal.print(f"Stated: {said.word} ({said.because}).", highlight=False)
+
+
+def _estimated(release: PublishedRelease, asked: QuestionTable, confidence: float) -> Estimate | None:
+    """The same question, estimated; None where no noisy table answers it."""
+    from synthrelease.answers.stated import in_words
+
+    words = in_words(asked)
+    if release.measurements is None or not words:
+        return None
+    from synthrelease.answers.estimates import estimate
+
+    try:
+        return estimate(release, words, confidence=confidence)
+    except InputError:
+        return None
+
+
+def _intended(folder: Path, as_json: bool) -> None:
+    """What is stated about every question of the release's own list."""
+    from synthrelease.answers.stated import question, verdict
+    from synthrelease.published import load
+
+    release = load(folder)
+    found = [(question(asked), verdict(release, asked)) for asked in release.intended]
+    if as_json:
+        print(
+            json.dumps(
+                [
+                    {"question": asked, "stated": said.word, "because": said.because, "estimated": said.estimated or None}
+                    for asked, said in found
+                ],
+                indent=2,
+            )
+        )
+        return
+    for asked, said in found:
+        more = f"; estimate: {said.estimated}" if said.estimated else ""
+        terminal.print(f"{asked}: {said.word} ({said.because}){more}", highlight=False)
+    if not found:
+        terminal.print("The release names no intended queries.")
+
+
+def _plain(found: Bound) -> dict[str, Any]:
+    """The figures of a bound for programs; a limit that says nothing is null."""
+    return {
+        "question": found.question,
+        "kind": found.kind,
+        "answer": found.answer,
+        "low": found.low,
+        "high": found.high,
+        "unit": found.unit,
+        "confidence": found.confidence,
+        "acceptance": found.acceptance,
+        "n_rows": found.n_rows,
+        "shares": list(found.shares) if found.kind == "count" else None,
+        "binned": None if found.binned_low is None else [found.binned_low, found.binned_high],
+        "about": found.about,
+        "measured": found.measured or None,
+        "ratios": [asdict(ratio) for ratio in found.ratios],
+        "limits": {limit.score.name: limit.limit if limit.limit < float("inf") else None for limit in found.limits},
+    }
+
+
+# card, verify and keygen: what is done with the files of a release. None of them reads private data.
+
+Sign = Annotated[Path | None, typer.Option("--sign", metavar="KEY", help="Sign the files with this private key (see keygen).")]
+Password = Annotated[
+    Path | None, typer.Option("--password-file", metavar="FILE", help="A file whose first line is the password of the key.")
+]
+
+
+def keygen(
+    file: Annotated[Path, typer.Argument(metavar="KEY", help="A new file for the private key; KEY.pub gets the public one.")],
+    password_file: Password = None,
+) -> None:
+    """Make a key pair for signing releases. Needs the extra `sign`."""
+    from synthrelease.bundle.write import make_key, read_password
+
+    fingerprint = make_key(file, read_password(password_file))
+    out.print(f"The private key is {str(file)}: keep it secret. The public key is {str(file)}.pub.")
+    out.print(f"Publish its fingerprint where readers of the release will find it: {fingerprint}")
+
+
+def verify(
+    folder: Annotated[Path, typer.Argument(metavar="DIR", help="The folder of a release.")],
+    public_key: Annotated[
+        Path | None,
+        typer.Option("--public-key", metavar="FILE", help="The publisher's public key, which must have signed it."),
+    ] = None,
+    earlier: Annotated[
+        list[Path] | None,
+        typer.Option("--with", metavar="DIR", help="An earlier release of the same register, or what an erratum replaces."),
+    ] = None,
+    commitment: Annotated[
+        Path | None, typer.Option("--commitment", metavar="FILE", help="What was committed to before the run (see commit).")
+    ] = None,
+    plan: Annotated[
+        bool, typer.Option(help="Compute plan and figures again from the published specification, as the program does.")
+    ] = True,
+    documents: Annotated[bool, typer.Option(help="Write every other document again and compare.")] = True,
+) -> None:
+    """Check a published release without any private data, and list what cannot be checked. Exit code 5 if something is wrong.
+
+    With --no-plan --no-documents, the part is left that stands alone: it needs nothing that makes or writes a release.
+    """
+    from synthrelease.bundle.verify import verify_bundle
+
+    report = verify_bundle(folder, public_key, earlier or (), commitment, plan=plan, documents=documents)
+    print_report(report)
+    if not report.passed:
+        raise VerificationFailed(f"{folder}: this release does not fit together. See the problems above.")
+    out.print("Nobody can check without the private file:")
+    for sentence in report.beyond:
+        out.print(f"- {printable(sentence)}", highlight=False)
+    out.print(report.closing, style="green" if report.vouched_for else "yellow", highlight=False)
+
+
+def card(
+    config: Config,
+    target: Annotated[Path, typer.Option("--out", metavar="DIR", help="A new folder.")],
+    bundle: Annotated[
+        Path | None, typer.Option("--bundle", metavar="DIR", help="A finished release; without it a preview is written.")
+    ] = None,
+    sign: Sign = None,
+    password_file: Password = None,
+) -> None:
+    """Write the data card as it would look, or a finished release anew with [card] and [calibration] as they are now.
+
+    Spends nothing and reads no private data.
+    """
+    from synthrelease.bundle import check_free, new_folder, write_folder
+    from synthrelease.bundle.write import signing_key
+    from synthrelease.spec.load import load_spec
+
+    spec = load_spec(config)
+    check_free(target)
+    key = signing_key(sign, password_file)
+    if bundle is None:
+        from synthrelease.bundle.preview import preview
+
+        write_folder(preview(spec), target, key)
+        warn_of_gaps(spec)
+        out.print(f"A preview, with placeholders for figures, is {str(target / 'README.html')}.")
+        return
+    from synthrelease.bundle.preview import rewritten
+    from synthrelease.bundle.verify import verify_bundle
+    from synthrelease.published.verify.checks import read_files
+
+    report = verify_bundle(bundle)
+    if not all(check.passed for check in report.checks if check.name not in ("documents", "weights")):  # these are written anew
+        print_report(report)
+        raise VerificationFailed(f"{bundle}: expected a release that fits together, found problems. Nothing was written.")
+    with new_folder(target) as new:
+        new.seal(rewritten(read_files(bundle), spec, new.keep), key)
+    warn_of_gaps(spec)
+    out.print(f"The release with the new texts is in {str(target)}.")
+    print_outcomes(target)
+
+
+def print_outcomes(folder: Path) -> None:
+    """What became of options in a release that was written."""
+    from synthrelease.bundle.options import outcomes
+    from synthrelease.published.document import read_leniently
+
+    for each in outcomes(read_leniently((folder / "release.json").read_bytes())):
+        (err if each.failed else out).print(each.text, style="yellow" if each.failed else None)
+
+
+def print_report(report: Report) -> None:
+    """The checks. Texts of the files are shown with their control characters written out: they could hide what is said."""
+    from rich.table import Table
+
+    table = Table("check", "", "found", title="Verification")
+    for check in report.checks:
+        found = "\n".join(printable(problem) for problem in check.problems) if check.problems else printable(check.found)
+        table.add_row(check.name, check.mark, found, style=None if check.passed else "red")
+    out.print(table)
+
+
+def printable(text: str) -> str:
+    """A text with the codes of all characters that a terminal would not show as they are."""
+    return "".join(letter if letter.isprintable() else repr(letter)[1:-1] for letter in text)
+
+
+def warn_of_gaps(spec: Any) -> None:
+    """Say what the data card will lack, and what further files will call otherwise; both can be changed later, with
+    `card --bundle`.
+    """
+    if spec.bundle.chosen:
+        from synthrelease.bundle.further import warnings
+
+        for line in warnings(spec.bundle, spec.schema.names):
+            out.print(line, style="yellow")
+    if missing := spec.unstated:
+        shown = ", ".join(missing[:8]) + (f" and {len(missing) - 8} more" if len(missing) > 8 else "")
+        out.print(f"The data card will lack: {shown}. The card will say that they are not stated.", style="yellow")
+    if not str(spec.tables["acceptance"].get("description", "")).strip():
+        out.print(
+            "The acceptance file lacks a description of what the release must be good for. specification.json, which is "
+            "published, has none either.",
+            style="yellow",
+        )
+
+
+# estimate: numbers of the file with intervals, from noisy tables. Reads nothing private, spends nothing.
+
+
+def estimate(
+    asked: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="DIR... QUESTION",
+            help='The folder of a release, or those of several years in their order; then the question, for example "mean '
+            'income by sex where age >= 30".',
+            show_default=False,
+        ),
+    ],
+    confidence: Annotated[float, typer.Option(help="Of each interval by itself; with --together, of all of them.")] = 0.95,
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON for programs instead of text.")] = False,
+    weights: Annotated[
+        Literal["rows", "precision"], typer.Option(help="Of several years in their level: their rows, or their precision.")
+    ] = "rows",
+    together: Annotated[
+        bool, typer.Option("--together", help="Wider intervals that all hold at once, not each by itself.")
+    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="Print a table for R, Stata or a spreadsheet instead of text.")] = False,
+) -> None:
+    """Estimate shares, counts, means, medians or slopes of the file from the noisy tables that a release publishes.
+
+    QUESTION is "share CONDITION", "mean COLUMN", "median COLUMN" or "slope COLUMN on COLUMN, COLUMN"; "by COLUMN" asks for each
+    bin of a column, "where CONDITION" says which rows count. "share CONDITION: CONDITION against CONDITION" compares two groups
+    ("share weight < 2500: age >= 35 against < 35", "against the rest"), and likewise a mean or median. Conditions are written
+    like plausibility rules, with limits between released bins.
+
+    Each number comes with an interval that holds that of the file (of its rows that the rules keep), and one that holds that of
+    a population of which they are a simple random sample (docs/estimates.md). Where no noisy table holds the columns,
+    `synthrelease bound` answers.
+
+    Of several releases: the number in each, its change from each to the next and from the first to the last, with intervals,
+    and the level of all of them.
+    """
+    from synthrelease.answers.estimates import estimate as ask
+    from synthrelease.answers.estimates import trend
+
+    if as_json and as_csv:
+        raise InputError("expected --json or --csv, found both.")
+    *folders, question = asked
+    if not folders:
+        raise InputError("expected the folder of a release and a question, found one of them.")
+    if len(folders) == 1:
+        found = ask(folders[0], question, confidence=confidence, together=together)
+    else:
+        found = trend(folders, question, confidence=confidence, weights=weights, together=together)
+    if as_json:
+        print(json.dumps(asdict(found), indent=2, allow_nan=False))
+    elif as_csv:
+        print(found.csv, end="")
+    else:
+        terminal.print(str(found), highlight=False, soft_wrap=True)
