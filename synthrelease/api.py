@@ -17,7 +17,7 @@ from synthrelease.sources.paths import checked_path
 
 if TYPE_CHECKING:
     from synthrelease.published import PublishedRelease
-    from synthrelease.rehearsal.rehearse import Rehearsal
+    from synthrelease.studio.rehearsal.rehearse import Rehearsal
 
 
 def plan(config: str | Path) -> Plan:
@@ -91,12 +91,12 @@ def rehearse(
     >>> found.n_rows, found.seed
     (400, 1)
     """
-    from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.rehearsal.racing import RaceGoal
-    from synthrelease.rehearsal.rehearse import rehearse as run
-    from synthrelease.rehearsal.report import write_report
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
+    from synthrelease.studio.rehearsal.attempts import RaceGoal
+    from synthrelease.studio.rehearsal.rehearse import Workers
+    from synthrelease.studio.rehearsal.rehearse import rehearse as run
+    from synthrelease.studio.rehearsal.report import write_report
 
     spec, out = load_spec(config), checked_path(out)
     found = run(

@@ -19,7 +19,7 @@ from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
 from synthrelease.parts import PARTS
-from synthrelease.rehearsal.baselines import BASELINES
+from synthrelease.studio.baselines import BASELINES
 from tests.conftest import ROOT
 from tests.helpers.forked import run_apart
 from tests.helpers.late import Trees
@@ -232,7 +232,7 @@ def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
 
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     counting = {"enclave/resizing.py"}  # the number of rows that are kept
-    made_up = {"audit/piece_cases.py", "audit/register_cases.py"}  # counts of pieces of made-up tables
+    made_up = {"studio/audit/piece_cases.py", "studio/audit/register_cases.py"}  # counts of pieces of made-up tables
     assert {folder(path) for path in callers("spend") - counting - made_up} == {"candidates/generators", "criteria"}
 
 
@@ -284,7 +284,7 @@ def is_numpy(node: ast.AST) -> bool:
 
 def test_all_entropy_comes_from_one_module() -> None:
     # draws of another library, held against the laws; and draws that can be repeated, for public data
-    beside = {"audit/against.py", "privacy/public_entropy.py"}
+    beside = {"studio/audit/against.py", "privacy/public_entropy.py"}
     assert {path for path, tree in TREES.items() if draws_by_itself(tree)} == {ENTROPY} | beside
 
 
@@ -353,11 +353,11 @@ def test_no_module_pickles_or_opens_a_connection() -> None:
     # the programs that it starts are `synthrelease rehearse`, on the public file, and the browser
     assert {path: names for path, names in found.items() if names} == {
         "cli/drafting.py": {"socket"},
-        "desk/entrance.py": {"webbrowser"},
-        "desk/rehearsals.py": {"subprocess"},
-        "desk/server.py": {"urllib"},
+        "studio/desk/pages.py": {"webbrowser"},
+        "studio/desk/files.py": {"subprocess"},
+        "studio/desk/pages.py": {"urllib"},
     }
-    assert {name for name in imported(TREES["desk/server.py"]) if "urllib" in name} <= {
+    assert {name for name in imported(TREES["studio/desk/pages.py"]) if "urllib" in name} <= {
         "urllib.parse",
         "urllib.parse.parse_qsl",
     }
@@ -418,9 +418,9 @@ def test_what_only_compares_is_no_library_of_the_core() -> None:
     """The core is installed without them. What is named here is asked for with its extra, and never on the way of a release."""
     users = {path: {name.split(".")[0] for name in imported(tree)} for path, tree in TREES.items()}
     found = {(path, each) for path, names in users.items() for each in names & {"diffprivlib", "sklearn", "matplotlib"}}
-    assert found == {("audit/against.py", "diffprivlib")}
+    assert found == {("studio/audit/against.py", "diffprivlib")}
     assert all(not isinstance(node, ast.Import | ast.ImportFrom) or "diffprivlib" not in ast.unparse(node)
-               for node in TREES["audit/against.py"].body)  # fmt: skip
+               for node in TREES["studio/audit/against.py"].body)  # fmt: skip
 
 
 def test_validation_never_rests_on_assert() -> None:
@@ -439,7 +439,7 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
     assert {room(path) for path in callers("NoNoise")} <= {"rehearsal", "simulation"}
     # and to draw the made-up rows of a dry run, which are always the same: the noise on them is that of a release
     # and for public draws of the audit, which both of two tables get
-    seeded = callers("SeededEntropy") - {"releasing/dry_run.py", "audit/answers.py"}
+    seeded = callers("SeededEntropy") - {"releasing/dry_run.py", "studio/audit/losses.py"}
     assert {room(path) for path in seeded} <= {"rehearsal", "simulation"}
     assert {room(path) for path in callers("Recording")} == {"audit"}
     # exact counts under a name: made where all rows are public
@@ -452,9 +452,9 @@ def test_noise_that_protects_nobody_is_for_public_data_alone() -> None:
         if {"SystemEntropy", "SeededEntropy", "NoNoise"} & {getattr(base, "id", "") for base in node.bases}
     }
     audits = {"sensitivity.py", "left_out_rows.py", "answers.py", "library_losses.py"}
-    of_rehearsals = {"rehearsal/closer_look.py", "rehearsal/allocation/trying.py"}
+    of_rehearsals = {"studio/rehearsal/closer_look.py", "studio/rehearsal/allocation.py"}
     assert subclasses == {"privacy/public_entropy.py", *of_rehearsals, *(f"audit/{name}" for name in audits)}
-    assert callers("NoiselessEntropy") == {"rehearsal/closer_look.py"}
+    assert callers("NoiselessEntropy") == {"studio/rehearsal/closer_look.py"}
 
 
 def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
@@ -462,8 +462,8 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     of_releases = {path for path in callers("with_plan") if room(path) not in {"rehearsal", "audit"}}
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py", "releasing/attempt.py"}
     assert callers("Meter") == {
-        "enclave/door.py", "releasing/dry_run.py", "rehearsal/rehearse.py", "rehearsal/judging.py", "drafting/criteria.py",
-        "audit/worlds.py", "rehearsal/allocation/trying.py", "rehearsal/comparing.py", "rehearsal/plan_race.py",
+        "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py", "studio/drafting/criteria.py",
+        "studio/audit/cases.py", "studio/rehearsal/allocation.py", "studio/rehearsal/compare.py", "studio/rehearsal/plan_race.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
@@ -488,26 +488,31 @@ def test_a_release_is_run_from_one_place() -> None:
     assert callers("check_limit") == {
         "publish.py",
         "cli/specifying.py",
-        "drafting/draft.py",
-        "drafting/adopting.py",
-        "desk/screens/signoff.py",
+        "studio/drafting/draft.py",
+        "studio/drafting/edits.py",
+        "studio/desk/screens/signoff.py",
     }  # these spend nothing
     assert callers("write_bundle") == {"publish.py"}
     users = {path for path, tree in TREES.items() if "synthrelease.releasing.release.release" in imported(tree)}
-    assert users == {"publish.py", "audit/pipeline_cases.py"}
+    assert users == {"publish.py", "studio/audit/pipelines.py"}
 
 
 def test_private_counts_are_made_by_ingest_alone() -> None:
     """And by the rehearsal, of public rows, and by the audit, of made-up ones."""
-    assert callers("PrivateRows") == {"enclave/ingest.py", "audit/worlds.py"}
-    public = {"rehearsal/rehearse.py", "rehearsal/judging.py", "rehearsal/comparing.py", "rehearsal/allocation/trying.py"}
-    public |= {"drafting/criteria.py", "rehearsal/plan_race.py"}
-    assert callers("PrivateCounts") == {"enclave/door.py", "audit/worlds.py", *public}
+    assert callers("PrivateRows") == {"enclave/ingest.py", "studio/audit/cases.py"}
+    public = {
+        "studio/rehearsal/rehearse.py",
+        "studio/rehearsal/closer_look.py",
+        "studio/rehearsal/compare.py",
+        "studio/rehearsal/allocation.py",
+    }
+    public |= {"studio/drafting/criteria.py", "studio/rehearsal/plan_race.py"}
+    assert callers("PrivateCounts") == {"enclave/door.py", "studio/audit/cases.py", *public}
     assert callers("read_public") == {
-        "rehearsal/rehearse.py",
-        "rehearsal/comparing.py",
-        "rehearsal/allocation/allocating.py",
-        "drafting/tried_draft.py",
+        "studio/rehearsal/rehearse.py",
+        "studio/rehearsal/compare.py",
+        "studio/rehearsal/allocation.py",
+        "studio/drafting/draft.py",
         "releasing/attempt.py",
     }  # releasing/attempt.py: public priors
 
@@ -524,7 +529,7 @@ def test_generic_code_knows_no_dataset() -> None:
     found = {(path, word) for path in code for word in words if word in code[path]}
     assert found == {
         ("bundle/sheets.py", "birth"),  # the shipped release of which a reviewer knows how long the audit takes
-        ("drafting/columns.py", "birth"),  # in names of columns, to tell weights of bodies from survey weights
+        ("studio/drafting/columns.py", "birth"),  # in names of columns, to tell weights of bodies from survey weights
     }
 
 
@@ -536,19 +541,19 @@ KINDS |= dict.fromkeys(PROJECTIONS, "candidates/projections")
 AUDITED = "the audit writes down which settings it tests, apart from what the classes say of themselves"
 MAY_NAME_KINDS = {
     "criteria/face_privacy.py": "its own parameter has the name of a kind of projection",
-    "audit/exact_figures.py": "figures a second time, by formulas of its own",
-    "audit/exact_members.py": "figures about members a second time, by formulas of its own",
-    "audit/scope.py": "what the enumerations of a generator's measurements are called",
-    "audit/sweeps.py": AUDITED,
-    "audit/criterion_cases.py": AUDITED,
-    "audit/pipelines.py": AUDITED,
+    "studio/audit/exact.py": "figures a second time, by formulas of its own",
+    "studio/audit/exact.py": "figures about members a second time, by formulas of its own",
+    "studio/audit/audit.py": "what the enumerations of a generator's measurements are called",
+    "studio/audit/enumeration.py": AUDITED,
+    "studio/audit/enumeration.py": AUDITED,
+    "studio/audit/pipelines.py": AUDITED,
     "generators/nested.py": "its own two kinds, in a folder without a private half of its own",
     "generators/projections.py": "its own parameter has a value with the name of a kind of generator",
     "published/document.py": "what a file that is nested too deep is called",
-    "rehearsal/plan_race.py": "the generators that a draft is raced with",
-    "drafting/tried_draft.py": "what a draft is read with before it has criteria of its own",
-    "drafting/tried_areas.py": "the generator of areas within areas, with and without a delta",
-    "drafting/text.py": "the one generator and the one projection that a draft writes",
+    "studio/rehearsal/plan_race.py": "the generators that a draft is raced with",
+    "studio/drafting/draft.py": "what a draft is read with before it has criteria of its own",
+    "studio/drafting/draft.py": "the generator of areas within areas, with and without a delta",
+    "studio/drafting/text.py": "the one generator and the one projection that a draft writes",
 }
 
 

@@ -25,7 +25,6 @@ from synthrelease.criteria.facts import MOST_EPSILON
 from synthrelease.criteria.scoring import JointTest
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.schema import MAX_BINS
-from synthrelease.drafting.columns import MAX_CODES
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.associations import Carried, How
 from synthrelease.generators.counting_queries import CELL_LIMIT
@@ -35,13 +34,14 @@ from synthrelease.privacy.grids import MOST_ROWS
 from synthrelease.privacy.selection import FiniteLaw, StopCoin
 from synthrelease.published.associations import HEADER
 from synthrelease.published.verify.checks import MAX_BYTES
-from synthrelease.rehearsal.racing import STAGES
 from synthrelease.releasing.attempt_costs import USUAL_ROWS
 from synthrelease.releasing.dry_run import ROWS
 from synthrelease.settings.reading import MAX_SPEC_BYTES
 from synthrelease.settings.tables import MAX_TABLES
 from synthrelease.spec.reference import acceptance_schema, configuration_schema
 from synthrelease.spec.space import MAX_CONFIGURATIONS
+from synthrelease.studio.drafting.columns import MAX_CODES
+from synthrelease.studio.rehearsal.attempts import STAGES
 from tests.conftest import ROOT
 from tests.helpers.cards import rich_bundle
 

@@ -1,6 +1,6 @@
 """What every generator, criterion and projection owes, checked for each entry of GENERATORS, CRITERIA and PROJECTIONS.
 
-A new entry is picked up by itself, with its examples (`synthrelease.audit.examples`).
+A new entry is picked up by itself, with its examples (`synthrelease.studio.audit.examples`).
 """
 
 from __future__ import annotations
@@ -19,8 +19,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit import examples as all_examples
-from synthrelease.audit.examples import COLUMNS, examples
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted, Setting
 from synthrelease.criteria.facts import CriterionDraft, FileColumn, FileFacts, Partner, PublicCounts, PublicFacts, Score
@@ -35,6 +33,8 @@ from synthrelease.generators.base import Background, Generator, Model
 from synthrelease.generators.candidate import sample_plausible
 from synthrelease.generators.projections import PROJECTIONS, Projection
 from synthrelease.privacy.charges import Charge, Meter, exact, mechanism
+from synthrelease.studio.audit import examples as all_examples
+from synthrelease.studio.audit.examples import COLUMNS, examples
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 

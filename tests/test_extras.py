@@ -43,7 +43,7 @@ sys.meta_path.insert(0, Nowhere())
 from pathlib import Path
 
 import synthrelease
-from synthrelease.simulation import simulate, write_table
+from synthrelease.studio.rehearsal.surrogates import simulate, write_table
 from synthrelease.bundle.verify import verify_bundle
 
 write_table(simulate(sys.argv[1], 50), "public.parquet")

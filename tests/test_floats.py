@@ -14,9 +14,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.sweep import criterion
-from synthrelease.audit.worlds import World, integer_column
 from synthrelease.criteria.base import Criterion, Fitted, Regression
 from synthrelease.criteria.facts import Score
 from synthrelease.criteria.functional import Design, LinearModel, Prior, least_squares
@@ -29,6 +26,9 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import discrete_laplace, laplace_figure, rounded_gaussian
+from synthrelease.studio.audit.cases import World, integer_column
+from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.moments import private_least_squares
 
 pytestmark = pytest.mark.slow

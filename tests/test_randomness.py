@@ -14,8 +14,6 @@ import pytest
 from scipy import stats
 from scipy.special import gammaln, logsumexp
 
-from synthrelease.audit import biased_sampler
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.privacy import grids as noise_grids
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.grids import gaussian_scale, laplace_sd, laplace_tail, noise_grid
@@ -23,6 +21,8 @@ from synthrelease.privacy.hidden_numbers import coin, truncated_negative_binomia
 from synthrelease.privacy.noise import choose, discrete_laplace, laplace_figure, rounded_gaussian
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.privacy.samplers import TruncatedNegativeBinomial
+from synthrelease.studio.audit import noise_cases as biased_sampler
+from synthrelease.studio.audit.enumeration import Recording
 
 pytestmark = pytest.mark.slow
 

@@ -21,7 +21,7 @@ from synthrelease.privacy.plan import loss_text
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from synthrelease.drafting import Draft
+    from synthrelease.studio.drafting.text import Draft
 
 # desk: a local page over the two files. Opens no private file.
 
@@ -52,13 +52,10 @@ def desk(
 
     library("starlette", "starlette", "the desk", "desk")
     uvicorn = library("uvicorn", "uvicorn", "the desk", "desk")
-    from synthrelease.desk.entrance import entrance, open_browser
-    from synthrelease.desk.files import DeskFiles, announced
-    from synthrelease.desk.pages import Desk, Opened
-    from synthrelease.desk.rehearsals import Rehearsals
-    from synthrelease.desk.server import application
-    from synthrelease.drafting.other_kind import Guesses
-    from synthrelease.drafting.public_file import read_public_file
+    from synthrelease.studio.desk.files import DeskFiles, Rehearsals, announced
+    from synthrelease.studio.desk.pages import Desk, Opened, application, entrance, open_browser
+    from synthrelease.studio.drafting.edits import Guesses
+    from synthrelease.studio.drafting.public_file import read_public_file
 
     files = DeskFiles(Path(config))
     files.spec(files.texts())
@@ -153,9 +150,11 @@ def init(
     A release has at most 200 columns: of a file with more, those that hang together most are drafted, and the draft says which.
     Generators and budgets are raced on the file: the draft is the cheapest release that keeps 85% of how columns hang together.
     """
-    from synthrelease.drafting import AskedFor, Promise, write_draft
-    from synthrelease.drafting.text import ONE_BY_ONE
     from synthrelease.spec.load import load_spec
+    from synthrelease.studio.drafting.column_draft import AskedFor
+    from synthrelease.studio.drafting.draft import write_draft
+    from synthrelease.studio.drafting.text import ONE_BY_ONE
+    from synthrelease.studio.rehearsal.plan_race import Promise
 
     with progress_bars() as progress:
         wanted = AskedFor(only=_names(only) if only is not None else None, leave_out=_names(leave_out or ""))
@@ -233,7 +232,7 @@ def leave_out(
     Rules, criteria, intended queries and texts about a column go; tables, groups and lines that name it among others stay
     without it. Comments and layout stay. Where something has to be decided it is said, and nothing is written.
     """
-    from synthrelease.drafting import leave_out
+    from synthrelease.studio.drafting.edits import leave_out
 
     found = leave_out(config, columns, dry_run=dry_run)
     terminal.print("Would be taken out:" if dry_run else "Taken out:")

@@ -19,13 +19,12 @@ from synthrelease.errors import InputError, VerificationFailed
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound
     from synthrelease.answers.words import Estimate
-    from synthrelease.audit.audit import Part
-    from synthrelease.audit.loss_findings import LossFinding
-    from synthrelease.audit.running import Finding
-    from synthrelease.audit.summary import AuditResult
     from synthrelease.published import PublishedRelease
     from synthrelease.published.verify.checks import Report
     from synthrelease.settings.questions import QuestionTable
+    from synthrelease.studio.audit.audit import AuditResult, Part
+    from synthrelease.studio.audit.losses import LossFinding
+    from synthrelease.studio.audit.running import Finding
 
 CONTRADICTED = 5
 
@@ -72,12 +71,11 @@ def audit(
     Reads no file but release.json of a release that is named; spends nothing. There is no seed: the machine's own entropy is
     part of what is audited.
     """
-    from synthrelease.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, run_audit
-    from synthrelease.audit.running import Effort
-    from synthrelease.audit.scope import Scope
-    from synthrelease.audit.sweeps import MOST_RECORDS
     from synthrelease.errors import InputError, OutputError
     from synthrelease.published.folder import document_of
+    from synthrelease.studio.audit.audit import OF_A_RELEASE, RECORDS_OF_A_RELEASE, USUAL, Scope, run_audit
+    from synthrelease.studio.audit.enumeration import MOST_RECORDS
+    from synthrelease.studio.audit.running import Effort
 
     if hours is not None and draws is not None:
         raise InputError("--hours and --draws: expected one of them, found both.")
@@ -121,7 +119,7 @@ def _compare_laws(library: str, draws: int | None, out: Path | None) -> None:
     """Draws of both libraries against the exact laws."""
     from rich.table import Table
 
-    from synthrelease.audit.against import DRAWS, compare_laws
+    from synthrelease.studio.audit.against import DRAWS, compare_laws
 
     with progress_bars() as progress:
         found = compare_laws(library, draws=draws or DRAWS, progress=progress)
@@ -193,7 +191,7 @@ def _print_losses(losses: Sequence[LossFinding]) -> None:
     """The largest loss that was shown beside the claim, and how the claim divides into what noise and choices show."""
     from rich.table import Table
 
-    from synthrelease.audit.library_losses import installed
+    from synthrelease.studio.audit.losses import installed
 
     honest = [loss for loss in losses if not loss.case.faulty]
     columns = "generator", "neighbours, charge", "claimed", "shown", "shown / claimed", "of the budget: noise", "choices"

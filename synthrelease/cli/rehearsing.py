@@ -27,7 +27,7 @@ from synthrelease.privacy.plan import loss_text
 if TYPE_CHECKING:
     from rich.text import Text
 
-    from synthrelease.rehearsal.comparing import MethodComparison
+    from synthrelease.studio.rehearsal.compare import MethodComparison
 
 # compare: other ways to protect a table, on public data.
 
@@ -69,13 +69,18 @@ def compare(
     For public data alone: figures are shown without noise. No release uses any of these methods
     (docs/appendix/baselines.md). Reads nothing private, spends nothing.
     """
-    from synthrelease.rehearsal.compared import METHODS, OF_MEMBERS, WantedMethods
-    from synthrelease.rehearsal.comparing import compare_methods
-    from synthrelease.rehearsal.comparison_report import check_comparison_file, write_comparison
-    from synthrelease.rehearsal.parallel import Workers
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
     from synthrelease.spec.shortlist import narrowed
+    from synthrelease.studio.rehearsal.compare import (
+        METHODS,
+        OF_MEMBERS,
+        WantedMethods,
+        check_comparison_file,
+        compare_methods,
+        write_comparison,
+    )
+    from synthrelease.studio.rehearsal.rehearse import Workers
 
     if out is not None:
         check_comparison_file(out)
@@ -105,7 +110,7 @@ def compare(
 def _print_comparison(found: MethodComparison) -> None:
     from rich.table import Table
 
-    from synthrelease.rehearsal.comparison_report import (
+    from synthrelease.studio.rehearsal.compare import (
         answer_rows,
         comparison_rows,
         comparison_words,
@@ -198,12 +203,12 @@ def rehearse(
     Writes shortlist.toml (for release --shortlist), report.html and rehearsal.json. Reads nothing private, spends nothing. Ends
     with exit code 3 when no configuration is accepted often enough, and with 1 when it was stopped before it was complete.
     """
-    from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.rehearsal.racing import RaceGoal
-    from synthrelease.rehearsal.rehearse import rehearse as run
-    from synthrelease.rehearsal.report import write_report
     from synthrelease.sources.source import Source
     from synthrelease.spec.load import load_spec
+    from synthrelease.studio.rehearsal.attempts import RaceGoal
+    from synthrelease.studio.rehearsal.rehearse import Workers
+    from synthrelease.studio.rehearsal.rehearse import rehearse as run
+    from synthrelease.studio.rehearsal.report import write_report
 
     spec = load_spec(config)
     if _adopted_before(config, spec, out, adopt):
@@ -262,16 +267,16 @@ def allocate(
     Prints the lines for the specification, and how often a release with them succeeds. Reads nothing private, spends nothing.
     """
     from synthrelease.errors import InputError
-    from synthrelease.rehearsal.allocation.allocating import (
+    from synthrelease.sources.source import Source
+    from synthrelease.spec.load import load_spec
+    from synthrelease.studio.rehearsal.allocation import (
         allocation_lines,
         allocation_words,
         check_new,
         choose_allocation,
         write_allocation,
     )
-    from synthrelease.rehearsal.parallel import Workers
-    from synthrelease.sources.source import Source
-    from synthrelease.spec.load import load_spec
+    from synthrelease.studio.rehearsal.rehearse import Workers
 
     wanted = None if total is None else _above_zero(total)
     if total is not None and wanted is None:
@@ -310,7 +315,7 @@ def simulate(
     seed: Annotated[int, typer.Option(min=0, help="The same seed gives the same rows.")] = 1,
 ) -> None:
     """Draw a public surrogate table from published figures, when no public microdata exist. No row is a person."""
-    from synthrelease.simulation import check_table_path, simulate, write_table
+    from synthrelease.studio.rehearsal.surrogates import check_table_path, simulate, write_table
 
     check_table_path(out)
     write_table(simulate(facts, rows, seed=seed), out)
@@ -319,8 +324,8 @@ def simulate(
 
 def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
     """Whether nothing is left to do; a folder whose proposal was adopted is of the configuration as it was."""
-    from synthrelease.drafting import adopted_before
     from synthrelease.errors import InputError
+    from synthrelease.studio.drafting.edits import adopted_before
 
     if not adopted_before(spec, out):
         return False
@@ -337,8 +342,8 @@ def _adopted_before(config: Path, spec: Any, out: Path, adopt: bool) -> bool:
 
 def _adopt(config: Path, found: Any, out: Path) -> None:
     """Write the proposal into the configuration and say what changed; or say why not."""
-    from synthrelease.drafting import adopt, why_not
-    from synthrelease.rehearsal.proposal_words import nothing_words
+    from synthrelease.studio.drafting.edits import adopt, why_not
+    from synthrelease.studio.rehearsal.words import nothing_words
 
     reason = why_not(found)
     if reason:
@@ -371,8 +376,8 @@ def _fits(spec: Any, out: Path) -> str:
 def _print_rehearsal(found: Any, out: Path) -> None:
     from rich.table import Table
 
-    from synthrelease.rehearsal.report import describe
-    from synthrelease.rehearsal.words import outlook_words
+    from synthrelease.studio.rehearsal.report import describe
+    from synthrelease.studio.rehearsal.words import outlook_words
 
     table = Table("configuration", "accepted", "95% interval", "attempts", title="Shortlist")
     for c in found.shortlist:
@@ -397,8 +402,8 @@ def _print_rehearsal(found: Any, out: Path) -> None:
 
 def _print_proposal(found: Any) -> None:
     """Which number of rounds and generation budget cost least, and the lines that say so in the specification."""
-    from synthrelease.rehearsal.offers import offered
-    from synthrelease.rehearsal.proposal_words import lines, proposal_words
+    from synthrelease.studio.rehearsal.advice import offered
+    from synthrelease.studio.rehearsal.words import lines, proposal_words
 
     if told := [*proposal_words(found), *offered(found.spec)]:
         terminal.print("\nBudget and rounds:")
@@ -411,7 +416,7 @@ def _print_proposal(found: Any) -> None:
 
 def _print_look(found: Any) -> None:
     """Where errors are, which thresholds say nothing, which pairs nothing looks at, and what a costly projection does."""
-    from synthrelease.rehearsal.words import (
+    from synthrelease.studio.rehearsal.words import (
         binding,
         conclusion_words,
         projection_advice,

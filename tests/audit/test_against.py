@@ -12,9 +12,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.audit import against, biased_sampler
-from synthrelease.audit.against import DRAWS, LawComparison, compare_laws, p_value, permute_and_flip_law
 from synthrelease.errors import InputError
+from synthrelease.studio.audit import against
+from synthrelease.studio.audit import noise_cases as biased_sampler
+from synthrelease.studio.audit.against import DRAWS, LawComparison, compare_laws, p_value, permute_and_flip_law
 from tests.cli.test_cli import run
 
 RARE = np.array([0.9974821, 0.0024725, 0.0000454])

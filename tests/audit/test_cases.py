@@ -13,17 +13,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.audit import parallel_cases
-from synthrelease.audit.cases import Case
-from synthrelease.audit.catalogue import all_cases
-from synthrelease.audit.faults import small_scale_case, small_scale_choice
-from synthrelease.audit.noise_cases import has_low_bits
-from synthrelease.audit.pipelines import pipelines
-from synthrelease.audit.power import Power, measure_power
-from synthrelease.audit.running import Effort, audit_cases
-from synthrelease.audit.selection_cases import _ROUNDS
 from synthrelease.criteria import CRITERIA
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit import selection_cases as parallel_cases
+from synthrelease.studio.audit.audit import Power, all_cases, measure_power, small_scale_case, small_scale_choice
+from synthrelease.studio.audit.cases import Case
+from synthrelease.studio.audit.noise_cases import has_low_bits
+from synthrelease.studio.audit.pipelines import pipelines
+from synthrelease.studio.audit.running import Effort, audit_cases
+from synthrelease.studio.audit.selection_cases import _ROUNDS
 
 catalogue = cache(all_cases)
 

@@ -9,20 +9,17 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.audit import audit as audit_module
-from synthrelease.audit import library_losses
-from synthrelease.audit.audit import PARTS, USUAL, run_audit
-from synthrelease.audit.faults import small_scale_case
-from synthrelease.audit.loss_faults import faulty_losses
-from synthrelease.audit.noise_cases import laplace_case
-from synthrelease.audit.running import Effort, audit_cases
-from synthrelease.audit.scope import Scope
-from synthrelease.audit.summary import AuditResult
 from synthrelease.bundle import write_bundle
 from synthrelease.cli.reading import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit import audit as audit_module
+from synthrelease.studio.audit import losses as library_losses
+from synthrelease.studio.audit.audit import PARTS, USUAL, AuditResult, Scope, run_audit, small_scale_case
+from synthrelease.studio.audit.losses import faulty_losses
+from synthrelease.studio.audit.noise_cases import laplace_case
+from synthrelease.studio.audit.running import Effort, audit_cases
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import write_config, write_data
 

@@ -7,10 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.audit.cases import NOT_A_NUMBER, Case
-from synthrelease.audit.events import Event, best_event
-from synthrelease.audit.hits import lower_bounds, upper_bounds
-from synthrelease.audit.running import Effort, Finding, audit_cases, count, prepare
+from synthrelease.studio.audit.cases import NOT_A_NUMBER, Case, Event, best_event, lower_bounds, upper_bounds
+from synthrelease.studio.audit.running import Effort, Finding, audit_cases, count, prepare
 
 Generator = np.random.Generator
 

@@ -11,12 +11,6 @@ from math import comb
 import numpy as np
 import pytest
 
-from synthrelease.audit import left_out_rows, number_sensitivity
-from synthrelease.audit.left_out_rows import coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
-from synthrelease.audit.number_sensitivity import enumerate_numbers
-from synthrelease.audit.sensitivity import enumerate_sweep
-from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
-from synthrelease.audit.worlds import World
 from synthrelease.criteria import base_mechanism as asking
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import FillerRows
@@ -25,6 +19,10 @@ from synthrelease.enclave import resizing
 from synthrelease.enclave.door import PrivateRows
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.studio.audit import cases as left_out_rows
+from synthrelease.studio.audit import enumeration as number_sensitivity
+from synthrelease.studio.audit.cases import World, coupling, file_pairs, marginal, program_law, public_sequence, resized_pairs
+from synthrelease.studio.audit.enumeration import MOST_RECORDS, enumerate_numbers, enumerate_sweep, sweeps
 from tests.enclave.test_resizing import coupled
 
 pytestmark = pytest.mark.slow

@@ -13,14 +13,19 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from synthrelease.audit.answers import ReplayedEntropy, converse
-from synthrelease.audit.library_losses import installed
-from synthrelease.audit.loss_cases import LossCase, loss_cases
-from synthrelease.audit.loss_faults import faulty_losses
-from synthrelease.audit.loss_findings import audit_losses
-from synthrelease.audit.losses import log_shares, mean_of_gaussian
 from synthrelease.generators import GENERATORS
 from synthrelease.privacy.noise import SystemEntropy, choose, discrete_laplace, one_noise, rounded_gaussian
+from synthrelease.studio.audit.losses import (
+    LossCase,
+    ReplayedEntropy,
+    audit_losses,
+    converse,
+    faulty_losses,
+    installed,
+    log_shares,
+    loss_cases,
+    mean_of_gaussian,
+)
 
 CASES = {str(case): case for case in loss_cases()}
 FAULTS = {str(case): case for case in faulty_losses()}

@@ -7,16 +7,14 @@ from typing import Any, cast
 
 import pytest
 
-from synthrelease.audit import model_sensitivity
-from synthrelease.audit.examples import enumerated_as
-from synthrelease.audit.loss_cases import loss_cases
-from synthrelease.audit.loss_faults import faulty_losses
-from synthrelease.audit.number_sensitivity import NUMBER_OF_ROWS
-from synthrelease.audit.scope import Scope
-from synthrelease.audit.sweeps import sweeps
 from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.published.document import ReleaseDocument
+from synthrelease.studio.audit import model_sensitivity
+from synthrelease.studio.audit.audit import Scope
+from synthrelease.studio.audit.enumeration import NUMBER_OF_ROWS, sweeps
+from synthrelease.studio.audit.examples import enumerated_as
+from synthrelease.studio.audit.losses import faulty_losses, loss_cases
 
 pytestmark = pytest.mark.slow
 

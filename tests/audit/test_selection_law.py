@@ -13,8 +13,13 @@ from pathlib import Path
 import joblib
 import pytest
 
-from synthrelease.audit import selection_law
-from synthrelease.audit.selection_law import (
+from synthrelease.errors import RejectedRound
+from synthrelease.privacy import hidden_numbers
+from synthrelease.privacy.selection import FiniteLaw, SelectionRule
+from synthrelease.releasing import selection
+from synthrelease.releasing.selection import select
+from synthrelease.studio.audit import selection_law
+from synthrelease.studio.audit.selection_law import (
     HIDDEN,
     FinitePairs,
     LawCheck,
@@ -24,11 +29,6 @@ from synthrelease.audit.selection_law import (
     hidden_law,
     loop_law,
 )
-from synthrelease.errors import RejectedRound
-from synthrelease.privacy import hidden_numbers
-from synthrelease.privacy.selection import FiniteLaw, SelectionRule
-from synthrelease.releasing import selection
-from synthrelease.releasing.selection import select
 from tests.helpers.rounds import Numbered, in_this_order, never_ends_if_slow
 
 REJECTED = "rejected"

@@ -10,12 +10,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit import model_sensitivity, sensitivity
-from synthrelease.audit.model_sensitivity import enumerate_models
-from synthrelease.audit.sensitivity import CodeFigures, Recording, enumerate_sweep, neighbour_pairs
-from synthrelease.audit.sweep import Sweep, criterion
-from synthrelease.audit.sweeps import MOST_RECORDS, sweeps
-from synthrelease.audit.worlds import World
 from synthrelease.criteria import base_mechanism as asking
 from synthrelease.criteria import faithfulness_mechanism as matching
 from synthrelease.criteria import groupings
@@ -33,6 +27,12 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.base import Background
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy import noise as randomness
+from synthrelease.studio.audit import enumeration as sensitivity
+from synthrelease.studio.audit import model_sensitivity
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import MOST_RECORDS, CodeFigures, Recording, enumerate_sweep, neighbour_pairs, sweeps
+from synthrelease.studio.audit.model_sensitivity import enumerate_models
+from synthrelease.studio.audit.sweep import Sweep, criterion
 from tests.criteria.test_sensitivity import triples
 
 SWEEPS = {sweep.name: sweep for sweep in sweeps()}

@@ -7,10 +7,18 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.audit import biased_sampler
-from synthrelease.audit.running import Effort, audit_cases
-from synthrelease.audit.vector_cases import LENGTHS, MOST_CALLS, SCALES, laplace_vector_case, numbers, scale_case, vector_cases
 from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.studio.audit import noise_cases as biased_sampler
+from synthrelease.studio.audit.noise_cases import (
+    LENGTHS,
+    MOST_CALLS,
+    SCALES,
+    laplace_vector_case,
+    numbers,
+    scale_case,
+    vector_cases,
+)
+from synthrelease.studio.audit.running import Effort, audit_cases
 
 SURE = 1 - 1e-7
 

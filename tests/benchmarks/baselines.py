@@ -19,12 +19,12 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import loss_text
-from synthrelease.rehearsal.attempts import run_attempts
-from synthrelease.rehearsal.compared import METHODS, BaselineFigures, WantedMethods, compare_baseline
-from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.releasing.attempt import read_priors
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import run_attempts
+from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, WantedMethods, compare_baseline
+from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 from tests.conftest import ROOT
 
 

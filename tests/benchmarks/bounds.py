@@ -31,11 +31,11 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.plan import Guarantee
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published import load
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import Release, one_round
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from tests.helpers.queries import random_query
 
 ROOT = Path(__file__).resolve().parents[2]

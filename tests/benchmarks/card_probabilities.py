@@ -36,10 +36,10 @@ from synthrelease.enclave.door import PrivateRows
 from synthrelease.enclave.ingest import read_public
 from synthrelease.enclave.resizing import resize
 from synthrelease.privacy.charges import SHORTFALL, RowsRule
-from synthrelease.rehearsal.intervals import bounded_mean
 from synthrelease.releasing.release import release
 from synthrelease.releasing.selection import select_by
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.rehearsal.attempts import bounded_mean
 from tests.benchmarks.coverage_card import seeded
 from tests.helpers.tiny import MEASURED, write_config, write_data
 

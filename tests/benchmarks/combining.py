@@ -12,7 +12,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from synthrelease.rehearsal.combining import combine, nested
+from synthrelease.studio.rehearsal.utility import combine, nested
 from tests.helpers.copies_of_samples import TRUTH, Copies, Random, Sample, known_noise, partial, simple, twice
 
 N, COPIES = 300, 5

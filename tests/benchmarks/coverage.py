@@ -33,9 +33,9 @@ from synthrelease.published import PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from tests.benchmarks.coverage_questions import QUESTIONS, plain
 from tests.helpers.published import published
 

@@ -48,10 +48,10 @@ from synthrelease.published import DomainPart, PublishedRelease, RulePart
 from synthrelease.published.columns import ColumnPart
 from synthrelease.published.folder import Measurements
 from synthrelease.published.measurements import PublishedMeasurement
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from tests.benchmarks.coverage_questions import OF_FILES
 from tests.benchmarks.noisy_tables import drawn_noise
 from tests.helpers.published import published

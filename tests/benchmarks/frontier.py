@@ -25,9 +25,9 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.privacy.charges import decimal_text
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from tests.benchmarks.frontier_curves import POPULATIONS, ROOT, TRUTH, WAYS, populations
 from tests.benchmarks.low_epsilon import run_once
 

@@ -17,8 +17,8 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.audit.selection_law import HIDDEN, FinitePairs, allowed
 from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin, StoppingLaw
+from synthrelease.studio.audit.selection_law import HIDDEN, FinitePairs, allowed
 
 RATIOS = (Fraction(5, 4), Fraction(2), Fraction(4), Fraction(16))
 

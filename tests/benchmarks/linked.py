@@ -32,11 +32,11 @@ from synthrelease.generators.candidate import make_candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.rehearsal.baselines.members import shuffled
-from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.baselines.sequential import shuffled
+from synthrelease.studio.rehearsal.compare import MEMBERS, ROOTS, WITHIN, linked_errors
 from tests.benchmarks.generators import charge_of
 
 CONFIG = """\

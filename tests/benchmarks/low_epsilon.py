@@ -34,12 +34,12 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter, decimal_text
 from synthrelease.privacy.public_entropy import NoNoise
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import prepare, read_priors
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 
 ROOT = Path(__file__).resolve().parents[2]
 

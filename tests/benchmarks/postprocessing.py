@@ -20,11 +20,11 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators import bayesian_network, privbayes
 from synthrelease.generators.space import Configuration
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare
 from synthrelease.releasing.release import read_private
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 from tests.benchmarks.acceptance import label
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,11 +16,10 @@ from pathlib import Path
 
 import numpy as np
 
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.racing import PILOT_ATTEMPTS, Race, RaceGoal, pooled_scatter
-from synthrelease.rehearsal.store import RehearsalStore
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import PILOT_ATTEMPTS, AttemptResult, Race, RaceGoal, pooled_scatter
+from synthrelease.studio.rehearsal.rehearse import RehearsalStore
 
 
 class World:

@@ -17,15 +17,15 @@ import numpy as np
 import synthrelease
 from synthrelease.data.counts import Counts
 from synthrelease.data.marginals import lattice
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.charges import Meter
-from synthrelease.rehearsal.attempts import run_attempts
-from synthrelease.rehearsal.dependence import cramers_v
-from synthrelease.rehearsal.yardsticks import independent_columns
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.baselines.base import independent_columns
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.rehearsal.attempts import run_attempts
+from synthrelease.studio.rehearsal.dependence import cramers_v
 
 SEED = 20261122
 _MOST_TRIPLES = 300

@@ -40,9 +40,9 @@ from pathlib import Path
 import numpy as np
 
 import synthrelease
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.csv import open_text
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.benchmarks.register_figures import SEED, Compared, compared, means
 
 _NAMED = 3

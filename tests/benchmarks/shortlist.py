@@ -14,12 +14,12 @@ from joblib import Parallel, delayed
 
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import RejectedRound
-from synthrelease.rehearsal.intervals import clopper_pearson
 from synthrelease.releasing.attempt import attempt, prepare, read_priors
 from synthrelease.releasing.release import read_private
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import narrowed
+from synthrelease.studio.rehearsal.attempts import clopper_pearson
 
 
 def accepted(spec: ReleaseSpec, public: PrivateCounts, attempts: int) -> int:

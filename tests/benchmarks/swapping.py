@@ -13,8 +13,13 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon
-from synthrelease.rehearsal.baselines.swapping import PermutationSwapping
+from synthrelease.studio.baselines.swapping import (
+    PermutationSwapping,
+    best_rate,
+    least_epsilon,
+    nominal_epsilon,
+    pairwise_epsilon,
+)
 from tests.helpers.massachusetts import counties_table, expected_owned, standard_errors
 from tests.helpers.percentages import mean_absolute_percentage_error
 

@@ -17,12 +17,12 @@ import numpy as np
 
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
-from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
-from synthrelease.rehearsal.baselines.masks import MatrixMask, NoiseMask, OrderedMask
-from synthrelease.rehearsal.judging import merged
-from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.rehearsal.risk import risk_report
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.baselines.base import MatrixMask, NoiseMask, OrderedMask
+from synthrelease.studio.baselines.data_augmented import DataAugmented
+from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.closer_look import merged
+from synthrelease.studio.rehearsal.risk import risk_report
 from tests.conftest import ROOT
 
 SHARES = (0.2, 0.4, 0.6, 0.8, 0.9, 0.95, 0.99, 1.0)

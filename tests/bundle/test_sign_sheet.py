@@ -11,13 +11,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.audit.audit import RECORDS_OF_A_RELEASE
 from synthrelease.bundle.card.sections import right_guess_text
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.sheets import NAME, by_hand, claim, sign_files
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.published.document import BEFORE, FORMAT, ReleaseDocument, read_strictly
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.audit import RECORDS_OF_A_RELEASE
 from tests.helpers.cards import rich_bundle, write_files
 from tests.helpers.command_line import said_by
 

@@ -12,7 +12,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.audit.examples import COLUMNS, examples
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Columns, Layout
 from synthrelease.data.linked import Linked
@@ -29,6 +28,7 @@ from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
 from synthrelease.releasing.attempt import generate, prepare
 from synthrelease.spec.associations import planned_associations
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.examples import COLUMNS, examples
 from tests.conftest import ROOT
 
 NEAR = 0.012

@@ -7,9 +7,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.audit.examples import COLUMNS, criterion_sweeps, examples
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import Query
@@ -20,6 +17,9 @@ from synthrelease.generators.privbayes_mechanism import dependence_score, score_
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import laplace_figure
+from synthrelease.studio.audit.enumeration import Recording
+from synthrelease.studio.audit.examples import COLUMNS, criterion_sweeps, examples
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.small import World
 
 WORLD = World(COLUMNS)

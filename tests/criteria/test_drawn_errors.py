@@ -7,10 +7,10 @@ from functools import partial
 import numpy as np
 import pytest
 
-from synthrelease.audit.exact_figures import exact_figures
-from synthrelease.audit.sweep import Sweep
-from synthrelease.audit.sweeps import sweeps
 from synthrelease.generators.drawing import Drawing
+from synthrelease.studio.audit.enumeration import sweeps
+from synthrelease.studio.audit.exact import exact_figures
+from synthrelease.studio.audit.sweep import Sweep
 
 ADDING = {
     "absolute_marginal_error",

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria import faithfulness_mechanism as matching
 from synthrelease.criteria.base import Fitted
@@ -17,6 +16,7 @@ from synthrelease.criteria.faithfulness_mechanism import Step, maximum_matching
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World, layout_of
 

@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import LostPair, Query
 from synthrelease.criteria.scoring import JointTest, NobodyPasses, uninformative
-from synthrelease.rehearsal.dependence import Pair
 from synthrelease.releasing.possible import doubts
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.sweep import criterion
+from synthrelease.studio.rehearsal.dependence import Pair
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config
 

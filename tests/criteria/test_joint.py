@@ -13,9 +13,6 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthrelease.audit.examples import criterion_sweeps
-from synthrelease.audit.sensitivity import CodeFigures
-from synthrelease.audit.sweep import Sweep
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.base_mechanism import least_slack
@@ -31,6 +28,9 @@ from synthrelease.errors import BudgetError, PrivateFailure
 from synthrelease.privacy import grids as noise_grids
 from synthrelease.privacy import noise as randomness
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.studio.audit.enumeration import CodeFigures
+from synthrelease.studio.audit.examples import criterion_sweeps
+from synthrelease.studio.audit.sweep import Sweep
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 

@@ -6,10 +6,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import PublicCounts
 from synthrelease.criteria.shares import KolmogorovDistance
+from synthrelease.studio.audit.sweep import criterion
 from tests.criteria.test_medians_and_shares import PLAIN, WORLD, query
 from tests.helpers.facts import facts_of
 

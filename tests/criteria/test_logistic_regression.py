@@ -7,11 +7,11 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import Query
 from synthrelease.criteria.logistic_regression import _Steps
 from synthrelease.criteria.records_mechanism import records_of_cells
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.small import World
 
 WORLD = World({"x": 3, "z": 2, "y": 2})

@@ -14,11 +14,11 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.facts import LostPair
 from synthrelease.errors import SpecError
-from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.closer_look import PublicJudge
 from tests.criteria.test_members import Person, band, kept, read, written
 from tests.helpers.households import some_households, write_tables
 

@@ -11,8 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit.exact_figures import exact_figures
-from synthrelease.audit.examples import criterion_sweeps
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted, MeasuredAnswers, measured_line
 from synthrelease.criteria.facts import ANSWERED, PublicFacts
@@ -23,6 +21,8 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.noise import discrete_laplace
+from synthrelease.studio.audit.exact import exact_figures
+from synthrelease.studio.audit.examples import criterion_sweeps
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 2}, groups={"b": ["0", "1-2"]})

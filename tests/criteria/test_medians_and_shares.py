@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import PublicCounts, Query
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 4}, missing=("b",))

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit.exact_members import rows_of_root
-from synthrelease.audit.sweep import Households
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.criteria import CRITERIA
@@ -24,11 +22,13 @@ from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.generators.candidate import Candidate
-from synthrelease.rehearsal.judging import PublicJudge
 from synthrelease.releasing.release import release
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.audit.exact import rows_of_root
+from synthrelease.studio.audit.sweep import Households
+from synthrelease.studio.rehearsal.closer_look import PublicJudge
 from tests.helpers.households import Member, Root, some_households, write_households, write_tables
 
 FIRST = '[[members.rules]]\nnever = "age == 3 and first.age == 0"\n'

@@ -15,8 +15,6 @@ import numpy as np
 import pytest
 
 from synthrelease.answers.limits import limits
-from synthrelease.audit.sensitivity import CodeFigures
-from synthrelease.audit.sweeps import sweeps
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.limits import LEVEL, one_noise_interval
 from synthrelease.bundle.verify import verify_files
@@ -39,6 +37,7 @@ from synthrelease.releasing.attempt import Attempt, generate, prepare, released_
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.audit.enumeration import CodeFigures, sweeps
 from tests.helpers.forgeries import Tables, interval_of, looked_at, problems, written_anew
 from tests.helpers.published import integer_column, published, score
 from tests.helpers.small import World

@@ -12,8 +12,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.worlds import World
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted, Regression, Setting
 from synthrelease.criteria.facts import Query
@@ -26,6 +24,8 @@ from synthrelease.data.schema import Schema, Transformation
 from synthrelease.generators.candidate import Candidate
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import ColumnError, build_column
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.moments import private_least_squares
 
 X = ColumnTable(kind="integer", bounds=(0, 3), alternatives={"bins": ["<2", ">=2"]}, numbers={"<2": 0.5, ">=2": 2.25})

@@ -7,11 +7,11 @@ from functools import cache
 import numpy as np
 import pytest
 
-from synthrelease.audit.examples import criterion_sweeps
-from synthrelease.audit.sweep import Sweep
 from synthrelease.criteria import CRITERIA, published_criterion
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.facts import CellError, MeanError, PublicFacts, Query, RatioError, SumErrors, Unmatched
+from synthrelease.studio.audit.examples import criterion_sweeps
+from synthrelease.studio.audit.sweep import Sweep
 from tests.helpers.facts import facts_of
 from tests.helpers.small import World
 

@@ -15,11 +15,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit.examples import criterion_sweeps
-from synthrelease.audit.model_sensitivity import enumerate_models
-from synthrelease.audit.sensitivity import CodeFigures, enumerate_sweep, neighbour_pairs
-from synthrelease.audit.sweep import Neighbours, Sweep, criterion
-from synthrelease.audit.sweeps import sweeps
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import Query, Score
@@ -27,6 +22,10 @@ from synthrelease.criteria.functional import Design, Prior, least_squares
 from synthrelease.criteria.records_mechanism import moments as moments_of
 from synthrelease.criteria.records_mechanism import original_records, records_of_cells
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.studio.audit.enumeration import CodeFigures, enumerate_sweep, neighbour_pairs, sweeps
+from synthrelease.studio.audit.examples import criterion_sweeps
+from synthrelease.studio.audit.model_sensitivity import enumerate_models
+from synthrelease.studio.audit.sweep import Neighbours, Sweep, criterion
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 

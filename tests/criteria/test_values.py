@@ -18,9 +18,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.exact_figures import ExactFigures, exact_figures
-from synthrelease.audit.sensitivity import GRID_SHARE
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted, Regression
 from synthrelease.criteria.facts import Score
@@ -31,6 +28,9 @@ from synthrelease.criteria.scoring import fitted_before, scores_of
 from synthrelease.privacy.noise import SYSTEM
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.releasing.attempt import Attempt
+from synthrelease.studio.audit.enumeration import GRID_SHARE
+from synthrelease.studio.audit.exact import ExactFigures, exact_figures
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.moments import private_least_squares
 from tests.helpers.small import World
 

@@ -9,8 +9,6 @@ from itertools import combinations
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import GRID_SHARE
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Fitted, Setting
 from synthrelease.criteria.marginals import whole_weights
 from synthrelease.data.plausibility import Plausibility
@@ -18,6 +16,8 @@ from synthrelease.data.schema import Schema, Transformation
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.spec.columns import build_column
+from synthrelease.studio.audit.enumeration import GRID_SHARE
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "w": 3, "c": 2})

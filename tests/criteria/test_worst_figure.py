@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.audit.exact_figures import exact_figures
-from synthrelease.audit.sweep import Sweep, criterion
-from synthrelease.audit.sweeps import sweeps
 from synthrelease.cli.specifying import check, plan
 from synthrelease.criteria.scoring import none_can_fail
 from synthrelease.errors import SpecError
 from synthrelease.publish import ReleaseRequest, publish
+from synthrelease.studio.audit.enumeration import sweeps
+from synthrelease.studio.audit.exact import exact_figures
+from synthrelease.studio.audit.sweep import Sweep, criterion
 from tests.helpers.tiny import write_config, write_data
 
 KNOWN = [each for each in sweeps() if not each.joint and each.linked is None and math.isfinite(each.criteria[-1].worst_figure)]

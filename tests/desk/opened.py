@@ -8,13 +8,10 @@ from pathlib import Path
 
 from starlette.testclient import TestClient
 
-from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.guard import Guard
-from synthrelease.desk.pages import Desk
-from synthrelease.desk.pages import Opened as Started
-from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.server import application
-from synthrelease.drafting.public_file import read_public_file
+from synthrelease.studio.desk.files import DeskFiles, Rehearsals
+from synthrelease.studio.desk.pages import Desk, Guard, application
+from synthrelease.studio.desk.pages import Opened as Started
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.conftest import ROOT
 
 ORIGIN = "http://127.0.0.1:8765"

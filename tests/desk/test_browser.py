@@ -16,9 +16,9 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
-from synthrelease.desk.entrance import entrance
-from synthrelease.drafting.moved_limits import limits_of
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.pages import entrance
+from synthrelease.studio.drafting.edits import limits_of
 from tests.conftest import ROOT
 from tests.desk.browser import Browser, browser, desk, missing
 from tests.helpers.labour_force import simulated

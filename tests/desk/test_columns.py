@@ -14,15 +14,14 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
-from synthrelease.desk.files import ANOTHER, DeskFiles, announced
-from synthrelease.desk.pages import Desk
-from synthrelease.desk.pages import Opened as Started
-from synthrelease.desk.server import application
-from synthrelease.drafting.other_kind import Guesses
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.ledger import open_ledger
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.files import ANOTHER, DeskFiles, announced
+from synthrelease.studio.desk.pages import Desk, application
+from synthrelease.studio.desk.pages import Opened as Started
+from synthrelease.studio.drafting.edits import Guesses
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.desk.opened import ORIGIN, Opened
 from tests.helpers.tiny import MEASURED, write_config
 

@@ -17,14 +17,11 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 from starlette.testclient import TestClient
 
 from synthrelease.bundle.write import commitment
-from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.guard import MOST_BYTES
-from synthrelease.desk.pages import SCREENS, Desk
-from synthrelease.desk.pages import Opened as Started
-from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.server import application
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.record import guarantee_in_words
+from synthrelease.studio.desk.files import DeskFiles, Rehearsals
+from synthrelease.studio.desk.pages import MOST_BYTES, SCREENS, Desk, application
+from synthrelease.studio.desk.pages import Opened as Started
 from tests.desk.opened import ORIGIN, Opened
 
 

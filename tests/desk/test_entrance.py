@@ -17,7 +17,7 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
-from synthrelease.desk.entrance import entrance
+from synthrelease.studio.desk.pages import entrance
 from tests.conftest import ROOT
 from tests.desk.browser import until
 from tests.desk.opened import ORIGIN, Opened

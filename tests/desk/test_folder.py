@@ -8,8 +8,8 @@ import pytest
 
 pytest.importorskip("starlette", reason="needs the extra desk")
 
-from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.pages import Desk, Opened
+from synthrelease.studio.desk.files import DeskFiles
+from synthrelease.studio.desk.pages import Desk, Opened
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_measured_release
 

@@ -14,11 +14,11 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from synthrelease.cli.drafting import desk
 from synthrelease.data.questions import split_question
-from synthrelease.desk.strips import Strips
-from synthrelease.drafting.moved_limits import limits_of
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.strips import Strips
+from synthrelease.studio.drafting.edits import limits_of
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.desk.opened import ORIGIN, Opened
 from tests.desk.test_columns import Coins
 from tests.helpers.households import some_households, write_households, write_tables

@@ -15,9 +15,9 @@ import pytest
 pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
-from synthrelease.desk.pages import READ_ONLY, SCREENS
-from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.files import Rehearsals
+from synthrelease.studio.desk.pages import READ_ONLY, SCREENS
 from tests.conftest import ROOT
 from tests.desk.opened import ORIGIN
 from tests.desk.test_columns import Coins

@@ -11,10 +11,10 @@ pytest.importorskip("starlette", reason="needs the extra desk")
 pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 pytest.importorskip("fcntl", reason="needs Unix")
 
-from synthrelease.desk import rehearsals
-from synthrelease.desk.rehearsals import Rehearsals
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk import files as rehearsals
+from synthrelease.studio.desk.files import Rehearsals
 from tests.desk.browser import until
 from tests.desk.opened import ORIGIN, Opened
 

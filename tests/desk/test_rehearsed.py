@@ -15,16 +15,13 @@ pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
 
 from starlette.testclient import TestClient
 
-from synthrelease.desk.files import DeskFiles
-from synthrelease.desk.pages import Desk
-from synthrelease.desk.pages import Opened as Started
-from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.server import application
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import rehearse
-from synthrelease.rehearsal.report import write_report
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.files import DeskFiles, Rehearsals
+from synthrelease.studio.desk.pages import Desk, application
+from synthrelease.studio.desk.pages import Opened as Started
+from synthrelease.studio.rehearsal.attempts import RaceGoal
+from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
+from synthrelease.studio.rehearsal.report import write_report
 from tests.desk.opened import ORIGIN
 from tests.helpers.tiny import MEASURED, NOT_PROMISED, write_config, write_data
 

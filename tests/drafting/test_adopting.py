@@ -9,15 +9,14 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting import adopt
 from synthrelease.errors import BudgetError, OutputError
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.publish import Listener, ReleaseRequest, publish
-from synthrelease.rehearsal.proposal import Offer
-from synthrelease.rehearsal.proposing import with_law
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import PlanTable, judged_digest, rounds_words, shortlist_text
+from synthrelease.studio.drafting.edits import adopt
+from synthrelease.studio.rehearsal.advice import Offer, with_law
 from tests.cli.test_cli import run, words
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 

@@ -11,15 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.areas import AreasDraft, AreaTables
-from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.file_columns import drafted_columns, with_areas
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import CountNoise, DiscreteLaplace, RoundedGaussian
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.studio.drafting.columns import drafted_columns, with_areas
+from synthrelease.studio.drafting.draft import draft, write_draft
+from synthrelease.studio.drafting.options import AreasDraft, AreaTables
+from synthrelease.studio.drafting.public_file import read_public_file
 
 N, TOWNS, REGIONS = 6_000, 60, 5
 ASKED = "region > town"

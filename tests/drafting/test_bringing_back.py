@@ -7,12 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting.bringing_back import bring_back
-from synthrelease.drafting.edited import changed
-from synthrelease.drafting.leaving_out import leave_out
-from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.edits import bring_back, leave_out
+from synthrelease.studio.drafting.public_file import PublicFile, read_public_file
+from synthrelease.studio.drafting.toml_edit import changed
 from tests.helpers.tiny import MEASURED, write_config
 
 FAITHFUL = """

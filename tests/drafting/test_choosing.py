@@ -9,13 +9,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import AskedFor
-from synthrelease.drafting.choosing import chosen_columns
-from synthrelease.drafting.column_draft import ColumnDraft
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
-from synthrelease.rehearsal.dependence import cramers_v
+from synthrelease.studio.drafting.column_draft import AskedFor, ColumnDraft, chosen_columns
+from synthrelease.studio.drafting.draft import draft
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.rehearsal.dependence import cramers_v
 from tests.cli.test_cli import run, words
 
 NAMES = ["age", "sex", "income", "net income", "remark, long"]
@@ -103,7 +101,7 @@ def test_a_date_that_becomes_two_columns_takes_two_places(tmp_path: Path) -> Non
 
 
 def test_how_columns_hang_together_is_told_as_by_the_plain_statistic(tmp_path: Path) -> None:
-    from synthrelease.drafting.choosing import _strengths
+    from synthrelease.studio.drafting.column_draft import _strengths
 
     table = survey()
     groups = np.stack([table[name].to_numpy() - 1 for name in ("first", "near_1", "near_2", "alone_1")])
@@ -138,7 +136,7 @@ def test_init_drafts_what_was_asked_for_and_says_what_was_left_out(tmp_path: Pat
 @pytest.mark.slow
 def test_a_file_with_more_columns_than_a_release_can_have_is_drafted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a limit of three, so that it takes a second."""
-    room = importlib.import_module("synthrelease.drafting.draft")
+    room = importlib.import_module("synthrelease.studio.drafting.draft")
     survey(600).to_csv(tmp_path / "survey.csv", index=False)
     monkeypatch.setattr(room, "MOST_COLUMNS", 3)
     monkeypatch.setattr(room.chosen_columns, "__defaults__", (3,))

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import rows
-from synthrelease.drafting.column_draft import ColumnDraft, LeftOut
+from synthrelease.studio.drafting import public_file as rows
+from synthrelease.studio.drafting.column_draft import ColumnDraft, LeftOut
 from tests.drafting.test_kinds import N, column, drafted
 
 RANDOM = np.random.default_rng(11)

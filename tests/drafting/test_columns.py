@@ -8,10 +8,9 @@ import tomllib
 import numpy as np
 import pytest
 
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.column_text import column_lines
-from synthrelease.drafting.columns import draft_column
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.columns import draft_column
+from synthrelease.studio.drafting.text import column_lines
 
 pytestmark = pytest.mark.slow
 

@@ -8,12 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, LeftOut
-from synthrelease.drafting.dates import DateColumn, date_column, date_format, draft_dates
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, LeftOut
+from synthrelease.studio.drafting.columns import DateColumn, date_column, date_format, draft_dates
+from synthrelease.studio.drafting.draft import write_draft
 
 RANDOM = np.random.default_rng(11)
 

@@ -11,14 +11,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import Draft, columns, write_draft
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.file_columns import drafted_columns
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting import columns
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft, LeftOut
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.draft import draft, write_draft
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import Draft
 
 pytestmark = pytest.mark.slow
 
@@ -99,7 +99,7 @@ def test_what_a_whole_draft_cannot_be_is_told_of_the_file(tmp_path: Path, monkey
     def refused(*given: object) -> list[object]:
         raise SpecError([Problem(file="configs/register.toml", path="rules.0", expected="a rule", found="none")])
 
-    monkeypatch.setattr(sys.modules["synthrelease.drafting.tried_draft"], "suggested_rules", refused)
+    monkeypatch.setattr(sys.modules["synthrelease.studio.drafting.draft"], "suggested_rules", refused)
     with pytest.raises(
         InputError, match="public.csv: no draft could be made of it .rules.0: expected a rule; found none"
     ) as raised:

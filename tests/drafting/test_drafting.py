@@ -14,18 +14,17 @@ import pytest
 from jsonschema import Draft202012Validator
 
 from synthrelease.criteria.facts import budget
-from synthrelease.drafting import Draft, write_draft
-from synthrelease.drafting.bins import LEAST_SHARE
-from synthrelease.drafting.column_draft import ColumnDraft
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.file_columns import drafted_columns
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError, SynthreleaseError
-from synthrelease.rehearsal.attempts import run_attempts
 from synthrelease.releasing.release import read_private
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.drafting.column_draft import LEAST_SHARE, ColumnDraft
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.draft import draft, write_draft
+from synthrelease.studio.drafting.public_file import read_public_file
+from synthrelease.studio.drafting.text import Draft
+from synthrelease.studio.rehearsal.attempts import run_attempts
 from tests.helpers.command_line import run
 from tests.helpers.labour_force import simulated
 

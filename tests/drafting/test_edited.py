@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting.edited import Edit, edited, replace_files
 from synthrelease.errors import OutputError
+from synthrelease.studio.drafting.toml_edit import Edit, edited, replace_files
 
 TEXT = '''\
 title = "Births"   # of one year
@@ -112,7 +112,7 @@ def test_files_are_replaced_together_or_not_at_all(tmp_path: Path) -> None:
 def test_the_second_file_that_cannot_be_replaced_leaves_the_first_as_it_was(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    import synthrelease.drafting.edited as room
+    import synthrelease.studio.drafting.toml_edit as room
 
     one, two = tmp_path / "one.toml", tmp_path / "two.toml"
     one.write_bytes(b"1")

@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.gaps import MOST_LEFT_OUT
+from synthrelease.studio.drafting.draft import draft
+from synthrelease.studio.drafting.public_file import MOST_LEFT_OUT
 from tests.drafting.test_kinds import N, column, drafted
 
 RANDOM = np.random.default_rng(13)

@@ -11,12 +11,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, LeftOut
-from synthrelease.drafting.keys import heavy_value, left_out_as_key
-from synthrelease.drafting.persons import UnitAnswer, unit_lines
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.errors import InputError
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, LeftOut, heavy_value, left_out_as_key
+from synthrelease.studio.drafting.options import UnitAnswer, unit_lines
+from synthrelease.studio.drafting.public_file import read_public_file
 
 RANDOM = np.random.default_rng(11)
 START = RANDOM.bit_generator.state

@@ -9,13 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting.codebook import CodebookEntry, read_codebook
-from synthrelease.drafting.column_draft import Answers, ColumnDraft, LeftOut
-from synthrelease.drafting.file_columns import drafted_columns
-from synthrelease.drafting.kinds import number_or_code
-from synthrelease.drafting.public_file import read_public_file
-from synthrelease.drafting.rows import public_rows
-from synthrelease.drafting.together import Order, orders
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft, LeftOut, read_codebook
+from synthrelease.studio.drafting.columns import drafted_columns, number_or_code
+from synthrelease.studio.drafting.public_file import Order, orders, public_rows, read_public_file
 
 N = 4000
 

@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.drafting import leave_out
-from synthrelease.drafting.leaving_out import _References
 from synthrelease.errors import InputError, OutputError, SpecError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.edits import _References, leave_out
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
 
@@ -306,7 +305,7 @@ def test_the_files_keep_their_line_ends_and_their_mark(config: Path) -> None:
 
 
 def test_no_file_is_left_when_the_disk_is_full(config: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    import synthrelease.drafting.edited as room
+    import synthrelease.studio.drafting.toml_edit as room
 
     def full(descriptor: int) -> None:
         raise OSError(28, "No space left on device", "acceptance")
@@ -321,7 +320,7 @@ def test_no_file_is_left_when_the_disk_is_full(config: Path, monkeypatch: pytest
 
 def test_every_setting_of_a_criterion_that_names_columns_is_known() -> None:
     """A new kind of criterion whose columns have another setting would keep a column that is gone."""
-    from synthrelease.drafting.leaving_out import ABOUT, AMONG, BY_COLUMN
+    from synthrelease.studio.drafting.edits import ABOUT, AMONG, BY_COLUMN
 
     known = {*ABOUT, *AMONG, *BY_COLUMN, "tables", "prior", "coefficients"}
     others = {"name", "kind", "reason", "bins", "positive", "quantiles", "range", "values", "fit", "weights", "loss"}

@@ -9,13 +9,13 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.drafting.column_draft import CodeDraft, ColumnDraft
-from synthrelease.drafting.draft import draft, write_draft
-from synthrelease.drafting.marks import MarksDraft, draft_marks
 from synthrelease.generators.measurements import read_terms
-from synthrelease.rehearsal.dependence import Pair
-from synthrelease.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.column_draft import CodeDraft, ColumnDraft
+from synthrelease.studio.drafting.draft import draft, write_draft
+from synthrelease.studio.drafting.options import MarksDraft, draft_marks
+from synthrelease.studio.rehearsal.dependence import Pair
+from synthrelease.studio.rehearsal.plan_race import KeptByFits, faint_words, with_marks_in
 
 N = 20_000
 KINDS = 3
@@ -133,7 +133,7 @@ def test_init_drafts_numbers_of_marks_and_names_the_pairs_that_it_still_loses(tm
     assert groups
     assert spec.plan.total.epsilon <= spec.limit
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("synthrelease.drafting.marks.PARTS", ())
+        patched.setattr("synthrelease.studio.drafting.options.PARTS", ())
         without = draft("ill", file, unit="row")
     assert "[marks]" not in without.configuration
     lost = [len(each.criteria.lost) + len(each.criteria.faint) for each in (found, without)]

@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 
 from synthrelease.cli.drafting import _what_became
-from synthrelease.drafting.drafted import Draft
-from synthrelease.drafting.linked import MembersDraft, read_members
-from synthrelease.drafting.suggestions import suggested_of_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.criteria import suggested_of_members
+from synthrelease.studio.drafting.members import MembersDraft, read_members
+from synthrelease.studio.drafting.text import Draft
 from tests.helpers.households import some_households, write_households, write_tables
 
 RANDOM = np.random.default_rng(5)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.drafting.columns import draft_column
-from synthrelease.drafting.missing import missing_texts
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft, missing_texts
+from synthrelease.studio.drafting.columns import draft_column
 
 AGES = {str(age): 50 for age in range(18, 91)}
 MARRIED = {"1": 500, "2": 300, "3": 80}

@@ -7,11 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.drafting.moved_limits import MovedLimits, limits_of, with_limits
-from synthrelease.drafting.public_bins import public_bins
-from synthrelease.drafting.public_file import PublicFile, read_public_file
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.drafting.edits import MovedLimits, limits_of, with_limits
+from synthrelease.studio.drafting.public_file import PublicFile, public_bins, read_public_file
 from tests.helpers.tiny import write_config
 
 COLUMN = """

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting.acceptance_text import acceptance_text
-from synthrelease.drafting.public_file import PublicFile, read_public_file
-from synthrelease.drafting.tried_draft import FIRST
-from synthrelease.rehearsal.dependence import Pair
 from synthrelease.settings.tables import MOST_PAIRS, NotPromisedTable
+from synthrelease.studio.drafting.draft import FIRST
+from synthrelease.studio.drafting.public_file import PublicFile, read_public_file
+from synthrelease.studio.drafting.text import acceptance_text
+from synthrelease.studio.rehearsal.dependence import Pair
 
 
 @pytest.fixture

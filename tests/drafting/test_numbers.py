@@ -14,13 +14,12 @@ from synthrelease.criteria.facts import CriterionDraft
 from synthrelease.criteria.groups import ConditionalMean
 from synthrelease.criteria.regressions import RegressionOneStep
 from synthrelease.data.schema import parse_bins
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.bins import number_bins
-from synthrelease.drafting.criteria import one_of_each
-from synthrelease.drafting.numbers import NumberFacts, number_facts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.drafting.column_draft import NumberFacts, number_bins, number_facts
+from synthrelease.studio.drafting.criteria import one_of_each
+from synthrelease.studio.drafting.draft import write_draft
 
 pytestmark = pytest.mark.slow
 

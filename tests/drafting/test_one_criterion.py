@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from synthrelease.criteria import CRITERIA
-from synthrelease.drafting.edited import changed
-from synthrelease.drafting.one_criterion import criterion_edits, kinds_asked_for
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.edits import criterion_edits, kinds_asked_for
+from synthrelease.studio.drafting.toml_edit import changed
 from tests.helpers.tiny import write_config
 
 PAIRS = 'alternatives.pairs = ["1-2", "3-4", "5-6", "7-8"]'

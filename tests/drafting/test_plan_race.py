@@ -14,14 +14,14 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.drafting import Promise, write_draft
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.privacy.curves import epsilon_of
-from synthrelease.rehearsal import plan_race
-from synthrelease.rehearsal.dependence import Purse, strongest_pairs
-from synthrelease.rehearsal.plan_race import DELTA, ENOUGH, PlanRace, Raced, plan_words, rounded_down
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.draft import write_draft
+from synthrelease.studio.rehearsal import plan_race
+from synthrelease.studio.rehearsal.dependence import Purse, strongest_pairs
+from synthrelease.studio.rehearsal.plan_race import DELTA, ENOUGH, PlanRace, Promise, Raced, plan_words, rounded_down
 
 OTHERS = Fraction(3, 10)
 

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.draft import write_draft
+from synthrelease.studio.drafting.public_file import read_public_file
 from tests.conftest import ROOT
 
 pytestmark = pytest.mark.slow
@@ -130,7 +130,7 @@ def test_only_drafting_reads_what_a_file_says_of_itself() -> None:
         for path in package.rglob("*.py")
         if any(word in path.read_text(encoding="utf-8") for word in words)
     } - {"parts/formats/files/tables.py"}
-    assert "drafting/labels.py" in found
+    assert "studio/drafting/column_draft.py" in found
     assert {name.split("/")[0] for name in found} == {"drafting"}
 
 

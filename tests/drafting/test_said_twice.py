@@ -9,8 +9,7 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.drafting.column_draft import ColumnDraft
-from synthrelease.drafting.said_twice import LEAST, said_twice
+from synthrelease.studio.drafting.column_draft import LEAST, ColumnDraft, said_twice
 
 
 def drafted(name: str, characters: int | None = None) -> ColumnDraft:

@@ -11,8 +11,8 @@ import pytest
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
-from synthrelease.drafting import criteria
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.drafting import criteria
 
 
 def test_slow_fits_are_told_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:

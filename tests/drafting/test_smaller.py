@@ -14,20 +14,29 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.schema import parse_bins
-from synthrelease.drafting import Draft, write_draft
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.drafting.columns import draft_column
-from synthrelease.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
-from synthrelease.drafting.draft import draft
-from synthrelease.drafting.smaller import fewer, in_order, sizes, what_stays
-from synthrelease.drafting.wider_bins import FEW_CATEGORIES, FREQUENT, Floor, coarser, floored
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError
-from synthrelease.rehearsal.dependence import Pair
-from synthrelease.rehearsal.plan_race import PROMISED, TOLD, Promise
-from synthrelease.rehearsal.yardsticks import yardsticks
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft
+from synthrelease.studio.drafting.columns import draft_column
+from synthrelease.studio.drafting.criteria import MOST_ERRORS, MOST_ERRORS_OF_STRONGEST, MOST_OFF, DraftStanding
+from synthrelease.studio.drafting.draft import (
+    FEW_CATEGORIES,
+    FREQUENT,
+    Floor,
+    coarser,
+    draft,
+    fewer,
+    floored,
+    in_order,
+    sizes,
+    what_stays,
+    write_draft,
+)
+from synthrelease.studio.drafting.text import Draft
+from synthrelease.studio.rehearsal.closer_look import yardsticks
+from synthrelease.studio.rehearsal.dependence import Pair
+from synthrelease.studio.rehearsal.plan_race import PROMISED, TOLD, Promise
 
 RANDOM = np.random.default_rng(20261123)
 

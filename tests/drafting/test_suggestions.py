@@ -12,8 +12,10 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.rules import Comparison, Domain, parse_rule
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.suggestions import (
+from synthrelease.enclave.ingest import read_public
+from synthrelease.settings.columns import MOST_OF_RULE
+from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.criteria import (
     LEAST_EXPECTED,
     MOST_OF_A_PAIR,
     SURE,
@@ -22,9 +24,7 @@ from synthrelease.drafting.suggestions import (
     _number,
     suggested_rules,
 )
-from synthrelease.enclave.ingest import read_public
-from synthrelease.settings.columns import MOST_OF_RULE
-from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.draft import write_draft
 
 N, SHUFFLES = 6000, 40
 

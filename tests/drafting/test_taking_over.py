@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.drafting.leaving_out import leave_out
-from synthrelease.drafting.taking_over import own_acceptance, taken_over
 from synthrelease.errors import InputError, OutputError
 from synthrelease.settings.reading import read_configuration
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.edits import leave_out
+from synthrelease.studio.drafting.toml_edit import own_acceptance, taken_over
 from tests.helpers.tiny import write_config
 
 CHILD = """extends = "coins.toml"

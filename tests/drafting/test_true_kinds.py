@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting.column_draft import ColumnDraft
+from synthrelease.studio.drafting.column_draft import ColumnDraft
 from tests.benchmarks.messy_registers import discharges, prescriptions
 from tests.conftest import ROOT
 from tests.drafting.test_kinds import drafted

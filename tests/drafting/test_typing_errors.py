@@ -6,11 +6,8 @@ from collections.abc import Mapping
 
 import pytest
 
-from synthrelease.drafting.codebook import CodebookEntry
-from synthrelease.drafting.column_draft import Answers, ColumnDraft
-from synthrelease.drafting.columns import draft_column
-from synthrelease.drafting.dates import date_format
-from synthrelease.drafting.typing_errors import without_typing_errors
+from synthrelease.studio.drafting.column_draft import Answers, CodebookEntry, ColumnDraft
+from synthrelease.studio.drafting.columns import date_format, draft_column, without_typing_errors
 
 AGES = {str(age): 40 for age in range(18, 98)}
 DAYS = {f"{year}-{month:02}-{day:02}": 10 for year in (2019, 2020) for month in range(1, 13) for day in range(1, 29)}

@@ -11,13 +11,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.drafting.public_file import read_public_file
 from synthrelease.enclave.databases import value_text
 from synthrelease.errors import InputError
 from synthrelease.libraries import install
 from synthrelease.sources import tables
 from synthrelease.sources.source import PASSWORD, USER, Source
 from synthrelease.sources.tables import chosen_table, quoted
+from synthrelease.studio.drafting.public_file import read_public_file
 
 pytestmark = pytest.mark.slow
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable
+from synthrelease.studio.baselines.imputation import GappedTable
 
 
 class Record(NamedTuple):

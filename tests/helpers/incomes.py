@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from synthrelease.rehearsal.baselines.imputed_answers import ImputedAnswers as Answers
-from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
-from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance
+from synthrelease.studio.baselines.imputation import GappedTable, NearestNeighbours, Neighbours, order_by_distance
+from synthrelease.studio.baselines.imputation import ImputedAnswers as Answers
 
 PLACES = np.array([(age, 2 * sex, level) for age, sex, level in product(range(8), range(2), range(6))])
 LARGEST, STEP = 5000, 100

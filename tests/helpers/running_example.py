@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from synthrelease.rehearsal.baselines.post_stratification import PostStrata, Respondents
+from synthrelease.studio.baselines.weighting import PostStrata, Respondents
 
 
 def of_counts(counts: Sequence[int] | np.ndarray) -> Respondents:

@@ -21,9 +21,8 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.base import Background
 from synthrelease.privacy.charges import Meter
-from synthrelease.rehearsal.baselines.imputed_answers import Neighbours
-from synthrelease.rehearsal.baselines.noisy_raking import noisy_counts, raked_to
-from synthrelease.rehearsal.baselines.post_stratification import PostStrata, choose
+from synthrelease.studio.baselines.imputation import Neighbours
+from synthrelease.studio.baselines.weighting import PostStrata, choose, noisy_counts, raked_to
 from tests.conftest import ROOT
 from tests.helpers.margins import calibration, margin
 from tests.helpers.running_example import of_counts

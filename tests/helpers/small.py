@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from synthrelease.audit.worlds import World, integer_column
 from synthrelease.data.layout import Layout
+from synthrelease.studio.audit.cases import World, integer_column
 
 __all__ = ["World", "integer_column", "layout_of"]
 

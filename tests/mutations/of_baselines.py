@@ -18,7 +18,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: a derangement may keep a value",
         breaks="another method than is compared with",
-        place="rehearsal.baselines.swapping:derangement",
+        place="studio.baselines.swapping:derangement",
         old="np.all(drawn != np.arange(n))",
         new="np.any(drawn != np.arange(n))",
         tests=(SWAPPING,),
@@ -26,7 +26,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: a lone record is left alone, and not all are drawn again",
         breaks="another law than the theorem is about",
-        place="rehearsal.baselines.swapping:PermutationSwapping._select",
+        place="studio.baselines.swapping:PermutationSwapping._select",
         old="if len(selected) != 1:\n    return selected",
         new="return selected if len(selected) != 1 else selected[:0]",
         tests=(f"{SWAPPING}::test_swapping_has_the_law_of_the_enumeration",),
@@ -34,7 +34,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: a swap variable may be a part of the key",
         breaks="a key that is not held, and strata that are none",
-        place="rehearsal.baselines.swapping:PermutationSwapping.__post_init__",
+        place="studio.baselines.swapping:PermutationSwapping.__post_init__",
         old="len({*self.key, *self.variables}) != len(self.key) + len(self.variables)",
         new="False",
         tests=(SWAPPING,),
@@ -42,7 +42,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: the smallest stratum in place of the largest",
         breaks="an epsilon of a part of the table",
-        place="rehearsal.baselines.swapping:PermutationSwapping.largest_stratum",
+        place="studio.baselines.swapping:PermutationSwapping.largest_stratum",
         old="table.project(self.key).counts.max()",
         new="table.project(self.key).counts.min()",
         tests=(SWAPPING,),
@@ -50,7 +50,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: the nominal epsilon in place of twice it",
         breaks="half of what stands beside a release",
-        place="rehearsal.baselines.swap_budget:pairwise_epsilon",
+        place="studio.baselines.swapping:pairwise_epsilon",
         old="CLOSEST * nominal_epsilon(rate, largest_stratum)",
         new="nominal_epsilon(rate, largest_stratum)",
         tests=(SWAPPING,),
@@ -58,7 +58,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: the report shows the nominal epsilon",
         breaks="half of what stands beside a release",
-        place="rehearsal.baselines.swap_report:SwapReport.of",
+        place="studio.baselines.swapping:SwapReport.of",
         old="swapping.pairwise_epsilon(original)",
         new="swapping.nominal_epsilon(original)",
         tests=(f"{SWAPPING}::test_a_report_puts_the_doubled_epsilon_first_and_names_what_is_exact",),
@@ -66,7 +66,7 @@ OF_BASELINES = (
     Mutation(
         name="swapping: for high rates, too, the formula of low ones",
         breaks="an epsilon that enumeration passes",
-        place="rehearsal.baselines.swap_budget:nominal_epsilon",
+        place="studio.baselines.swapping:nominal_epsilon",
         old="max(log_odds, math.log(largest_stratum + 1) - log_odds)",
         new="math.log(largest_stratum + 1) - log_odds",
         tests=(SWAPPING,),
@@ -98,7 +98,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: gamma below 2 is allowed",
         breaks="a loss above epsilon",
-        place="rehearsal.baselines.cauchy_noise",
+        place="studio.baselines.base",
         old="LEAST_GAMMA = 2.0",
         new="LEAST_GAMMA = 1.0",
         tests=(NOISE,),
@@ -106,7 +106,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: a scale that pays for the slide alone",
         breaks="the dilation is not paid for",
-        place="rehearsal.baselines.cauchy_noise:CauchyNoise.with_gamma",
+        place="studio.baselines.base:CauchyNoise.with_gamma",
         old="(epsilon - beta * (gamma - 1)) / slide_cost(gamma)",
         new="epsilon / slide_cost(gamma)",
         tests=(NOISE,),
@@ -114,7 +114,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: noise with another exponent than is paid for",
         breaks="another law",
-        place="rehearsal.baselines.cauchy_noise:draws",
+        place="studio.baselines.base:draws",
         old="ratio ** (1 / gamma)",
         new="ratio ** (1 / (gamma + 1))",
         tests=(NOISE,),
@@ -122,7 +122,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the largest change without additions",
         breaks="a record that wins a whole cell is not hidden",
-        place="rehearsal.baselines.nearest_neighbours:NearestNeighbours.largest_change",
+        place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="max(most, int(self._gains(table, donors).max(initial=0)))",
         new="most",
         tests=(DONORS,),
@@ -130,7 +130,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the largest change without the last donor",
         breaks="taking out the only donor is not hidden",
-        place="rehearsal.baselines.nearest_neighbours:NearestNeighbours.largest_change",
+        place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="np.bincount(donors[donors >= 0]).max(initial=1)",
         new="(np.bincount(donors[donors >= 0]) * (np.count_nonzero(~table.gaps) > 1)).max(initial=1)",
         tests=(DONORS,),
@@ -138,7 +138,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: cells without records are not looked at",
         breaks="a new place that wins several cells is not hidden",
-        place="rehearsal.baselines.nearest_neighbours:NearestNeighbours.largest_change",
+        place="studio.baselines.imputation:NearestNeighbours.largest_change",
         old="int(self._gains(table, donors).max(initial=0))",
         new="int(self._gains(table, donors)[np.unique(table.cells)].max(initial=0))",
         tests=(DONORS,),
@@ -146,7 +146,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the order of labels does not go round",
         breaks="the last records of a cell have another donor than the order says",
-        place="rehearsal.baselines.nearest_neighbours:NearestNeighbours.donors",
+        place="studio.baselines.imputation:NearestNeighbours.donors",
         old="(start[:, None] + np.arange(taken)) % len(complete)",
         new="np.minimum(start[:, None] + np.arange(taken), len(complete) - 1)",
         tests=(DONORS,),
@@ -154,7 +154,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: replacing a record as smooth as adding one",
         breaks="ln 2 where L_1 can treble",
-        place="rehearsal.baselines.imputed_answers:smoothness",
+        place="studio.baselines.imputation:smoothness",
         old="math.log(1 + STEPS[neighbours])",
         new="math.log(2)",
         tests=(ANSWERS,),
@@ -162,7 +162,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: replacing a record moves no more than adding one",
         breaks="half of the donees that change",
-        place="rehearsal.baselines.imputed_answers:ImputedAnswers.bound",
+        place="studio.baselines.imputation:ImputedAnswers.bound",
         old="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="self.scheme.largest_change(table) * moved",
         tests=(ANSWERS,),
@@ -170,7 +170,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: the record itself is not in the bound",
         breaks="a record that changes no donors is not hidden",
-        place="rehearsal.baselines.imputed_answers:ImputedAnswers.bound",
+        place="studio.baselines.imputation:ImputedAnswers.bound",
         old="own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         new="STEPS[self.neighbours] * self.scheme.largest_change(table) * moved",
         tests=(ANSWERS,),
@@ -178,7 +178,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: records that come and go with their donors move by the range",
         breaks="a mean of those who are chosen by what is imputed",
-        place="rehearsal.baselines.imputed_answers:ImputedAnswers.mean",
+        place="studio.baselines.imputation:ImputedAnswers.mean",
         old="self.high if chosen_by_value else self.high - self.low",
         new="self.high - self.low",
         tests=(ANSWERS,),
@@ -186,7 +186,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: a mean is not cut off at its bounds",
         breaks="a mean that no file can have",
-        place="rehearsal.baselines.imputed_answers:ImputedAnswers.mean",
+        place="studio.baselines.imputation:ImputedAnswers.mean",
         old="min(max(answer.value, self.low), self.high)",
         new="answer.value",
         tests=(ANSWERS,),
@@ -194,7 +194,7 @@ OF_BASELINES = (
     Mutation(
         name="kNN: an answer shows its bound",
         breaks="L_1, a fact of single records, is published",
-        place="rehearsal.baselines.imputed_answers:Answer",
+        place="studio.baselines.imputation:Answer",
         old="neighbours: Neighbours",
         new="neighbours: Neighbours\nbound: float = 0.0",
         tests=(ANSWERS,),
@@ -202,7 +202,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: a record that comes has no potential weight",
         breaks="a heavy record that comes is not hidden",
-        place="rehearsal.baselines.post_stratification:PostStrata._potential",
+        place="studio.baselines.weighting:PostStrata._potential",
         old="np.maximum(comes, np.append(stays, 1.0))",
         new="np.append(stays, 1.0)",
         tests=(STRATA,),
@@ -210,7 +210,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: the largest potential weight of this file alone",
         breaks="a bound that is not smooth",
-        place="rehearsal.baselines.post_stratification:PostStrata.smooth_bound",
+        place="studio.baselines.weighting:PostStrata.smooth_bound",
         old="max(float(each.max()) for each in found)",
         new="max(float(each[0]) for each in found)",
         tests=(STRATA,),
@@ -218,7 +218,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: replacing moves a weighted count by one weight",
         breaks="half of the noise",
-        place="rehearsal.baselines.post_stratification:PostStrata.count",
+        place="studio.baselines.weighting:PostStrata.count",
         old="STEPS[neighbours] * self.smooth_bound(respondents, noise.beta)",
         new="self.smooth_bound(respondents, noise.beta)",
         tests=(STRATA,),
@@ -226,7 +226,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: a choice of strata costs the same when a record is replaced",
         breaks="half of what it costs",
-        place="rehearsal.baselines.post_stratification:selection_epsilon",
+        place="studio.baselines.weighting:selection_epsilon",
         old="STEPS[neighbours] * alpha * sensitivity",
         new="alpha * sensitivity",
         tests=(STRATA,),
@@ -234,7 +234,7 @@ OF_BASELINES = (
     Mutation(
         name="post-strata: the sensitivity of the scores by the largest total",
         breaks="scores that move further",
-        place="rehearsal.baselines.post_stratification:score_sensitivity",
+        place="studio.baselines.weighting:score_sensitivity",
         old="strata.totals.min()",
         new="strata.totals.max()",
         tests=(STRATA,),
@@ -242,7 +242,7 @@ OF_BASELINES = (
     Mutation(
         name="raking a noisy table: noise for adding a record where one is replaced",
         breaks="half of the noise",
-        place="rehearsal.baselines.noisy_raking:noisy_counts",
+        place="studio.baselines.weighting:noisy_counts",
         old="-np.expm1(-epsilon / STEPS[neighbours])",
         new="-np.expm1(-epsilon)",
         tests=(RAKING,),
@@ -250,7 +250,7 @@ OF_BASELINES = (
     Mutation(
         name="raking a noisy table: totals that contradict each other are averaged",
         breaks="strata with totals that nobody published",
-        place="rehearsal.baselines.noisy_raking:_check",
+        place="studio.baselines.weighting:_check",
         old="not np.allclose(one, two, rtol=1e-9)",
         new="False",
         tests=(RAKING,),
@@ -258,7 +258,7 @@ OF_BASELINES = (
     Mutation(
         name="raking a noisy table: cells without people stay",
         breaks="a stratum with a total and nobody in it",
-        place="rehearsal.baselines.noisy_raking:raked_to",
+        place="studio.baselines.weighting:raked_to",
         old="np.any(open_ & (table <= 0))",
         new="np.any(open_ & (table < -9))",
         tests=(RAKING,),

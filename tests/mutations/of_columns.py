@@ -150,7 +150,7 @@ OF_COLUMNS = (
     Mutation(
         name="rehearsal: a regression reads missing values as numbers",
         breaks="advice rests on another regression",
-        place="rehearsal.regression:fit_line",
+        place="studio.rehearsal.utility:fit_line",
         old="np.isfinite(np.column_stack([response, *columns])).all(axis=1)",
         new="np.isfinite(np.column_stack([response, *columns])).any(axis=1)",
         tests=(f"{UTILITY}::test_a_line_is_that_of_the_rows_without_gaps",),

@@ -19,7 +19,7 @@ OF_COPIES = (
     Mutation(
         name="sequential tables: no prior",
         breaks="a bin that no record of a group has is never drawn",
-        place="rehearsal.baselines.back_off:ConditionalTable.draw",
+        place="studio.baselines.base:ConditionalTable.draw",
         old="totals[groups] + prior * n_bins",
         new="totals[groups]",
         tests=(f"{SEQUENTIAL}::test_values_are_drawn_from_smoothed_counts",),
@@ -27,7 +27,7 @@ OF_COPIES = (
     Mutation(
         name="sequential tables: groups of a single record",
         breaks="rows of single persons are drawn again",
-        place="rehearsal.baselines.back_off:ConditionalTable.of",
+        place="studio.baselines.base:ConditionalTable.of",
         old="many >= least",
         new="many >= 1",
         tests=(f"{SEQUENTIAL}::test_groups_are_those_of_a_search",),
@@ -35,7 +35,7 @@ OF_COPIES = (
     Mutation(
         name="sequential tables: as few rows in a group as for two bins",
         breaks="the prior drowns what the rows say",
-        place="rehearsal.baselines.back_off:least_rows",
+        place="studio.baselines.base:least_rows",
         old="round(ROWS_PER_PRIOR * prior * size)",
         new="LEAST_ROWS",
         tests=(f"{SEQUENTIAL}::test_a_group_has_ten_rows_for_each_that_the_prior_weighs",),
@@ -43,7 +43,7 @@ OF_COPIES = (
     Mutation(
         name="sequential tables: rules are not asked",
         breaks="rows that a release never has",
-        place="rehearsal.baselines.sequential:_drawn",
+        place="studio.baselines.sequential:_drawn",
         old="plausibility.filter(Counts.of(table.layout, rows))",
         new="Counts.of(table.layout, rows)",
         tests=(f"{SEQUENTIAL}::test_saturated_tables_keep_ties_and_rules",),
@@ -51,7 +51,7 @@ OF_COPIES = (
     Mutation(
         name="logit: made-up rows a whole deviation off",
         breaks="other odds than those of the packages",
-        place="rehearsal.baselines.sequential:_augmented",
+        place="studio.baselines.sequential:_augmented",
         old="0.5 * spreads",
         new="1.0 * spreads",
         tests=(f"{SEQUENTIAL}::test_made_up_rows_are_those_of_the_packages",),
@@ -59,7 +59,7 @@ OF_COPIES = (
     Mutation(
         name="logit: an estimate where a line separates",
         breaks="odds without end pass for an estimate",
-        place="rehearsal.logit:fit_logit",
+        place="studio.rehearsal.logit:fit_logit",
         old="not np.linalg.eigvalsh(found.information)[0] > _RANK_TOLERANCE * rows.sum()",
         new="False",
         tests=(LOGIT,),
@@ -68,7 +68,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: Z of another record",
         breaks="what ties the columns is lost",
-        place="rehearsal.baselines.data_augmented:DataAugmented._draw",
+        place="studio.baselines.data_augmented:DataAugmented._draw",
         old="step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))",
         new="step.table.groups([drawn[z][rows[::-1]] for z in step.predictors], len(rows))",
         tests=(LAW,),
@@ -76,7 +76,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: the mask of the wrong way round",
         breaks="W is weighed by what it would say of W",
-        place="rehearsal.baselines.masks:MatrixMask.likelihood",
+        place="studio.baselines.base:MatrixMask.likelihood",
         old="self.pi[copy]",
         new="self.pi.T[copy]",
         tests=(LAW,),
@@ -84,7 +84,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: one mask for all groups of risk",
         breaks="persons at high risk are masked as little as the others",
-        place="rehearsal.baselines.data_augmented:DataAugmented.masked",
+        place="studio.baselines.data_augmented:DataAugmented.masked",
         old="rows = self._groups == group",
         new="rows = self._groups >= group * 0",
         tests=(f"{AUGMENTED}::test_rules_are_kept_and_groups_of_risk_have_their_own_mask",),
@@ -92,7 +92,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: a mask whose columns do not sum to 1",
         breaks="probabilities that are none",
-        place="rehearsal.baselines.masks:MatrixMask.__post_init__",
+        place="studio.baselines.base:MatrixMask.__post_init__",
         old="np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)",
         new="True",
         tests=(f"{AUGMENTED}::test_a_matrix_whose_columns_are_no_laws_is_refused",),
@@ -100,7 +100,7 @@ OF_COPIES = (
     Mutation(
         name="DA-MI: fresh masks tell as much as one",
         breaks="the local epsilon of several copies is understated",
-        place="rehearsal.baselines.masks:MatrixMask.local_epsilon",
+        place="studio.baselines.base:MatrixMask.local_epsilon",
         old="masks * math.log(worst)",
         new="math.log(worst)",
         tests=(f"{AUGMENTED}::test_the_local_epsilon_is_the_worst_ratio_over_masked_and_drawn_values",),
@@ -117,7 +117,7 @@ OF_COPIES = (
     Mutation(
         name="risk: a person hides behind himself",
         breaks="persons at high risk pass for those at medium risk",
-        place="rehearsal.risk_groups:risk_groups",
+        place="studio.rehearsal.risk:risk_groups",
         old="LookUp.of(public, categorical, {}).matching(public.counts) - 1",
         new="LookUp.of(public, categorical, {}).matching(public.counts)",
         tests=(f"{RISK}::test_groups_of_risk_are_those_of_a_search_over_pairs",),
@@ -125,7 +125,7 @@ OF_COPIES = (
     Mutation(
         name="risk: high and medium are exchanged",
         breaks="the group that nobody hides in is called hidden",
-        place="rehearsal.risk_groups:risk_groups",
+        place="studio.rehearsal.risk:risk_groups",
         old="np.where(alike >= least_others, 1, 2)",
         new="np.where(alike >= least_others, 2, 1)",
         tests=(f"{RISK}::test_groups_of_risk_are_those_of_a_search_over_pairs",),
@@ -133,7 +133,7 @@ OF_COPIES = (
     Mutation(
         name="risk: cells count and not persons",
         breaks="the mean risk of a group is that of its cells",
-        place="rehearsal.risk_groups:group_risks",
+        place="studio.rehearsal.risk:group_risks",
         old="float(persons[inside] @ risks[inside]) / size",
         new="float(risks[inside].mean())",
         tests=(f"{RISK}::test_a_cell_counts_as_often_as_it_has_persons",),
@@ -141,7 +141,7 @@ OF_COPIES = (
     Mutation(
         name="overlap: disjoint intervals overlap by 0",
         breaks="a distance of any size is no worse than touching",
-        place="rehearsal.confidence:interval_overlap",
+        place="studio.rehearsal.utility:interval_overlap",
         old="np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower)",
         new="np.maximum(0, np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower))",
         tests=(COMBINING,),
@@ -149,7 +149,7 @@ OF_COPIES = (
     Mutation(
         name="standardised difference: of the synthetic standard error",
         breaks="a noisy copy differs less",
-        place="rehearsal.regression:compare_regressions",
+        place="studio.rehearsal.utility:compare_regressions",
         old="standardised_difference(original.estimates, estimates, original.standard_errors)",
         new="standardised_difference(original.estimates, estimates, np.sqrt(np.abs(estimates)))",
         tests=(UTILITY,),
@@ -157,7 +157,7 @@ OF_COPIES = (
     Mutation(
         name="combining: simple copies have no original",
         breaks="intervals of fully synthetic copies are too short",
-        place="rehearsal.combining:Combined.total_variance",
+        place="studio.rehearsal.utility:Combined.total_variance",
         old="self.size_ratio + 1 / self.n_copies",
         new="1 / self.n_copies",
         tests=(f"{COMBINING}::test_the_other_rules_are_as_by_hand",),
@@ -165,7 +165,7 @@ OF_COPIES = (
     Mutation(
         name="combining: noise that all copies share is averaged away",
         breaks="intervals of copies of one measurement are too short",
-        place="rehearsal.combining:Combined._between",
+        place="studio.rehearsal.utility:Combined._between",
         old='1 / self.n_copies + (self.rule == "noise_aware")',
         new="1 / self.n_copies",
         tests=(f"{COMBINING}::test_the_other_rules_are_as_by_hand",),
@@ -173,7 +173,7 @@ OF_COPIES = (
     Mutation(
         name="combining: the imputation's variance counts 1/m",
         breaks="intervals of imputed copies are too short",
-        place="rehearsal.combining:nested",
+        place="studio.rehearsal.utility:nested",
         old="(1 + 1 / m) * between",
         new="between / m",
         tests=(f"{COMBINING}::test_nested_copies_are_combined_as_by_hand",),

@@ -395,7 +395,7 @@ OF_MEMBERS = (
     Mutation(
         name="compare: columns of members are shuffled one by one",
         breaks="the method that is compared with has other members than the file",
-        place="rehearsal.baselines.members:shuffled",
+        place="studio.baselines.sequential:shuffled",
         old="np.concatenate([columns[each][there] for each, there in zip(same, filled, strict=True)])[order]",
         new="generator.permutation(np.concatenate([columns[each][there] for each, there in zip(same, filled, strict=True)]))",
         tests=(f"{COMPARED}::test_shuffling_keeps_roots_and_members_and_loses_who_belongs_together",),
@@ -403,7 +403,7 @@ OF_MEMBERS = (
     Mutation(
         name="compare: a member is drawn from all members before it",
         breaks="what is called given its root knows other members, too",
-        place="rehearsal.baselines.members:known_before",
+        place="studio.baselines.sequential:known_before",
         old="linked.place_of(names[other]) in (None, place)",
         new="True",
         tests=(f"{COMPARED}::test_a_member_is_drawn_from_its_root_and_from_its_own_columns_alone",),
@@ -411,7 +411,7 @@ OF_MEMBERS = (
     Mutation(
         name="compare: two members of a root in one order",
         breaks="another figure than the documents say",
-        place="rehearsal.linked_errors:pair_tables",
+        place="studio.rehearsal.compare:pair_tables",
         old="i != j",
         new="i < j",
         tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),
@@ -419,7 +419,7 @@ OF_MEMBERS = (
     Mutation(
         name="compare: pairs with a member who is not there",
         breaks="small households count as pairs of a person and nobody",
-        place="rehearsal.linked_errors:pair_tables",
+        place="studio.rehearsal.compare:pair_tables",
         old="there[max(i, j)]",
         new="there[min(i, j)]",
         tests=(f"{COMPARED}::test_errors_are_those_that_are_counted_one_root_after_the_other",),

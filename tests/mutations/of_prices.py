@@ -256,7 +256,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the likeliest failure counts alone",
         breaks="weights with which sixty ratios may each fail as often as one mean",
-        place="rehearsal.allocation.calculating:_chances",
+        place="studio.rehearsal.allocation:_chances",
         old="value = float(logsumexp(log_ndtr(-deviations)))",
         new="value = float(log_ndtr(-deviations).max())",
         tests=(
@@ -267,7 +267,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the noise of a rho falls as that of an epsilon",
         breaks="weights that are not the cheapest of a plan with Gaussian noise",
-        place="rehearsal.allocation.parts:Divisible.power",
+        place="studio.rehearsal.allocation:Divisible.power",
         old="1 if self.gaussian else 2",
         new="2",
         tests=(f"{ALLOCATED}::test_what_a_rho_costs_goes_with_its_inverse",),
@@ -275,7 +275,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: a rho is taken for an epsilon",
         breaks="a total that is not kept",
-        place="rehearsal.allocation.parts:Divisible.generation",
+        place="studio.rehearsal.allocation:Divisible.generation",
         old="self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)",
         new="self._epsilon_left(allocation)",
         tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
@@ -283,7 +283,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: a rho above what the total leaves",
         breaks="a total that is not kept",
-        place="rehearsal.allocation.parts:Divisible._rho_left",
+        place="studio.rehearsal.allocation:Divisible._rho_left",
         old="costs(middle) <= self.total",
         new="costs(middle) <= 2 * self.total",
         tests=(f"{ALLOCATED}::test_of_a_rho_squares_add_up_and_the_plan_states_at_most_the_total",),
@@ -291,7 +291,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: several tables of a part cost as much as one",
         breaks="a total that is not kept",
-        place="rehearsal.allocation.calculating:Effects.safest",
+        place="studio.rehearsal.allocation:Effects.safest",
         old="budgets * total / (numbers * budgets).sum()",
         new="budgets * total / budgets.sum()",
         tests=(f"{CALCULATED}::test_the_safest_budgets_are_those_of_a_search_of_all",),
@@ -299,7 +299,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: a group has the noise of a single sum",
         breaks="groups that are too large, and criteria that fail",
-        place="rehearsal.allocation.calculating:Effects.of_groups",
+        place="studio.rehearsal.allocation:Effects.of_groups",
         old="float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1)",
         new="self.units[:, list(group)].sum(axis=1)",
         tests=(f"{CALCULATED}::test_a_group_has_the_noise_of_its_size",),
@@ -307,7 +307,7 @@ OF_PRICES = (
     Mutation(
         name="weights by calculation: the drawing of rows counts as noise of a part",
         breaks="weights for parts that cost nothing",
-        place="rehearsal.allocation.effects:effects_of",
+        place="studio.rehearsal.allocation:effects_of",
         old="squares.mean(axis=0) - drawn",
         new="squares.mean(axis=0)",
         tests=(f"{CALCULATED}::test_effects_are_what_noise_takes_from_the_slack",),

@@ -851,7 +851,7 @@ OF_THE_THEORY = (
     Mutation(
         name="rehearsal: the same noise for every budget",
         breaks="advice on budgets is wrong",
-        place="rehearsal.attempts:_run",
+        place="studio.rehearsal.attempts:_run",
         old="(1, index, number, spec.generation_budget.numerator, spec.generation_budget.denominator)",
         new="(1, index, number)",
         tests=(f"{REHEARSED}::test_two_budgets_have_noise_of_their_own",),
@@ -859,7 +859,7 @@ OF_THE_THEORY = (
     Mutation(
         name="rehearsal: a criterion passes without the margin",
         breaks="rehearsal promises more than a release keeps",
-        place="rehearsal.attempts:_run",
+        place="studio.rehearsal.attempts:_run",
         old="spec.joint_test.margin",
         new="0",
         tests=(f"{REHEARSED}::test_under_a_joint_test_a_criterion_passes_when_its_slack_alone_reaches_the_margin",),
@@ -867,7 +867,7 @@ OF_THE_THEORY = (
     Mutation(
         name="rehearsal: the chance of a joint test without its margin",
         breaks="rehearsal promises more than a release keeps",
-        place="rehearsal.attempts:_joint",
+        place="studio.rehearsal.attempts:_joint",
         old="passing(test.margin, slack, 1.0, test.epsilon)",
         new="passing(0.0, slack, 1.0, test.epsilon)",
         tests=(f"{REHEARSED}::test_under_a_joint_test_a_slack_gets_the_noise_of_a_release",),

@@ -27,8 +27,6 @@ from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_documents import further_files
 from synthrelease.cli import app
 from synthrelease.data.linked import Linked
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.linked import read_members
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.members.table import MembersTable
@@ -41,6 +39,8 @@ from synthrelease.releasing.release import release
 from synthrelease.settings.columns import RuleTable
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.draft import write_draft
+from synthrelease.studio.drafting.members import read_members
 from tests.helpers.households import CONFIG, Member, Root, some_households, write_households, write_rows, write_tables
 from tests.helpers.tiny import write_config, write_data
 

@@ -13,7 +13,9 @@ import pytest
 
 from synthrelease.criteria import CRITERIA
 from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
-from synthrelease.rehearsal.advice import (
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.advice import (
     BudgetPoint,
     cheapest,
     criterion_advice,
@@ -22,10 +24,7 @@ from synthrelease.rehearsal.advice import (
     smallest_epsilon,
     total_epsilon,
 )
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import bounded_mean, clopper_pearson
-from synthrelease.spec.load import load_spec
-from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import AttemptResult, bounded_mean, clopper_pearson
 from tests.helpers.tiny import EPSILON, write_config
 
 ERROR = CRITERIA["absolute_marginal_error"](name="error", kind="absolute_marginal_error", threshold=2.0, epsilon=Fraction(1, 2))

@@ -24,11 +24,11 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.rehearsal import attempts
-from synthrelease.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from synthrelease.releasing.attempt import Prepared, attempt, generate, prepare
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal import attempts
+from synthrelease.studio.rehearsal.attempts import AttemptResult, chance, passing, run_attempts
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow
@@ -269,7 +269,7 @@ def test_two_budgets_have_noise_of_their_own(fitted: Setup, monkeypatch: pytest.
             if part == 1:  # an attempt; what is fitted before all attempts is another part
                 streams.append(SeededEntropy(seed, part, *key).generator().bytes(32))
 
-    monkeypatch.setattr("synthrelease.rehearsal.attempts.SeededEntropy", Noted)
+    monkeypatch.setattr("synthrelease.studio.rehearsal.attempts.SeededEntropy", Noted)
     numbers, budget = [(0, number) for number in range(3)], Fraction(1, 10)
     figures, drawn = [], []
     for each in (budget, budget, budget + Fraction(1, 10**12)):

@@ -17,16 +17,22 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.projections import MinimumCount
 from synthrelease.privacy.charges import Meter
-from synthrelease.rehearsal.advice import Outlook, outlook
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.closer_look import CANDIDATES, CloserLook, closer_look
-from synthrelease.rehearsal.dependence import cramers_v
-from synthrelease.rehearsal.judging import PublicJudge, merged
-from synthrelease.rehearsal.projecting import projection_effects, replaced
-from synthrelease.rehearsal.verdicts import verdicts
-from synthrelease.rehearsal.yardsticks import Yardstick
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.advice import Outlook, outlook
+from synthrelease.studio.rehearsal.attempts import AttemptResult
+from synthrelease.studio.rehearsal.closer_look import (
+    CANDIDATES,
+    CloserLook,
+    PublicJudge,
+    Yardstick,
+    closer_look,
+    merged,
+    projection_effects,
+    replaced,
+    verdicts,
+)
+from synthrelease.studio.rehearsal.dependence import cramers_v
 from tests.helpers.tiny import MEASURED as SHARED
 from tests.helpers.tiny import write_config, write_data
 

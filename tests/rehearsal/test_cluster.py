@@ -14,11 +14,10 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import InputError
-from synthrelease.rehearsal.parallel import Workers, running
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import rehearse
-from synthrelease.rehearsal.report import document
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.rehearsal.attempts import RaceGoal
+from synthrelease.studio.rehearsal.rehearse import Workers, rehearse, running
+from synthrelease.studio.rehearsal.report import document
 from tests.conftest import ROOT
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data

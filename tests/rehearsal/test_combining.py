@@ -10,9 +10,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from synthrelease.rehearsal.combining import Rule, combine, nested
-from synthrelease.rehearsal.confidence import ConfidenceIntervals, interval_overlap, student_interval
-from synthrelease.rehearsal.regression import standardised_difference
+from synthrelease.studio.rehearsal.utility import (
+    ConfidenceIntervals,
+    Rule,
+    combine,
+    interval_overlap,
+    nested,
+    standardised_difference,
+    student_interval,
+)
 from tests.helpers.copies_of_samples import TRUTH, Sample, known_noise, partial, simple, twice
 
 estimate_and_variance = st.tuples(st.floats(-1e3, 1e3), st.floats(1e-3, 1e3))

@@ -12,21 +12,14 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, SpecError
-from synthrelease.rehearsal import compared
-from synthrelease.rehearsal.baselines import BASELINES
-from synthrelease.rehearsal.baselines.sequential import Sequential
-from synthrelease.rehearsal.baselines.swap_budget import pairwise_epsilon
-from synthrelease.rehearsal.baselines.swapped import Swapping
-from synthrelease.rehearsal.compared import (
-    METHODS,
-    BaselineFigures,
-    WantedMethods,
-    compare_baseline,
-    public_file,
-)
-from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.baselines import BASELINES
+from synthrelease.studio.baselines.sequential import Sequential
+from synthrelease.studio.baselines.swapping import Swapping, pairwise_epsilon
+from synthrelease.studio.rehearsal import compare as compared
+from synthrelease.studio.rehearsal.compare import METHODS, BaselineFigures, WantedMethods, compare_baseline, public_file
+from synthrelease.studio.rehearsal.utility import CopyComparison
 from tests.helpers.labour_force import write_survey
 from tests.helpers.tiny import write_config
 

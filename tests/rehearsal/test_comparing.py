@@ -15,15 +15,20 @@ import pytest
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, OutputError
-from synthrelease.rehearsal.baselines import BASELINES, imputation, weighting
-from synthrelease.rehearsal.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
-from synthrelease.rehearsal.baselines.imputation import _demanded, _ImputedMean
-from synthrelease.rehearsal.compared import METHODS, WantedMethods, compare_baseline, public_file
-from synthrelease.rehearsal.comparing import share_of_threshold
-from synthrelease.rehearsal.comparison_report import check_comparison_file
-from synthrelease.rehearsal.copies import CopyComparison
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.baselines import BASELINES, imputation, weighting
+from synthrelease.studio.baselines.base import NO_GUARANTEE, Baseline, ComparedFile, DoesNotFit
+from synthrelease.studio.baselines.imputation import _demanded, _ImputedMean
+from synthrelease.studio.rehearsal.compare import (
+    METHODS,
+    WantedMethods,
+    check_comparison_file,
+    compare_baseline,
+    public_file,
+    share_of_threshold,
+)
+from synthrelease.studio.rehearsal.utility import CopyComparison
 from tests.cli.test_cli import run, words
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data
@@ -204,8 +209,8 @@ def test_mistakes_end_with_2_and_in_words(options: Sequence[str], message: str, 
 
 
 def test_pieces_of_a_file_are_not_compared(spec: ReleaseSpec) -> None:
-    from synthrelease.rehearsal.comparing import compare_methods
-    from synthrelease.rehearsal.parallel import Workers
+    from synthrelease.studio.rehearsal.compare import compare_methods
+    from synthrelease.studio.rehearsal.rehearse import Workers
 
     divided = replace(spec, partition=object())
     with pytest.raises(InputError, match=r"expected a release of all rows, found \[partition\]"):

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 
 from synthrelease.data.counts import Counts
-from synthrelease.rehearsal.conclusions import conclusions
-from synthrelease.rehearsal.dependence import cramers_v
-from synthrelease.rehearsal.pair_map import PairMap
-from synthrelease.rehearsal.rows_beside import SHOWN, RowsBeside
-from synthrelease.rehearsal.store import open_store, standing
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.rehearsal.closer_look import SHOWN, PairMap, RowsBeside, conclusions
+from synthrelease.studio.rehearsal.dependence import cramers_v
+from synthrelease.studio.rehearsal.rehearse import open_store, standing
 from tests.helpers.tiny import write_config
 
 FACES, PAIRS = ("head", "tail"), ("1-2", "3-4", "5-6", "7-8")

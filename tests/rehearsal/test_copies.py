@@ -13,10 +13,10 @@ from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import InputError, RejectedRound
 from synthrelease.generators.candidate import Candidate
 from synthrelease.privacy.charges import Meter
-from synthrelease.rehearsal import copies
-from synthrelease.rehearsal.copies import CopyComparison, CopyFigures, copy_figures
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal import utility as copies
+from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
 from tests.helpers.labour_force import write_survey
 
 

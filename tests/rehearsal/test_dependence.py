@@ -12,7 +12,7 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.rehearsal.dependence import (
+from synthrelease.studio.rehearsal.dependence import (
     LEAST_MOVED,
     MODEL_CELLS,
     Purse,

@@ -7,8 +7,8 @@ import math
 import numpy as np
 import pytest
 
-from synthrelease.rehearsal.expected_noise import cheapest_for, expected_answers, measured_tables, off_by_column
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.rehearsal.expected_noise import cheapest_for, expected_answers, measured_tables, off_by_column
 from tests.conftest import ROOT
 from tests.helpers.tiny import MEASURED, write_config
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from synthrelease.rehearsal.intervals import Looks, bounded_mean, clopper_pearson, narrow_mean
+from synthrelease.studio.rehearsal.attempts import Looks, bounded_mean, clopper_pearson, narrow_mean
 
 
 @pytest.mark.parametrize("trials", [1, 7, 40])

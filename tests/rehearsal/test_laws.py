@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synthrelease.privacy.selection import FiniteLaw, StopCoin
-from synthrelease.rehearsal.laws import (
+from synthrelease.studio.rehearsal.advice import (
     ONCE,
     best_law,
     chances_of_nothing,

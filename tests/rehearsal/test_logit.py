@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from synthrelease.data.counts import Counts
-from synthrelease.rehearsal.logit import fit_logit
-from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.rehearsal.regression import INTERCEPT, compare_regressions, fit_odds
+from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.logit import fit_logit
+from synthrelease.studio.rehearsal.utility import INTERCEPT, compare_regressions, fit_odds
 from tests.helpers.small import World
 
 WORLD = World({"x": 2, "z": 3, "y": 2})

@@ -17,8 +17,8 @@ from synthrelease.cli import app
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.linked import Linked
-from synthrelease.rehearsal.baselines.members import known_before, shuffled
-from synthrelease.rehearsal.linked_errors import MEMBERS, ROOTS, WITHIN, linked_errors, pair_tables
+from synthrelease.studio.baselines.sequential import known_before, shuffled
+from synthrelease.studio.rehearsal.compare import MEMBERS, ROOTS, WITHIN, linked_errors, pair_tables
 from tests.helpers.households import some_households, write_households, write_tables
 
 LINKED = Linked(

@@ -9,15 +9,13 @@ import pytest
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.charges import Meter
-from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.proposing import with_law
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.attempt import prepare
 from synthrelease.releasing.release import one_round
 from synthrelease.releasing.selection import select_by
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.rehearsal.advice import with_law
+from synthrelease.studio.rehearsal.attempts import RaceGoal, clopper_pearson
+from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
 from tests.helpers.tiny import write_config, write_data
 
 NOISY = {"epsilon = 0.5": "epsilon = 0.0014", "generation = 10": "generation = 0.1"}

@@ -10,15 +10,18 @@ from fractions import Fraction
 import pytest
 
 from synthrelease.privacy.selection import FiniteLaw, StopCoin
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import Looks, bounded_mean
-from synthrelease.rehearsal.laws import ONCE, cheapest_law
-from synthrelease.rehearsal.proposal import Offer, Proposal, cheapest_offer
-from synthrelease.rehearsal.proposing import (
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.advice import (
     CHOOSING,
     JUDGING,
+    ONCE,
     PER_FIT,
+    Offer,
+    Proposal,
     Wish,
+    cheapest_law,
+    cheapest_offer,
     first_offer,
     fresh_attempts,
     judgement,
@@ -28,8 +31,7 @@ from synthrelease.rehearsal.proposing import (
     shares_luck,
     with_law,
 )
-from synthrelease.spec.load import load_spec
-from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Looks, bounded_mean
 from tests.helpers.tiny import write_config
 
 WISH = Wish(nothing=0.05, target=0.1, width=0.5)

@@ -10,18 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from synthrelease.drafting import write_draft
-from synthrelease.drafting.draft import draft
 from synthrelease.enclave import door
 from synthrelease.errors import PrivateFailure, PublicFailure
-from synthrelease.rehearsal.allocation.allocating import choose_allocation
-from synthrelease.rehearsal.compared import WantedMethods
-from synthrelease.rehearsal.comparing import compare_methods
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.drafting.draft import draft, write_draft
+from synthrelease.studio.rehearsal.allocation import choose_allocation
+from synthrelease.studio.rehearsal.attempts import RaceGoal
+from synthrelease.studio.rehearsal.compare import WantedMethods, compare_methods
+from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
 
 pytestmark = pytest.mark.slow
 

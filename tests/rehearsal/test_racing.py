@@ -14,9 +14,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import beta, binom, binomtest
 
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.intervals import clopper_pearson
-from synthrelease.rehearsal.racing import STAGES, Race, RaceGoal, Standing, pooled_scatter, upper_bound
+from synthrelease.studio.rehearsal.attempts import (
+    STAGES,
+    AttemptResult,
+    Race,
+    RaceGoal,
+    Standing,
+    clopper_pearson,
+    pooled_scatter,
+    upper_bound,
+)
 
 NORMAL = NormalDist()
 THRESHOLDS = (1.0, 0.0)

@@ -18,17 +18,14 @@ import pytest
 from synthrelease.errors import InputError, OutputError
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.selection import FiniteLaw
-from synthrelease.rehearsal.advice import Outlook, total_epsilon
-from synthrelease.rehearsal.copies import CopyComparison
-from synthrelease.rehearsal.copies_report import figure_texts
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.proposal_words import proposal_words, shown
-from synthrelease.rehearsal.racing import RaceGoal, Standing
-from synthrelease.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, chunks, rehearse
-from synthrelease.rehearsal.report import describe, document, page, write_report
-from synthrelease.rehearsal.words import outlook_words
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.shortlist import narrowed
+from synthrelease.studio.rehearsal.advice import Outlook, total_epsilon
+from synthrelease.studio.rehearsal.attempts import RaceGoal, Standing
+from synthrelease.studio.rehearsal.rehearse import BUDGET_ATTEMPTS, Rehearsal, Workers, chunks, rehearse
+from synthrelease.studio.rehearsal.report import describe, document, figure_texts, page, write_report
+from synthrelease.studio.rehearsal.utility import CopyComparison
+from synthrelease.studio.rehearsal.words import outlook_words, proposal_words, shown
 from tests.helpers.tiny import NOT_PROMISED, write_config, write_data
 
 TITLE = "<b>Coins</b> & \"more\" 'of' them"
@@ -155,7 +152,7 @@ def test_a_rehearsal_that_is_called_again_runs_no_attempt_twice(
         raise ValueError("no attempt is missing")
 
     found, out = coins
-    monkeypatch.setattr("synthrelease.rehearsal.rehearse.run_attempts", refuse)
+    monkeypatch.setattr("synthrelease.studio.rehearsal.rehearse.run_attempts", refuse)
     again, _ = rehearsed(out.parent, SPACE, seed=None)
     assert again.results == found.results
     assert document(again) == document(found)

@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.data.counts import Counts
-from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.rehearsal.risk import risk_report
-from synthrelease.rehearsal.risk_groups import group_risks, risk_groups
+from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.risk import group_risks, risk_groups, risk_report
 from tests.helpers.small import World
 
 WORLD = World({"age": 4, "sex": 1, "ill": 1})

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from synthrelease.errors import InputError, OutputError
-from synthrelease.rehearsal import store as module
-from synthrelease.rehearsal.attempts import AttemptResult
-from synthrelease.rehearsal.store import open_store
+from synthrelease.studio.rehearsal import rehearse as module
+from synthrelease.studio.rehearsal.attempts import AttemptResult
+from synthrelease.studio.rehearsal.rehearse import open_store
 
 ABOUT = {"format": "1", "specification": "5e", "data": "da7a", "seed": "4"}
 

@@ -16,13 +16,20 @@ from scipy import stats
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
-from synthrelease.rehearsal.combining import combine
-from synthrelease.rehearsal.logistic import StackedDesign
-from synthrelease.rehearsal.look_up import LookUp
-from synthrelease.rehearsal.propensity import PropensityScore, pair_scores, propensity_score
-from synthrelease.rehearsal.public_table import PublicTable
-from synthrelease.rehearsal.regression import INTERCEPT, compare_regressions, fit_line
-from synthrelease.rehearsal.utility import UtilityReport, utility_report
+from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.risk import LookUp
+from synthrelease.studio.rehearsal.utility import (
+    INTERCEPT,
+    PropensityScore,
+    StackedDesign,
+    UtilityReport,
+    combine,
+    compare_regressions,
+    fit_line,
+    pair_scores,
+    propensity_score,
+    utility_report,
+)
 from tests.conftest import ROOT
 from tests.helpers.late import tree_of
 from tests.helpers.small import World

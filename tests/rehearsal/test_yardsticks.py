@@ -14,9 +14,9 @@ from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.enclave.ingest import read_public
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.rehearsal.baselines.independent import independent_columns
-from synthrelease.rehearsal.yardsticks import halves, once_only, yardsticks
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.baselines.base import independent_columns
+from synthrelease.studio.rehearsal.closer_look import halves, once_only, yardsticks
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

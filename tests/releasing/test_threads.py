@@ -11,9 +11,9 @@ import pytest
 import threadpoolctl
 from threadpoolctl import threadpool_info, threadpool_limits
 
-from synthrelease.rehearsal import attempts
 from synthrelease.releasing import attempt as room
 from synthrelease.releasing.selection import one_thread
+from synthrelease.studio.rehearsal import attempts
 
 
 class Seen(Exception):

@@ -9,11 +9,20 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.simulation.bands import Units, bands_of_cells, cell_edges, spread
-from synthrelease.simulation.loading import load_facts
-from synthrelease.simulation.moments import check_moments, quantiles, shares_of_cells
-from synthrelease.simulation.network import _joint, fitted
-from synthrelease.simulation.proportional import GroupSums, fit
+from synthrelease.studio.rehearsal.surrogates import (
+    GroupSums,
+    Units,
+    _joint,
+    bands_of_cells,
+    cell_edges,
+    check_moments,
+    fit,
+    fitted,
+    load_facts,
+    quantiles,
+    shares_of_cells,
+    spread,
+)
 
 FACTS = Path(__file__).parent / "data" / "labour_force.toml"
 

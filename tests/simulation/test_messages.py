@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from synthrelease.errors import InputError, SpecError
-from synthrelease.simulation import simulate
+from synthrelease.studio.rehearsal.surrogates import simulate
 
 FOLDER = Path(__file__).parent / "data"
 FACTS = FOLDER / "labour_force.toml"

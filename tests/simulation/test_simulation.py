@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from synthrelease.errors import OutputError
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.simulation import simulate, write_table, writing
-from synthrelease.simulation.drawing import systematic_orders
+from synthrelease.studio.rehearsal import surrogates as writing
+from synthrelease.studio.rehearsal.surrogates import simulate, systematic_orders, write_table
 from tests.conftest import ROOT
 
 FACTS = Path(__file__).parent / "data" / "labour_force.toml"

@@ -11,7 +11,6 @@ from typing import Any
 
 import pytest
 
-from synthrelease.audit.examples import examples
 from synthrelease.bundle import write_bundle
 from synthrelease.bundle.document import parameters
 from synthrelease.bundle.part import OtherRelease
@@ -25,6 +24,7 @@ from synthrelease.settings.tables import AcceptanceFile, ReleaseFile
 from synthrelease.spec.canonical import WORDS, canonical_tables
 from synthrelease.spec.load import load_spec, read_specification
 from synthrelease.spec.shortlist import narrowed, shortlist_text
+from synthrelease.studio.audit.examples import examples
 from tests.conftest import CONFIGURATIONS as CONFIGS
 from tests.helpers.tiny import MEASURED, write_config, write_data
 

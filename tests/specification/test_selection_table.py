@@ -23,12 +23,11 @@ from synthrelease.privacy.ledger import open_ledger, reserve_for_release
 from synthrelease.privacy.selection import FiniteLaw, NegativeBinomial, StopCoin
 from synthrelease.published.document import read_strictly
 from synthrelease.published.verify.charges import charges
-from synthrelease.rehearsal.parallel import Workers
-from synthrelease.rehearsal.racing import RaceGoal
-from synthrelease.rehearsal.rehearse import rehearse
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import RaceGoal
+from synthrelease.studio.rehearsal.rehearse import Workers, rehearse
 from tests.helpers.tiny import write_config, write_data
 
 pytestmark = pytest.mark.slow

@@ -16,7 +16,6 @@ from hypothesis import strategies as st
 from synthrelease.errors import SpecError
 from synthrelease.generators.space import Configuration
 from synthrelease.privacy.selection import FiniteLaw
-from synthrelease.rehearsal.proposing import with_law
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import (
@@ -29,6 +28,7 @@ from synthrelease.spec.shortlist import (
     rounds_words,
     shortlist_text,
 )
+from synthrelease.studio.rehearsal.advice import with_law
 from tests.helpers.tiny import EPSILON, NOT_PROMISED, write_config
 
 SPACE = {

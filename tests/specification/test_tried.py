@@ -13,15 +13,15 @@ import pytest
 import synthrelease
 from synthrelease.cli import releasing, terminal
 from synthrelease.cli import specifying as committing
-from synthrelease.desk.rehearsals import Rehearsals
-from synthrelease.desk.screens.signoff import gathered
-from synthrelease.drafting import write_draft
 from synthrelease.errors import InputError, SpecError
 from synthrelease.privacy.ledger import load_ledger, open_ledger
 from synthrelease.publish import Listener, ReleaseRequest, publish
 from synthrelease.resources import resource
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.tried import SHIPPED, beside, digests, leave, rows_tried, tried, whole_digest
+from synthrelease.studio.desk.files import Rehearsals
+from synthrelease.studio.desk.screens.signoff import gathered
+from synthrelease.studio.drafting.draft import write_draft
 from tests.conftest import CONFIGURATIONS, ROOT
 from tests.helpers.command_line import run
 from tests.helpers.shipped import shipped_text

@@ -157,8 +157,8 @@ def _of(source: object, name: str) -> Callable[..., object]:
 
 def cases() -> dict[str, Callable[[Path], list[Path]]]:
     """Every case by its name: what it releases into a folder, as the folders of the bundles."""
-    from synthrelease.audit.examples import examples
     from synthrelease.generators import GENERATORS
+    from synthrelease.studio.audit.examples import examples
     from tests.helpers.tiny import MEASURED
 
     families = {

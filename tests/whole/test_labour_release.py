@@ -22,9 +22,9 @@ from synthrelease.data.weights import Calibration
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import SpecError
 from synthrelease.published.base import NAME, checksum_file
-from synthrelease.rehearsal.report import describe
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.report import describe
 from tests.conftest import ROOT
 from tests.helpers.cards import write_files
 

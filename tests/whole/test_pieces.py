@@ -25,14 +25,13 @@ from synthrelease.published.table import read_csv
 from synthrelease.published.verify.charges import charges
 from synthrelease.published.verify.options import options
 from synthrelease.published.verify.part import KnownFiles
-from synthrelease.rehearsal.attempts import run_attempts
-from synthrelease.rehearsal.offers import offered
-from synthrelease.rehearsal.proposing import one_round, shares_luck
 from synthrelease.releasing.attempt import PrivatePieces, divided
 from synthrelease.releasing.dry_run import dry_run
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.advice import offered, one_round, shares_luck
+from synthrelease.studio.rehearsal.attempts import run_attempts
 from tests.helpers.small import World
 from tests.helpers.tiny import write_config, write_data
 

@@ -7,8 +7,8 @@ from fractions import Fraction
 
 from synthrelease.privacy.charges import decimal_text
 from synthrelease.privacy.subsets import PartitionRule
-from synthrelease.rehearsal.part import Rehearsing
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.part import Rehearsing
 
 _PAYS = Fraction(95, 100)
 """Offered where the total would be at most this share of what it is."""

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.data.counts import Counts
 from synthrelease.generators.adaptive import column_shares, expected_bins, last_shares, look_again
 from synthrelease.generators.adaptive_mechanism import Gaussian, Laplace, PrivateTables
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 SIZES = (3, 4, 2, 3)

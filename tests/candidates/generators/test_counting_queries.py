@@ -12,8 +12,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.worlds import World
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import BudgetError, RejectedRound
@@ -27,6 +25,8 @@ from synthrelease.generators.mwem_pep import MWEM, PEP, projected, weighed
 from synthrelease.privacy.charges import Meter, zero_concentrated
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.plan import pure_epsilon
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 3})

@@ -8,8 +8,6 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.worlds import World
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
@@ -20,6 +18,8 @@ from synthrelease.generators.gans import DPCTGAN
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

@@ -11,7 +11,6 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.worlds import World
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
@@ -28,6 +27,7 @@ from synthrelease.privacy.curves import zcdp
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.studio.audit.cases import World
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

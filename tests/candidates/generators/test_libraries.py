@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.audit.worlds import World
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.enclave.door import PrivateCounts
@@ -28,6 +27,7 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.noise import SYSTEM, SystemEntropy
 from synthrelease.publish import ReleaseRequest, check_before_spending
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.cases import World
 from tests.helpers.late import library
 from tests.helpers.tiny import write_config, write_data
 

@@ -10,7 +10,6 @@ import pytest
 from pydantic import ValidationError
 from scipy import stats
 
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.data.counts import DENSE_LIMIT
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
@@ -20,6 +19,7 @@ from synthrelease.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.generators.measurements import FormulaTerm, NoisyMarginal, NoisyMarginals
 from synthrelease.generators.privbayes import PrivBayes
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import World
 from tests.test_contracts import Witness
 from tests.test_randomness import LEVEL, laplace_p_value

@@ -9,8 +9,6 @@ from itertools import combinations, combinations_with_replacement, product
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.worlds import World
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
 from synthrelease.enclave.door import PrivateCounts
@@ -21,6 +19,8 @@ from synthrelease.generators.gans import PATECTGAN, TABLE_LIMIT, Mirrors, toward
 from synthrelease.generators.patectgan_mechanism import Pairs, Teachers, noisy_votes
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.curves import zcdp
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import layout_of
 
 WORLD = World({"a": 1, "b": 2})

@@ -11,8 +11,6 @@ from typing import ClassVar
 import numpy as np
 import pytest
 
-from synthrelease.audit.sensitivity import Recording
-from synthrelease.audit.worlds import World
 from synthrelease.data import marginals as lattice
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
@@ -21,6 +19,8 @@ from synthrelease.generators import adaptive_mechanism as mechanism
 from synthrelease.generators.adaptive_asked import Asked
 from synthrelease.generators.adaptive_mechanism import ExactlyGaussian, Gaussian, Laplace, PrivateTables
 from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.enumeration import Recording
 
 WORLD = World({"a": 1, "b": 2})
 TABLES = [(0,), (1,), (0, 1)]

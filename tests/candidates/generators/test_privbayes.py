@@ -12,7 +12,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import optimize
 
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.marginals import lattice
@@ -37,6 +36,7 @@ from synthrelease.generators.bayesian_network import (
 from synthrelease.generators.privbayes import PrivBayes, competing_sets
 from synthrelease.generators.privbayes_mechanism import dependence_score, score_sensitivity
 from synthrelease.privacy.charges import exact
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import World, layout_of
 
 pytestmark = pytest.mark.slow

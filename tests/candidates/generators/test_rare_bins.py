@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.data.counts import Counts
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Mask, Plausibility
@@ -22,6 +21,7 @@ from synthrelease.generators.measurements import NoisyBin, NoisyMarginals, RareB
 from synthrelease.generators.nested import Nested, NestedPure
 from synthrelease.privacy.noise import SystemEntropy
 from synthrelease.privacy.public_entropy import NoNoise
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import World
 
 WORLD = World({"a": 1, "b": 2, "c": 1})

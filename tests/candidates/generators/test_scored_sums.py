@@ -12,7 +12,6 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from synthrelease.audit.sensitivity import Recording
 from synthrelease.criteria.base import measured_line
 from synthrelease.data.layout import Layout
 from synthrelease.data.plausibility import Plausibility
@@ -26,6 +25,7 @@ from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals, 
 from synthrelease.generators.scored_sums import merged_scores, read_sums
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.audit.enumeration import Recording
 from tests.helpers.small import World
 
 ROOT = Path(__file__).resolve().parents[3]

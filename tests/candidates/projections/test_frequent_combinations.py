@@ -10,12 +10,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from synthrelease.audit.sweep import criterion
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import Score
 from synthrelease.data.counts import Counts
 from synthrelease.errors import RejectedRound
 from synthrelease.generators.projections import FrequentCombinations
+from synthrelease.studio.audit.sweep import criterion
 from tests.helpers.small import World, layout_of
 
 WORLD = World({"a": 1, "b": 2, "c": 1})

@@ -21,15 +21,22 @@ from synthrelease.enclave.door import PrivateCounts
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import SeededEntropy
-from synthrelease.rehearsal.allocation import search
-from synthrelease.rehearsal.allocation.allocating import allocation_lines
-from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart, with_delta
-from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Search
-from synthrelease.rehearsal.allocation.trying import Try, run_tries, success
 from synthrelease.releasing.attempt import prepare
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal import allocation as search
+from synthrelease.studio.rehearsal.allocation import (
+    Allocation,
+    Divisible,
+    MeasuredPart,
+    Populations,
+    Search,
+    Try,
+    allocation_lines,
+    run_tries,
+    success,
+    with_delta,
+)
 from tests.conftest import ROOT
 from tests.helpers.tiny import PIPELINE, write_config, write_data
 from tests.rehearsal.allocation.conftest import CHANGES, GAUSSIAN, MARGINALS, at_once

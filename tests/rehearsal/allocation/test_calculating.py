@@ -17,19 +17,31 @@ from scipy.stats import norm
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.ingest import read_public
 from synthrelease.generators.marginals import Marginals
-from synthrelease.rehearsal.allocation import parts as parts_module
-from synthrelease.rehearsal.allocation import search
-from synthrelease.rehearsal.allocation.allocating import allocation_words
-from synthrelease.rehearsal.allocation.asked import asked_parts, by_cells, with_columns
-from synthrelease.rehearsal.allocation.calculating import Effects, calculated
-from synthrelease.rehearsal.allocation.effects import _MOST_BUNDLES, bundles_of, effects_of, spread_over
-from synthrelease.rehearsal.allocation.judged import chances_of
-from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
-from synthrelease.rehearsal.allocation.populations import Populations
-from synthrelease.rehearsal.allocation.search import Search
-from synthrelease.rehearsal.allocation.trying import NoiseOfOnePart, Try, run_tries
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal import allocation as parts_module
+from synthrelease.studio.rehearsal import allocation as search
+from synthrelease.studio.rehearsal.allocation import (
+    _MOST_BUNDLES,
+    Allocation,
+    Divisible,
+    Effects,
+    MeasuredPart,
+    NoiseOfOnePart,
+    Populations,
+    Search,
+    Try,
+    allocation_words,
+    asked_parts,
+    bundles_of,
+    by_cells,
+    calculated,
+    chances_of,
+    effects_of,
+    run_tries,
+    spread_over,
+    with_columns,
+)
 from tests.helpers.tiny import write_config
 from tests.rehearsal.allocation.conftest import CHANGES, at_once
 

@@ -8,8 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from synthrelease.rehearsal.allocation.parts import Allocation, Divisible, MeasuredPart
-from synthrelease.rehearsal.allocation.slopes import FACTOR, OppositeTries, SlopesOfParts
+from synthrelease.studio.rehearsal.allocation import FACTOR, Allocation, Divisible, MeasuredPart, OppositeTries, SlopesOfParts
 
 LOSSES = np.zeros((3, 40))
 LOSSES[0, 3], LOSSES[1, 3], LOSSES[1, 7:12], LOSSES[2] = 30.0, 5.0, 10.0, 1.0

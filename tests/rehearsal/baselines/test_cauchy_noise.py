@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise, draws, slide_cost, variance
+from synthrelease.studio.baselines.base import CauchyNoise, draws, slide_cost, variance
 
 LN2, LN3 = math.log(2), math.log(3)
 

@@ -12,9 +12,8 @@ from scipy import integrate, stats
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask as Forbidden
 from synthrelease.data.plausibility import Plausibility
-from synthrelease.rehearsal.baselines.back_off import PRIOR
-from synthrelease.rehearsal.baselines.data_augmented import DataAugmented
-from synthrelease.rehearsal.baselines.masks import MatrixMask, OrderedMask
+from synthrelease.studio.baselines.base import PRIOR, MatrixMask, OrderedMask
+from synthrelease.studio.baselines.data_augmented import DataAugmented
 from tests.helpers.small import layout_of
 
 TABLE = Counts.of(

@@ -9,9 +9,16 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise
-from synthrelease.rehearsal.baselines.imputed_answers import Answer, ImputedAnswers, Neighbours, smoothness
-from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance
+from synthrelease.studio.baselines.base import CauchyNoise
+from synthrelease.studio.baselines.imputation import (
+    Answer,
+    GappedTable,
+    ImputedAnswers,
+    NearestNeighbours,
+    Neighbours,
+    order_by_distance,
+    smoothness,
+)
 from tests.helpers.donors import Dataset, Record, subsets, table_of
 from tests.rehearsal.baselines.test_cauchy_noise import exact_loss
 

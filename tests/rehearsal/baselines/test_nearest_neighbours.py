@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from synthrelease.rehearsal.baselines.nearest_neighbours import GappedTable, NearestNeighbours, order_by_distance
+from synthrelease.studio.baselines.imputation import GappedTable, NearestNeighbours, order_by_distance
 from tests.helpers.donors import (
     Dataset,
     Record,

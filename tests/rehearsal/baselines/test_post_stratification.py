@@ -10,9 +10,9 @@ from itertools import product
 import numpy as np
 import pytest
 
-from synthrelease.rehearsal.baselines.cauchy_noise import CauchyNoise
-from synthrelease.rehearsal.baselines.imputed_answers import Answer
-from synthrelease.rehearsal.baselines.post_stratification import (
+from synthrelease.studio.baselines.base import CauchyNoise
+from synthrelease.studio.baselines.imputation import Answer
+from synthrelease.studio.baselines.weighting import (
     PostStrata,
     Respondents,
     choice_law,

@@ -10,8 +10,8 @@ from scipy import sparse, stats
 
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Mask, Plausibility
-from synthrelease.rehearsal.baselines.back_off import ConditionalTable, draw_weighted, least_rows
-from synthrelease.rehearsal.baselines.sequential import _augmented, norm_and_logit, saturated
+from synthrelease.studio.baselines.base import ConditionalTable, draw_weighted, least_rows
+from synthrelease.studio.baselines.sequential import _augmented, norm_and_logit, saturated
 from tests.helpers.small import layout_of
 
 RANDOM = np.random.default_rng

@@ -15,10 +15,17 @@ from scipy import stats
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.generators import GENERATORS
-from synthrelease.rehearsal.baselines.swap_budget import best_rate, least_epsilon, nominal_epsilon, pairwise_epsilon, rates_for
-from synthrelease.rehearsal.baselines.swap_report import SwapReport
-from synthrelease.rehearsal.baselines.swapping import PermutationSwapping, derangement
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.baselines.swapping import (
+    PermutationSwapping,
+    SwapReport,
+    best_rate,
+    derangement,
+    least_epsilon,
+    nominal_epsilon,
+    pairwise_epsilon,
+    rates_for,
+)
 from tests.helpers.massachusetts import COUNTIES, TOTALS, counties_table, expected_owned, standard_errors
 from tests.helpers.percentages import mean_absolute_percentage_error
 from tests.helpers.small import layout_of

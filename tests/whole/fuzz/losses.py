@@ -8,7 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from synthrelease.audit.losses import log_shares
+from synthrelease.studio.audit.losses import log_shares
 
 
 @dataclass(frozen=True, kw_only=True)

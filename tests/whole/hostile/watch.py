@@ -169,7 +169,7 @@ def limit_memory() -> None:
     import synthrelease.cli
     import synthrelease.enclave.ingest
     import synthrelease.privacy.ledger
-    import synthrelease.simulation  # noqa: F401
+    import synthrelease.studio.rehearsal.surrogates  # noqa: F401
 
     most = (_memory("VmSize") + (16 * MEGABYTES) * 1024) * 1024
     resource.setrlimit(resource.RLIMIT_AS, (most, most))

@@ -1,1 +1,0 @@
-"""Examples of every kind of projection."""

@@ -1,1 +1,0 @@
-"""What each screen shows, gathered from other rooms: one file a screen."""

@@ -1,1 +1,0 @@
-"""Rehearsal on public data: which configurations pass, how often, at what cost. Never reads private data."""

@@ -1,1 +1,0 @@
-"""The allocation of a release's budget to measured tables, sums and the joint test, chosen by rehearsal on public data."""

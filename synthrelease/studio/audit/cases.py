@@ -1,0 +1,597 @@
+"""A case of the audit: one mechanism, two neighbouring tables, and the epsilon that is claimed for them."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property, lru_cache
+from itertools import combinations, combinations_with_replacement, islice, permutations
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.criteria.base import Criterion, Setting
+from synthrelease.data.counts import Counts
+from synthrelease.data.layout import Layout
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import FillerRows, Plausibility
+from synthrelease.data.schema import Column, Schema, Transformation
+from synthrelease.enclave.door import PrivateCounts, PrivateRows
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.generators.projections import MinimumCount
+from synthrelease.generators.space import Configuration
+from synthrelease.privacy.charges import Charge, Meter
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
+from synthrelease.settings.columns import ColumnTable, InputTable
+from synthrelease.spec.columns import build_column, group_binning
+
+# What counts of hits prove about epsilon: Clopper-Pearson bounds, and how many draws a wrong scale takes to be found.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hits:
+    """How often an event happened in independent draws."""
+
+    hits: int
+    draws: int
+
+
+def lower_bounds(hits: np.ndarray, draws: int, error: float) -> np.ndarray:
+    """One-sided lower bounds of probabilities, each too high with probability at most `error` (Clopper & Pearson 1934).
+
+    Parameters
+    ----------
+    hits : (k,) numbers in [0, draws]; they need not be whole, which is used to look ahead.
+    """
+    from scipy.special import betaincinv
+
+    hits = np.asarray(hits, dtype=float)
+    return np.where(hits > 0, betaincinv(np.maximum(hits, 1e-9), draws - hits + 1, error), 0.0)
+
+
+def upper_bounds(hits: np.ndarray, draws: int, error: float) -> np.ndarray:
+    """One-sided upper bounds of probabilities, each too low with probability at most `error`."""
+    return 1.0 - lower_bounds(draws - np.asarray(hits, dtype=float), draws, error)
+
+
+def shown_by(low: np.ndarray, high: np.ndarray, *, gaussian: bool) -> np.ndarray:
+    """The epsilon, or the mu, of events that have at least one probability on the left and at most another on the right.
+
+    Pr[E | left] <= e^eps Pr[E | right] for every event of an eps-DP mechanism. Of a mu-Gaussian one the quantile of N(0, 1) at
+    Pr[E | left] is at most mu above that at Pr[E | right] (Dong, Roth & Su 2022, Definition 2.6).
+    """
+    from scipy.special import ndtri
+
+    if gaussian:
+        return np.where(low > 0, ndtri(np.clip(low, 1e-300, 1)) - ndtri(np.clip(high, 1e-300, 1)), -np.inf)
+    return np.log(np.maximum(low, 1e-300)) - np.log(high)
+
+
+def proven(left: Hits, right: Hits, error: float, *, gaussian: bool = False) -> float:
+    """An epsilon, or a mu, that a mechanism exceeds with confidence 1 - error, from bounds of both probabilities.
+
+    The event must have been fixed before these draws. Minus infinity when there was no hit on the left.
+    """
+    low = lower_bounds(np.array([left.hits]), left.draws, error / 2)
+    high = upper_bounds(np.array([right.hits]), right.draws, error / 2)
+    return float(shown_by(low, high, gaussian=gaussian)[0]) if low[0] > 0 else -math.inf
+
+
+def draws_to_find(more: float, less: float, claim: float, *, error: float, power: float = 0.999) -> int:
+    """Draws on each side after which an event is found to be above a claim with this probability.
+
+    The logarithm of a share of hits has deviation sqrt((1 - p) / (p draws)) about; the difference of two has to exceed the
+    claim in spite of both bounds and of bad luck.
+
+    Parameters
+    ----------
+    more, less : the probabilities of the event on the two sides, ln(more / less) > claim.
+    error : of `proven`.
+    """
+    from scipy.special import ndtri
+
+    first, second = (math.sqrt((1 - p) / p) for p in (more, less))
+    deviations = float(ndtri(1 - error / 2)) * (first + second) + float(ndtri(power)) * math.hypot(first, second)
+    return math.ceil((deviations / (math.log(more / less) - claim)) ** 2)
+
+
+# Tiny made-up worlds: a schema with its setting, tables of a few records over it, and all their neighbours.
+
+
+def integer_column(name: str, low: int, high: int, groups: Sequence[str] | None = None, *, missing: bool = False) -> Column:
+    """A column of whole numbers with one bin for each, and one for missing values where there can be such."""
+    alternatives: dict[str, list[str] | dict[str, list[str]]] = {"single": [f"{low}..{high}"]}
+    policy: Literal["bin", "error"] = "bin" if missing else "error"
+    table = ColumnTable(kind="integer", bounds=(low, high), alternatives=alternatives, missing=policy)
+    return build_column(name, table, InputTable(), [], groups)
+
+
+class World:
+    """Integer columns from 0 to a highest value with single-value bins, no rules, and any criteria.
+
+    Columns named `missing` have one more bin, the last, for records without a value. A cell's code counts all combinations of
+    values, the last column varying fastest.
+
+    Parameters
+    ----------
+    linked : how columns are those of a root and its members; then records are those of such roots alone.
+    """
+
+    def __init__(
+        self,
+        highs: Mapping[str, int],
+        groups: Mapping[str, list[str]] | None = None,
+        missing: Collection[str] = (),
+        linked: Linked | None = None,
+    ):
+        groups, self.missing, self.linked = groups or {}, frozenset(missing), linked
+        self.schema = Schema(
+            columns=tuple(
+                integer_column(name, 0, high, groups.get(name), missing=name in self.missing) for name, high in highs.items()
+            ),
+            linked=linked,
+        )
+        self.transformation = Transformation(
+            schema=self.schema, binnings=tuple(column.alternatives["single"] for column in self.schema.columns)
+        )
+        self.layout = self.transformation.layout
+        self.groups = {name: group_binning(self.schema[name], bins) for name, bins in groups.items()}
+
+    @cached_property
+    def cells(self) -> tuple[int, ...]:
+        """The cells that a record can be in."""
+        every = range(self.layout.n_cells)
+        return tuple(every) if self.linked is None else tuple(cell for cell in every if self._fits(self.linked, cell))
+
+    def _fits(self, linked: Linked, cell: int) -> bool:
+        """Whether just the slots that the number of members fills have values, in columns where every member has one."""
+        bins = dict(zip(self.layout.columns, np.unravel_index(cell, self.layout.sizes), strict=True))
+        last = {name: size - 1 for name, size in zip(self.layout.columns, self.layout.sizes, strict=True)}
+        number = int(bins[linked.size]) + linked.least
+        return all(
+            (bins[name] < last[name] or plain not in linked.whole) if place < number else bins[name] == last[name]
+            for place, slot in enumerate(linked.slots)
+            for name, plain in zip(slot, linked.names, strict=True)
+        )
+
+    def setting(self, *criteria: Criterion) -> Setting:
+        return Setting(
+            schema=self.schema,
+            groups=self.groups,
+            raw=Plausibility(layout=self.schema.layout, masks=()),
+            transformations=(self.transformation,),
+            criteria={criterion.name: criterion for criterion in criteria},
+        )
+
+    def counts(self, codes: Sequence[int]) -> Counts:
+        return Counts(self.layout, np.array(codes, dtype=np.int64))
+
+    def private(self, codes: Sequence[int], charges: Sequence[Charge], entropy: SystemEntropy = SYSTEM) -> PrivateCounts:
+        """A table of made-up records behind the door that private tables have."""
+        return PrivateCounts(self.counts(codes), Meter(charges), entropy)
+
+    def rows(self, codes: Sequence[int], n_file: int, entropy: SystemEntropy) -> PrivateRows:
+        """The kept rows of a made-up file of `n_file` rows."""
+        return PrivateRows(self.counts(codes), n_file, entropy)
+
+    def candidate(self, codes: Sequence[int]) -> Candidate:
+        configuration = Configuration(
+            transformation=self.transformation,
+            generator=PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
+            projection=MinimumCount(minimum_count=1),
+        )
+        return Candidate(configuration=configuration, counts=self.counts(codes))
+
+    def dense(self, tables: Sequence[Sequence[int]]) -> np.ndarray:
+        """(n_tables, n_cells) counts of tables given by their codes."""
+        return np.array([np.bincount(table, minlength=self.layout.n_cells) for table in tables])
+
+    def all_tables(self, n: int) -> list[tuple[int, ...]]:
+        """Every multiset of n cells."""
+        return list(combinations_with_replacement(self.cells, n))
+
+    def neighbours(self, table: tuple[int, ...]) -> Iterator[tuple[int, ...]]:
+        """Every table that differs in one replaced record."""
+        for place in range(len(table)):
+            for cell in self.cells:
+                if cell != table[place]:
+                    yield tuple(sorted((*table[:place], cell, *table[place + 1 :])))
+
+
+# Choosing the event on which two neighbouring tables differ most, from draws that are used for nothing else.
+#
+# An event is a set of outputs {statistic >= threshold}. Three kinds of statistic compete:
+#
+# - one number of the output, or its negative;
+# - the likelihood ratio of the whole output, where outputs repeat (few distinct ones);
+# - the sum of the likelihood ratios of its numbers, each grouped to ranges ("naive Bayes"): near the best event when the
+#   numbers carry independent noise.
+#
+# By Neyman and Pearson the best events are those of large likelihood ratio. Ratios are learned on one half of the draws, the
+# event is chosen on the other half, and both are thrown away.
+
+MOST_OUTCOMES = 4096
+"""Distinct outputs up to which the likelihood ratio of the whole output is looked at."""
+
+_RANGES = 24
+_THRESHOLDS = 400
+
+
+@dataclass(frozen=True, kw_only=True)
+class Event:
+    """{output : statistic(output) >= threshold}, with words for it."""
+
+    text: str
+    statistic: Callable[[np.ndarray], np.ndarray]
+    threshold: float
+
+    def hits(self, outputs: np.ndarray) -> int:
+        """How many of these outputs (n, n_features) are in the event."""
+        return int((self.statistic(outputs) >= self.threshold).sum())
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneNumber:
+    """sign * outputs[:, index]."""
+
+    index: int
+    sign: int
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        return self.sign * outputs[:, self.index]
+
+
+@dataclass(frozen=True, kw_only=True)
+class SumOfRatios:
+    """Sum over the numbers of an output of ln(share on the left / share on the right) of the range that it falls in."""
+
+    edges: tuple[np.ndarray, ...]
+    ratios: tuple[np.ndarray, ...]
+
+    @classmethod
+    def learned(cls, left: np.ndarray, right: np.ndarray) -> SumOfRatios:
+        edges, ratios = [], []
+        for mine, theirs in zip(left.T, right.T, strict=True):
+            pooled = np.concatenate([mine, theirs])
+            cuts = np.unique(np.quantile(pooled, np.linspace(0, 1, _RANGES + 1)[1:], method="inverted_cdf"))[:-1]
+            counts = [np.bincount(np.searchsorted(cuts, side, side="left"), minlength=len(cuts) + 1) for side in (mine, theirs)]
+            edges.append(cuts)
+            ratios.append(np.log((counts[0] + 1) / (counts[1] + 1)))
+        return cls(edges=tuple(edges), ratios=tuple(ratios))
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        total = np.zeros(len(outputs))
+        for column, cuts, ratio in zip(outputs.T, self.edges, self.ratios, strict=True):
+            total += ratio[np.searchsorted(cuts, column, side="left")]
+        return total
+
+
+@dataclass(frozen=True, kw_only=True)
+class RatioOfOutcome:
+    """ln(share on the left / share on the right) of the whole output; outputs never seen have ratio 1."""
+
+    ratios: dict[bytes, float]
+
+    @classmethod
+    def learned(cls, left: np.ndarray, right: np.ndarray) -> RatioOfOutcome | None:
+        """None when there are too many distinct outputs."""
+        outcomes, which = np.unique(np.concatenate([left, right]), axis=0, return_inverse=True)
+        if len(outcomes) > MOST_OUTCOMES:
+            return None
+        which = which.ravel()
+        mine = np.bincount(which[: len(left)], minlength=len(outcomes))
+        theirs = np.bincount(which[len(left) :], minlength=len(outcomes))
+        ratios = np.log((mine + 0.5) / (theirs + 0.5))
+        return cls(ratios={row.tobytes(): float(ratio) for row, ratio in zip(outcomes, ratios, strict=True)})
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        outcomes, which = np.unique(outputs, axis=0, return_inverse=True)
+        return np.array([self.ratios.get(row.tobytes(), 0.0) for row in outcomes])[which.ravel()]
+
+
+def best_event(
+    left: np.ndarray, right: np.ndarray, features: tuple[str, ...], draws: int, error: float, *, gaussian: bool = False
+) -> Event:
+    """The event that promises the largest proven epsilon, or mu, of left over right.
+
+    Parameters
+    ----------
+    left, right : (n, n_features) held-out draws, used for this choice alone.
+    draws, error : of the test that follows: the promise is for as many draws and bounds of this error.
+    """
+    learn, judge = slice(0, len(left) // 2), slice(len(left) // 2, None)
+    best: tuple[float, Event] | None = None
+    for text, statistic in _statistics(left[learn], right[learn], features):
+        mine, theirs = statistic(left[judge]), statistic(right[judge])
+        thresholds = _thresholds(np.concatenate([mine, theirs]))
+        promises = _promises(mine, theirs, thresholds, draws, error, gaussian)
+        top = int(np.argmax(promises))
+        if best is None or promises[top] > best[0]:
+            threshold = float(thresholds[top])
+            best = float(promises[top]), Event(text=f"{text} >= {threshold:.6g}", statistic=statistic, threshold=threshold)
+    if best is None:
+        raise ValueError("an output needs at least one number")
+    return best[1]
+
+
+def _statistics(
+    left: np.ndarray, right: np.ndarray, features: tuple[str, ...]
+) -> Iterator[tuple[str, Callable[[np.ndarray], np.ndarray]]]:
+    for index, name in enumerate(features):
+        yield name, OneNumber(index=index, sign=1)
+        yield f"-({name})", OneNumber(index=index, sign=-1)
+    if len(features) > 1:
+        yield "sum of log-likelihood ratios", SumOfRatios.learned(left, right)
+    outcomes = RatioOfOutcome.learned(left, right)
+    if outcomes is not None:
+        yield "log-likelihood ratio of the output", outcomes
+
+
+def _thresholds(values: np.ndarray) -> np.ndarray:
+    distinct = np.unique(values)
+    if len(distinct) <= _THRESHOLDS:
+        return distinct
+    return np.unique(np.quantile(values, np.linspace(0, 1, _THRESHOLDS), method="inverted_cdf"))
+
+
+def _promises(
+    mine: np.ndarray, theirs: np.ndarray, thresholds: np.ndarray, draws: int, error: float, gaussian: bool
+) -> np.ndarray:
+    """What the test would prove if its shares were these, each moved by one deviation to the pessimistic side."""
+    hits = [len(side) - np.searchsorted(np.sort(side), thresholds, side="left") for side in (mine, theirs)]
+    shares = [np.maximum(hits[0] - np.sqrt(hits[0]), 0) / len(mine), (hits[1] + np.sqrt(hits[1]) + 1) / len(theirs)]
+    low = lower_bounds(shares[0] * draws, draws, error / 2)
+    high = upper_bounds(np.minimum(shares[1], 1) * draws, draws, error / 2)
+    return shown_by(low, high, gaussian=gaussian)
+
+
+# Files in which rows are left out, by enumeration: what the program makes of every file, and of every neighbour of it.
+#
+# A file has N rows; each lies in a cell or is left out. The program works with m of the kept rows, or fills up with public
+# rows
+# (`resizing`). For all files, all neighbours (one row of the file replaced, kept or not) and all m from 1 to N:
+#
+# - the coupling of the resizing theorem is written down from its proof. Its two laws must be, as fractions, the laws of the
+#   program's own tables, found by running the program on every way in which its draws can come out;
+# - the two tables of every pair in it must be equal or differ in one replaced row.
+#
+# A figure then moves between the two files by no more than between those pairs, all of which `sensitivity` compares.
+
+Rows = tuple[int, ...]
+"""Cells of rows, increasing."""
+Law = dict[Rows, Fraction]
+Coupling = dict[tuple[Rows, Rows], Fraction]
+
+
+class Decided(SystemEntropy):
+    """One of the ways in which different indices can be drawn, all of which are equally likely; `ways` counts them.
+
+    Adds no noise, and keeps what it would have been added to.
+    """
+
+    def __init__(self, way: int) -> None:
+        self.way, self.ways = way, 1
+        self.seen = np.zeros(0, dtype=np.int64)
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self.seen = np.array(values, dtype=np.int64)
+        return self.seen
+
+    def picks(self, bounds: np.ndarray) -> np.ndarray:
+        n_choices, size = int(bounds[0]), len(bounds)
+        self.ways = math.perm(n_choices, size)
+        return np.array(next(islice(permutations(range(n_choices), size), self.way, None)), dtype=np.int64)
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilePair:
+    """Two files that share N - 1 rows. A last row that is left out is None."""
+
+    shared: Rows
+    lasts: tuple[int, int | None]
+
+    def kept(self, side: int) -> Rows:
+        last = self.lasts[side]
+        return self.shared if last is None else tuple(sorted((*self.shared, last)))
+
+
+def file_pairs(n_cells: int, n_file: int) -> Iterator[FilePair]:
+    """All unordered pairs of neighbouring files of `n_file` rows; files are multisets of rows."""
+    for shared in combinations_with_replacement(range(n_cells + 1), n_file - 1):
+        kept = tuple(row for row in shared if row < n_cells)
+        for one, other in combinations(range(n_cells + 1), 2):
+            yield FilePair(shared=kept, lasts=(one, other if other < n_cells else None))
+
+
+def program_law(world: World, kept: Rows, size: int, n_file: int) -> Law:
+    """The law of the table that the program works with, from every way in which its draws can come out.
+
+    The table is what the generator of noisy marginals adds noise to when it measures all columns together.
+    """
+    generator = Marginals(tables=":".join(world.layout.columns))
+    charge = generator.charge(Fraction(1))
+    found: Counter[Rows] = Counter()
+    way = ways = 0
+    while way == 0 or way < ways:
+        entropy = Decided(way)
+        chosen = world.rows(kept, n_file, entropy).some_of_them(size, filler(world.layout))
+        generator.measure(chosen.with_plan([charge]), charge)
+        found[tuple(np.repeat(np.arange(len(entropy.seen)), entropy.seen).tolist())] += 1
+        way, ways = way + 1, entropy.ways
+    return {rows: Fraction(count, ways) for rows, count in found.items()}
+
+
+def filler(layout: Layout) -> FillerRows:
+    return FillerRows(Plausibility(layout=layout, masks=()))
+
+
+def _rows(counts: Counts) -> Rows:
+    return tuple(np.repeat(counts.codes, counts.counts).tolist())
+
+
+def public_sequence(layout: Layout, size: int) -> Rows:
+    """The filler rows, one after the other: what every prefix has more than the one before it."""
+    prefixes = [Counter(_rows(filler(layout).first(length))) for length in range(size + 1)]
+    return tuple(next(iter((longer - shorter).elements())) for shorter, longer in zip(prefixes, prefixes[1:], strict=False))
+
+
+def coupling(pair: FilePair, size: int, sequence: Sequence[int]) -> Coupling:
+    """The two resized tables drawn together, as in the proof (theory 1.6, coupling of resized tables)."""
+    shared, (one, other) = pair.shared, pair.lasts
+    most = len(shared) + 1  # kept in the first file
+    if size >= most:
+        fill = tuple(sequence[: size - most])
+        beside = sequence[size - most] if other is None else other
+        return {(_sorted(*shared, one, *fill), _sorted(*shared, beside, *fill)): Fraction(1)}
+    if other is not None:  # the same places of both
+        left, right, ways = (*shared, one), (*shared, other), math.comb(most, size)
+        return _weighed(
+            [(tuple(left[i] for i in c), tuple(right[i] for i in c), 1) for c in combinations(range(most), size)], ways
+        )
+    ways = math.comb(len(shared), size) * most  # the extra row takes a random place with probability size / most
+    found: list[tuple[Rows, Rows, int]] = []
+    for rows in combinations(shared, size):
+        found.append((rows, rows, most - size))
+        found += [((*rows[:place], one, *rows[place + 1 :]), rows, 1) for place in range(size)]
+    return _weighed(found, ways)
+
+
+def _weighed(pairs: Sequence[tuple[Rows, Rows, int]], ways: int) -> Coupling:
+    weights: Counter[tuple[Rows, Rows]] = Counter()
+    for left, right, weight in pairs:
+        weights[_sorted(*left), _sorted(*right)] += weight
+    return {tables: Fraction(weight, ways) for tables, weight in weights.items()}
+
+
+def _sorted(*rows: int) -> Rows:
+    return tuple(sorted(rows))
+
+
+def marginal(coupled: Coupling, side: int) -> Law:
+    law: dict[Rows, Fraction] = {}
+    for tables, probability in coupled.items():
+        law[tables[side]] = law.get(tables[side], Fraction(0)) + probability
+    return law
+
+
+@dataclass(frozen=True, kw_only=True)
+class ResizedPairs:
+    """All pairs of neighbouring files, and the pairs of tables of m rows that they lead to.
+
+    Attributes
+    ----------
+    files : pairs of files; those in which every row is kept and used, which are pairs of tables, are not among them.
+    coupled : pairs of tables in the couplings.
+    contradictions : pairs of files where the program's tables have another law than the coupling, or a pair of tables in it is
+        further apart than one replaced row.
+    apart : (k,) pairs of different tables, as `first * number of tables + second`, first < second, and `of_file` (k,) the pair
+        of files that each belongs to.
+    """
+
+    files: int
+    coupled: int
+    contradictions: int
+    apart: np.ndarray
+    of_file: np.ndarray
+
+    @classmethod
+    def none(cls) -> ResizedPairs:
+        """No files: what is left out of one is enumerated over other cells, and the proof asks nothing of cells."""
+        nothing = np.zeros(0, dtype=np.int64)
+        return cls(files=0, coupled=0, contradictions=0, apart=nothing, of_file=nothing)
+
+    def touched(self, worse: np.ndarray) -> int:
+        """How many pairs of files lead to one of these pairs of tables (k,), numbered as in `apart`."""
+        return len(np.unique(self.of_file[np.isin(self.apart, worse)])) if len(worse) else 0
+
+
+def pair_numbers(first: np.ndarray, second: np.ndarray, tables: int) -> np.ndarray:
+    """One number for each pair of tables, whatever their order."""
+    return np.minimum(first, second) * tables + np.maximum(first, second)
+
+
+@lru_cache(maxsize=64)
+def resized_pairs(highs: tuple[tuple[str, int], ...], size: int, n_file: int) -> ResizedPairs:
+    """Enumerate all pairs of neighbouring files of `n_file` rows over a world, resized to `size` rows."""
+    world = World(dict(highs))
+    layout = world.layout
+    place = {table: index for index, table in enumerate(world.all_tables(size))}
+    sequence = public_sequence(layout, n_file)
+    laws: dict[Rows, Law] = {}
+    files = coupled = contradictions = 0
+    apart: list[tuple[int, int]] = []
+    of_file: list[int] = []
+    for pair in file_pairs(layout.n_cells, n_file):
+        if size == n_file == len(pair.kept(1)):
+            continue  # nothing is left out of either, and all of it is used
+        together = coupling(pair, size, sequence)
+        right = True
+        for side in (0, 1):
+            kept = pair.kept(side)
+            if kept not in laws:
+                laws[kept] = program_law(world, kept, size, n_file)
+            right &= laws[kept] == marginal(together, side)
+        for one, other in together:
+            right &= (Counter(one) - Counter(other)).total() <= 1
+            if one != other:
+                apart.append((place[one], place[other]))
+                of_file.append(files)
+        files, coupled, contradictions = files + 1, coupled + len(together), contradictions + (not right)
+    numbers = np.array(apart, dtype=np.int64).reshape(-1, 2)
+    return ResizedPairs(
+        files=files,
+        coupled=coupled,
+        contradictions=contradictions,
+        apart=pair_numbers(numbers[:, 0], numbers[:, 1], len(place)),
+        of_file=np.array(of_file, dtype=np.int64),
+    )
+
+
+Draw = Callable[[int], np.ndarray]
+"""(draws) -> (draws, n_features) outputs of independent runs of a mechanism on one table."""
+
+NOT_A_NUMBER = 1e300
+"""Stands for NaN among the features, so that outputs can be compared."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """Two neighbours and what is claimed of them.
+
+    Attributes
+    ----------
+    family : the mechanism, for the table of results.
+    name : unique among all cases.
+    claim : the epsilon that the program states for this mechanism. Natural logarithms, as everywhere. Or its mu.
+    left, right : draw the mechanism's outputs on the two tables; each output is a row of numbers.
+    features : a name for each number of an output.
+    draws : draws on each side when nothing else is asked for, besides those that choose the events.
+    event : fixed beforehand; None has the events chosen on held-out draws.
+    faulty : the claim is known to be wrong, and the audit must find it.
+    gaussian : the claim is a mu: telling the tables apart is as hard as telling N(mu, 1) from N(0, 1), or harder.
+    alone : the mechanism runs worker processes of its own, so the case runs in the main process.
+    """
+
+    family: str
+    name: str
+    claim: float
+    left: Draw
+    right: Draw
+    features: tuple[str, ...]
+    draws: int
+    event: Event | None = None
+    faulty: bool = False
+    gaussian: bool = False
+    alone: bool = False
+
+    def sample(self, side: str, draws: int) -> np.ndarray:
+        """(draws, n_features) outputs on the table of one side, without NaN."""
+        outputs = np.asarray((self.left if side == "left" else self.right)(draws), dtype=float).reshape(draws, -1)
+        if outputs.shape[1] != len(self.features):
+            raise ValueError(f"{self.name}: expected {len(self.features)} numbers for each output, found {outputs.shape[1]}")
+        return np.nan_to_num(outputs, nan=NOT_A_NUMBER, posinf=NOT_A_NUMBER, neginf=-NOT_A_NUMBER)

@@ -1,0 +1,510 @@
+"""Sensitivities by enumeration: every private table, every neighbour, every synthetic table of a tiny world.
+
+For every triple (R, R', S), R and R' tables of n records that differ in one, S a synthetic table:
+
+- the integers to which the code adds noise differ by at most the integer sensitivity for which the noise was drawn;
+- the exact figures, in whole numbers from a second implementation (`exact_figures`), differ by at most the proved bound.
+
+The same holds for every triple (F, F', S) of files of which rows are left out: all tables that the program may make of two
+neighbouring files are among those pairs (`left_out_rows`), and every pair of files that leads to a pair of tables with too
+large a change counts as a violation of its own.
+
+And for every pair (R, S) the code's figure is the exact one up to half a step of its grid, and its sensitivity the bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import partial
+
+import numpy as np
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion, Fitted, Regression
+from synthrelease.criteria.base_mechanism import noisy_figures
+from synthrelease.criteria.facts import OneNoise, Query
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.criteria.regressions import RegressionCoefficients
+from synthrelease.criteria.scoring import JointTest, fitted_before
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.resizing import resize
+from synthrelease.generators.candidate import Candidate
+from synthrelease.privacy.charges import RowsRule, decimal_text
+from synthrelease.privacy.grids import noise_grid
+from synthrelease.privacy.noise import SYSTEM, SystemEntropy
+from synthrelease.studio.audit.cases import Case, ResizedPairs, Rows, World, file_pairs, pair_numbers, resized_pairs
+from synthrelease.studio.audit.exact import exact_figures, least_slack
+from synthrelease.studio.audit.examples import criterion_sweeps
+from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
+
+GRID_SHARE = 2.0**-13
+"""Half a step of a figure's grid, as a share of its sensitivity, at most (`randomness.laplace_figure`)."""
+
+
+class Recording(SystemEntropy):
+    """Adds nothing, and keeps what noise would have been added to: for made-up tables only."""
+
+    def __init__(self) -> None:
+        self.values: list[np.ndarray] = []
+        self.scales: list[float] = []
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        self.values.append(np.array(values, dtype=np.int64))
+        self.scales.append(scale)
+        return self.values[-1]
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self.add_laplace(values, scale)
+
+    def add_cube(self, values: np.ndarray, rate: Fraction) -> np.ndarray:
+        return self.add_laplace(values, float(1 / rate))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Enumeration:
+    """What was enumerated and found.
+
+    Attributes
+    ----------
+    figures : pairs (R, S) whose figure was computed, by the code and exactly.
+    triples : unordered {R, R'} of neighbours, with S.
+    files : unordered {F, F'} of neighbouring files of which rows are left out or not used, with S.
+    coupled : pairs of tables that those lead to, with S.
+    violations : triples of either kind with a change above the sensitivity, in the code's integers or in exact fractions.
+    disagreements : pairs (R, S) where the code's figure is not the exact one, or its sensitivity not the bound; and pairs
+        (F, F') whose tables do not follow the resizing theorem.
+    largest : the largest change as a share of the bound, exact.
+    """
+
+    name: str
+    kind: str
+    tight: bool
+    most_records: int
+    cells: int
+    figures: int
+    triples: int
+    violations: int
+    disagreements: int
+    largest: Fraction
+    files: int = 0
+    coupled: int = 0
+
+    @property
+    def sound(self) -> bool:
+        """No violation, no disagreement, and the bound attained where that is claimed."""
+        return not self.violations and not self.disagreements and (self.largest == 1 or not self.tight)
+
+
+def neighbour_pairs(tables: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Indices of all unordered pairs of tables (n_tables, n_cells) that differ in one replaced record."""
+    first, second = np.triu_indices(len(tables), k=1)
+    apart = np.abs(tables[first] - tables[second]).sum(axis=1) == 2
+    return first[apart], second[apart]
+
+
+def enumerate_sweep(sweep: Sweep, most_records: int) -> Enumeration:
+    """Enumerate a sweep for tables of 1, 2, ... `most_records` records, made of files of `most_records` rows."""
+    most_records = min(most_records, sweep.most or most_records)
+    parts = [_enumerate(sweep, n, most_records) for n in range(1, most_records + 1)]
+    return Enumeration(
+        name=sweep.name,
+        kind=sweep.kind,
+        tight=sweep.tight,
+        most_records=most_records,
+        cells=parts[0].cells,
+        figures=sum(part.figures for part in parts),
+        triples=sum(part.triples for part in parts),
+        violations=sum(part.violations for part in parts),
+        disagreements=sum(part.disagreements for part in parts),
+        largest=max(part.largest for part in parts),
+        files=sum(part.files for part in parts),
+        coupled=sum(part.coupled for part in parts),
+    )
+
+
+def _enumerate(sweep: Sweep, n: int, n_file: int) -> Enumeration:
+    world = sweep.world
+    codes = world.all_tables(n)
+    tables = world.dense(codes)
+    first, second = neighbour_pairs(tables)
+    bins = tuple((name, high + (name in sweep.missing)) for name, high in sweep.highs.items())  # the last one's index
+    resized = resized_pairs(bins, n, n_file) if sweep.linked is None else ResizedPairs.none()
+    scorer = CodeFigures(sweep, world)
+    privates = [scorer.behind_the_door(table) for table in codes]
+    violations, disagreements, largest = 0, resized.contradictions, Fraction(0)
+    for synthetic, counts in zip(codes, tables, strict=True):
+        found = scorer.figures(privates, synthetic)
+        if sweep.joint:
+            exact = least_slack(sweep.asked, world, tables, counts, sweep.fitted)
+        elif sweep.reference:
+            exact = sweep.reference(sweep.criteria[-1], world, tables, counts)
+        else:
+            exact = exact_figures(sweep.criteria[-1], world, tables, counts, sweep.fitted)
+        changes = np.abs(exact.numerators[first] - exact.numerators[second])
+        allowed = exact.bound * exact.denominator
+        too_large = changes > int(allowed // 1)
+        too_large |= np.abs(found.steps[first] - found.steps[second]) > found.allowed_steps
+        violations += int(too_large.sum())
+        violations += resized.touched(pair_numbers(first[too_large], second[too_large], len(tables)))
+        tolerance = found.sensitivity * GRID_SHARE * (1 + 1e-9)
+        disagreements += int((np.abs(found.values - exact.values) > tolerance).sum())
+        disagreements += int(abs(found.sensitivity - float(exact.bound) * exact.unit) > 1e-12 * found.sensitivity)
+        largest = max(largest, Fraction(int(changes.max(initial=0))) / allowed)
+    return Enumeration(
+        name=sweep.name,
+        kind=sweep.kind,
+        tight=sweep.tight,
+        most_records=n,
+        cells=len(world.cells),
+        figures=len(tables) ** 2,
+        triples=len(first) * len(tables),
+        violations=violations,
+        disagreements=disagreements,
+        largest=largest,
+        files=resized.files * len(tables),
+        coupled=resized.coupled * len(tables),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Recorded:
+    """What the code would have released about every private table, against one synthetic table.
+
+    `steps` (n_tables,) are the integers that noise is added to, `allowed_steps` their integer sensitivity.
+    """
+
+    values: np.ndarray
+    steps: np.ndarray
+    allowed_steps: int
+    sensitivity: float
+
+
+class CodeFigures:
+    """A criterion's own `score`, or the joint test of several, with the noise left out and written down."""
+
+    def __init__(self, sweep: Sweep, world: World):
+        self.world, self.sweep, self.criterion, self.entropy = world, sweep, sweep.criteria[-1], Recording()
+        self.setting = world.setting(*sweep.criteria)
+        found: dict[str, Regression] = {}
+        for partner in sweep.criteria:
+            if isinstance(partner, RegressionCoefficients):
+                possible = np.ones(math.prod(binning.present for binning in partner.binnings(self.setting)), dtype=bool)
+                design = partner.design(self.setting, possible)
+                found[partner.name] = Regression(design=design, possible=possible, model=sweep.fitted)
+        self.fitted = Fitted(regressions=found)
+
+    def behind_the_door(self, table: Sequence[int]) -> PrivateCounts:
+        """As rounds get it: what a criterion makes of the table is kept from one synthetic table to the next."""
+        return self.world.private(table, (), self.entropy).on(self.world.transformation)
+
+    def figures(self, privates: Sequence[PrivateCounts], synthetic: Sequence[int]) -> Recorded:
+        """Score one synthetic table against every private table.
+
+        Raises
+        ------
+        ValueError : when the criterion does not release one figure of the same, public sensitivity for all of them.
+        """
+        self.entropy.values.clear()
+        self.entropy.scales.clear()
+        candidate = self.world.candidate(synthetic)
+        if self.sweep.joint:
+            epsilon, sensitivities = self._test(privates, candidate)
+        else:
+            epsilon, sensitivities = self._score(privates, candidate)
+        scales = set(self.entropy.scales)
+        if len(sensitivities) != 1 or len(scales) != 1 or len(self.entropy.values) != len(privates):
+            raise ValueError(f"{self.criterion.name}: expected one figure and one public sensitivity for all private tables")
+        steps = np.concatenate(self.entropy.values)
+        (sensitivity,), (scale,) = sensitivities, scales
+        grid = noise_grid(sensitivity).step if sensitivity else np.nan
+        return Recorded(
+            values=steps * grid,
+            steps=steps,
+            allowed_steps=round(Fraction(scale) * epsilon),
+            sensitivity=float(sensitivity or 0),
+        )
+
+    def _score(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
+        """Score every private table: the epsilon of a score, and the sensitivities that the scores state."""
+        charges, (n,) = self.criterion.per_score(), {private.n for private in privates}
+        asked = self.criterion.asked(n, candidate, self.setting, self.fitted)  # public: the same for all
+        scores = [self.criterion.answer(private.with_plan(charges), asked) for private in privates]
+        return sum((charge.epsilon for charge in charges), Fraction(0)), {score.sensitivity for score in scores}
+
+    def _test(self, privates: Sequence[PrivateCounts], candidate: Candidate) -> tuple[Fraction, set[float | None]]:
+        """Test every private table: the epsilon of a test, and the sensitivity of a slack."""
+        test, (n,) = JointTest(epsilon=Fraction(1), false_acceptance=Fraction(1, 10)), {private.n for private in privates}
+        asked = [(one, one.query(n, candidate, self.setting, self.fitted)) for one in self.sweep.asked]
+        for private in privates:
+            test.noisy_slack(private.with_plan([test.charge]), asked)
+        return test.epsilon, {1.0}
+
+
+# What is enumerated: every criterion that spends, in worlds of at most six cells and five records.
+#
+# The criteria's parameters (`examples/criteria`) are chosen so that every branch matters: clips that cut, ranges that clip,
+# groups that are short or empty, margins, values that must match exactly.
+
+MOST_RECORDS = 5
+
+
+def sweeps() -> Iterator[Sweep]:
+    """All sweeps; together more than ten million triples at `MOST_RECORDS`."""
+    for kind in CRITERIA:
+        yield from criterion_sweeps(kind)
+    yield from _joint_tests()
+
+
+def _joint_tests() -> Iterator[Sweep]:
+    absolute = criterion("absolute_marginal_error", threshold=0.5)
+    ratio = criterion("relative_marginal_error", clip=4)
+    faithful = criterion("faithfulness", exact=["a"], within_one_bin=["b"], threshold=0.4)
+    means = {"column": "b", "by": ["a"], "size_margin": 0.2, "threshold": 0.7}
+    mean, narrow = (criterion("conditional_mean", range=(0, high), **means) for high in (2, 1))
+    line = criterion("regression_coefficients", target="b", features=["a"], representation={"a": "single", "b": "single"})
+    prediction = criterion("regression_prediction", coefficients=line.name, range=(0, 2), bound="lines", threshold=0.5)
+    fitted = LinearModel(intercept=0.5, coefficients=np.array([0.75]))
+    for name, criteria, furthest in (
+        ("ratios", (ratio,), None),
+        ("marginals and ratios", (absolute, ratio), Neighbours((0, 0, 0), (0, 0, 1), (0, 1, 1))),
+        ("means and faithfulness", (mean, faithful), Neighbours((0, 0, 3), (0, 0, 3), (0, 0, 5))),
+        (
+            "five criteria",
+            (absolute, ratio, mean, faithful, line, prediction),
+            Neighbours((0, 0, 3), (0, 0, 1), (0, 1, 1)),
+        ),
+    ):
+        yield Sweep(
+            name=f"joint test, {name}, 2 x 3",
+            highs=WIDE,
+            criteria=criteria,
+            fitted=fitted,
+            joint=True,
+            furthest=furthest,
+        )
+    yield Sweep(
+        name="joint test, with missing values, 2 x 2",
+        highs=SMALL,
+        missing=("b",),
+        criteria=(ratio, narrow),
+        joint=True,
+        furthest=Neighbours((0, 0, 3), (0, 3, 3), (3, 3, 5)),
+    )
+
+
+# Cases of the acceptance criteria: their own `score`, on neighbours whose figures are as far apart as any.
+
+EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(4))
+DRAWS = 3_000
+FIT_DRAWS = 400
+_SENSITIVITIES = (1 / 7, 250.0, 1e-9, 4096.0)
+_LINE = {"target": "b", "features": ["a"], "representation": {"a": "single", "b": "single"}}
+_SYNTHETIC = (0, 1, 5)
+_LINES: tuple[tuple[dict[str, int], Table, Table], ...] = (
+    ({"a": 1, "b": 2}, (0, 0, 5), (0, 0, 2)),
+    ({"a": 2, "b": 1}, (0, 1, 2), (5, 1, 2)),
+)
+"""Columns and two neighbours, for the private regression."""
+
+
+def criterion_cases() -> Iterator[Case]:
+    """Every criterion that spends, at several budgets; and the one that does not."""
+    for sweep in sweeps():
+        if sweep.furthest:
+            for epsilon in EPSILONS:
+                yield scoring_case(sweep.name, epsilon)
+    for fit in ("once", "every_round"):
+        for epsilon in EPSILONS:
+            for highs, left, right in _LINES:
+                yield _coefficients_case(fit, epsilon, highs, left, right)
+    for epsilon in EPSILONS:
+        yield shared_case(epsilon)
+    yield _face_case()
+
+
+def shared_case(epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Figures with one noise, each moved by its whole sensitivity; `spent` is the epsilon of the noise, right unless given.
+
+    What tells the sides apart best is which of the two the largest entry of the noise is further from.
+    """
+    draw = partial(_shared, spent or epsilon)
+    return Case(
+        family="figures with one noise",
+        name=f"four figures, each moves{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, 0),
+        right=partial(draw, 1),
+        features=(
+            *(f"figure {place}" for place in range(len(_SENSITIVITIES))),
+            "largest entry from the right, less from the left",
+        ),
+        draws=DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _shared(epsilon: Fraction, side: int, draws: int) -> np.ndarray:
+    """(draws, 5): four figures of 0 on one side and of their sensitivities on the other, as `noisy_figures` releases them."""
+    world, noise = World({"a": 1}), OneNoise(figures=len(_SENSITIVITIES), epsilon=epsilon)
+    counts = world.counts((side, 1))
+    queries = [
+        Query(figure=partial(_moved, sensitivity=sensitivity), sensitivity=sensitivity) for sensitivity in _SENSITIVITIES
+    ]
+    found = np.array([[one.value for one in noisy_figures(counts, queries, noise, 2, SYSTEM)] for _ in range(draws)])
+    moves = found / np.array(_SENSITIVITIES)
+    return np.column_stack([found, np.abs(moves - 1).max(axis=1) - np.abs(moves).max(axis=1)])
+
+
+def _moved(counts: Counts, *, sensitivity: float) -> float:
+    """0, or the sensitivity when both records are in the second cell."""
+    return sensitivity * float(counts.dense()[1] == 2)
+
+
+def scoring_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Scores of one synthetic table against two private ones; `spent` is the budget of the scores, right unless given."""
+    sweep, neighbours = next((sweep, sweep.furthest) for sweep in sweeps() if sweep.name == name)
+    if neighbours is None:
+        raise LookupError(f"{name}: expected the neighbours that are furthest apart, found none")
+    draw = partial(_slacks if sweep.joint else _scores, sweep, spent or epsilon, neighbours.synthetic)
+    return Case(
+        family=sweep.kind if sweep.joint else f"criterion {sweep.kind}",
+        name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, neighbours.left),
+        right=partial(draw, neighbours.right),
+        features=("value",),
+        draws=DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def expanded_case(epsilon: Fraction) -> Case:
+    """A file in which every respondent stands as often as their weight says, three times, scored as if each row were one."""
+    sweep = next(sweep for sweep in sweeps() if sweep.name == "absolute, 2 x 3, all tables")
+    draw = partial(_scores, sweep, epsilon, (0, 0, 0, 0, 0, 0))
+    return Case(
+        family=f"criterion {sweep.kind}",
+        name=f"rows repeated by their weight, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, (0, 0, 0, 1, 1, 1)),
+        right=partial(draw, (1, 1, 1, 1, 1, 1)),
+        features=("value",),
+        draws=DRAWS,
+        faulty=True,
+    )
+
+
+def _scores(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
+    """(draws,) values of a criterion, as they would be released."""
+    world, scored = sweep.world, sweep.criteria[-1].model_copy(update={"epsilon": epsilon})
+    setting, fitted = world.setting(*sweep.criteria[:-1], scored), CodeFigures(sweep, world).fitted
+    private, candidate, charges = world.private(table, ()), world.candidate(synthetic), scored.per_score()
+    return np.array([scored.score(private.with_plan(charges), candidate, setting, fitted).value for _ in range(draws)])
+
+
+def _slacks(sweep: Sweep, epsilon: Fraction, synthetic: Table, table: Table, draws: int) -> np.ndarray:
+    """(draws,) noisy least slacks of a joint test: more than it shows, which is whether they reach a margin."""
+    world, test = sweep.world, JointTest(epsilon=epsilon, false_acceptance=Fraction(1, 10))
+    setting, fitted = world.setting(*sweep.criteria), CodeFigures(sweep, world).fitted
+    private, candidate = world.private(table, ()), world.candidate(synthetic)
+    asked = [(one, one.query(private.n, candidate, setting, fitted)) for one in sweep.asked]
+    return np.array([test.noisy_slack(private.with_plan([test.charge]), asked) for _ in range(draws)])
+
+
+def _coefficients_case(fit: str, epsilon: Fraction, highs: dict[str, int], left: Table, right: Table) -> Case:
+    shape = " x ".join(str(high + 1) for high in highs.values())
+    scored = criterion("regression_coefficients", fit=fit, **_LINE).model_copy(update={"epsilon": epsilon})
+    return Case(
+        family="criterion regression_coefficients",
+        name=f"coefficients, fit {fit.replace('_', ' ')}, {shape}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(_lines, scored, highs, left),
+        right=partial(_lines, scored, highs, right),
+        features=("distance", "intercept", "slope"),
+        draws=FIT_DRAWS,
+    )
+
+
+def _lines(scored: Criterion, highs: dict[str, int], table: Table, draws: int) -> np.ndarray:
+    """(draws, 3): everything that becomes public of a private regression, the released distance and the fitted line."""
+    world = World(highs)
+    setting, candidate = world.setting(scored), world.candidate(_SYNTHETIC)
+    found = []
+    for _ in range(draws):
+        private = world.private(table, scored.once())
+        before, paid = fitted_before([scored], private, setting), private.with_plan(scored.per_score())
+        fitted = scored.refit(paid, candidate, setting, before)
+        score, line = scored.score(paid, candidate, setting, fitted), fitted.regression(scored.name).fitted
+        found.append([score.value, line.intercept, float(line.coefficients[0])])
+    return np.array(found)
+
+
+def _face_case() -> Case:
+    """A criterion that costs nothing must show nothing."""
+    scored = criterion("face_privacy", minimum_count=2, threshold=0, epsilon=0)
+    return Case(
+        family="criterion face_privacy",
+        name="face privacy, which looks at the synthetic rows alone",
+        claim=0.0,
+        left=partial(_face_figures, scored, (0, 0, 0)),
+        right=partial(_face_figures, scored, (3, 0, 0)),
+        features=("value",),
+        draws=DRAWS,
+    )
+
+
+def _face_figures(scored: Criterion, table: Table, draws: int) -> np.ndarray:
+    world = World({"a": 1, "b": 1})
+    candidate, setting = world.candidate((0, 0, 3)), world.setting(scored)
+    return np.array([scored.score(world.private(table, ()), candidate, setting, Fitted()).value for _ in range(draws)])
+
+
+# The count of the kept rows, by enumeration: what the program adds noise to, for every file and every neighbour of it.
+
+NUMBER_OF_ROWS = "number of rows"
+_HIGHS = {"a": 1, "b": 2}
+_RULE = RowsRule(way="counted", epsilon=Fraction(1))
+
+
+def enumerate_numbers(most_records: int) -> Enumeration:
+    """Files of `most_records` rows: the noisy integer is the number of kept rows, and moves by at most its sensitivity.
+
+    A number of rows that noise does not cover counts as a violation where it differs between neighbours.
+    """
+    world = World(_HIGHS)
+    pairs = list(file_pairs(world.layout.n_cells, most_records))
+    counted = {kept: _counted(world, kept, most_records) for pair in pairs for kept in (pair.kept(0), pair.kept(1))}
+    changes = [
+        (abs(left - right), sensitivity)
+        for pair in pairs
+        for (left, sensitivity), (right, _) in [(counted[pair.kept(0)], counted[pair.kept(1)])]
+    ]
+    return Enumeration(
+        name=NUMBER_OF_ROWS,
+        kind=NUMBER_OF_ROWS,
+        tight=True,
+        most_records=most_records,
+        cells=world.layout.n_cells,
+        figures=len(counted),
+        triples=0,
+        violations=sum(change > sensitivity for change, sensitivity in changes),
+        disagreements=sum(number != len(kept) for kept, (number, _) in counted.items()),
+        largest=max(change / max(sensitivity, Fraction(1, 1000)) for change, sensitivity in changes),
+        files=len(pairs),
+    )
+
+
+def _counted(world: World, kept: Rows, n_file: int) -> tuple[int, Fraction]:
+    """The integer that gets noise, and the sensitivity that the noise is for; without noise the published number, and 0."""
+    recorder = Recording()
+    raw = Plausibility(layout=world.layout, masks=())
+    charge = _RULE.charge
+    found = resize(world.rows(kept, n_file, recorder), _RULE, raw, [charge] if charge else [])
+    if not recorder.values:
+        return found.n, Fraction(0)
+    return int(recorder.values[0][0]), Fraction(recorder.scales[0]) * (_RULE.epsilon or 0)

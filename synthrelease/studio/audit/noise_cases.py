@@ -1,0 +1,579 @@
+"""Cases of the noise itself: integer Laplace vectors, released figures and their low bits, and the stop coin."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import lru_cache, partial
+from itertools import accumulate
+
+import numpy as np
+
+from synthrelease.criteria.functional import Design, Prior
+from synthrelease.criteria.records_mechanism import noisy_sums, records_of_cells
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.generators.base import Background
+from synthrelease.generators.marginals import Marginals
+from synthrelease.generators.mwem_pep import MWEM
+from synthrelease.generators.privbayes import PrivBayes
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.privacy.hidden_numbers import coin
+from synthrelease.privacy.noise import SYSTEM, discrete_laplace, laplace_figure, one_noise, rounded_gaussian
+from synthrelease.studio.audit.cases import Case, Event, World, draws_to_find
+from synthrelease.studio.audit.model_sensitivity import PRIOR
+
+# Discrete Laplace noise as OpenDP 0.14.0 and 0.14.1 drew it (opendp issue 2638), computed and drawn, for the audit alone.
+#
+# A coin that shows heads with probability exp(-x) is made of coins of probability x, x/2, x/3, ... (theory 9.5, exact coins).
+# There a fraction p/q divided by k became (p/g) / (k floor(q/g)), g = gcd(p, k), which is too much unless g divides q: of 4/5
+# the
+# second coin had probability 1/2 in place of 2/5. So some outcomes were up to 15% more likely than stated, and others up to
+# 4%
+# less, at every whole scale but 1 and 2. Neighbouring outcomes lose 1.5 times the claim at scale 3, 2.7 times at 10, 15 times
+# at
+# 100.
+
+_REACH = 40
+"""Scales up to which the law is written down; what lies beyond has a probability below 1e-17."""
+
+
+def heads(above: int, below: int) -> float:
+    """The probability with which a coin of exp(-above / below) shows heads there, 0 <= above < below."""
+    common = math.gcd(above, below)
+    p, q = above // common, below // common
+    shown, reached, toss = 0.0, 1.0, 1
+    while reached > 1e-20:
+        g = math.gcd(p, toss)
+        again = p // g / (toss * (q // g))
+        if toss % 2:
+            shown += reached * (1 - again)
+        reached, toss = reached * again, toss + 1
+    return shown
+
+
+@lru_cache
+def law(scale: int) -> np.ndarray:
+    """(2m + 1,) the probabilities of -m, ..., m, m = 40 scales.
+
+    The size is u + scale v, u below the scale taken with the probability of `heads`, v geometric; it has a fair sign, and is
+    drawn again where that makes -0 of it.
+    """
+    size = np.arange(_REACH * scale + 1)
+    weights = _heads(scale)[size % scale] * np.exp(-(size // scale))
+    both = np.concatenate([weights[:0:-1], weights])
+    return both / both.sum()
+
+
+def drawn(size: int, scale: int, generator: np.random.Generator) -> np.ndarray:
+    """(size,) int64 independent draws from this law. Not private: from a generator of doubles."""
+    rest = generator.choice(scale, size, p=_heads(scale) / _heads(scale).sum())
+    found = (rest + scale * (generator.geometric(-math.expm1(-1), size) - 1)) * (1 - 2 * generator.integers(0, 2, size))
+    again = np.flatnonzero((found == 0) & (generator.integers(0, 2, size) == 0))  # half of the zeros are -0
+    if len(again):
+        found[again] = drawn(len(again), scale, generator)
+    return found
+
+
+@lru_cache
+def _heads(scale: int) -> np.ndarray:
+    return np.array([heads(rest, scale) for rest in range(scale)])
+
+
+# Cases of what is fitted: PrivBayes, from counts to a network; MWEM; noisy marginals; the functional mechanism's moments.
+#
+# What other generators tell is computed (`loss_cases`): so few draws of them show next to nothing.
+
+FIT_DRAWS = 800
+MOMENT_DRAWS = 3_000
+_GENERATORS = {
+    "degree 1": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 2)),
+    "degree 1, exponential": PrivBayes(flavour="degree", degree=1, epsilon_split=Fraction(1, 10), selector="exponential"),
+    "degree 2": PrivBayes(flavour="degree", degree=2, epsilon_split=Fraction(1, 3)),
+    "theta 0.1": PrivBayes(flavour="theta", theta=0.1, epsilon_split=Fraction(3, 10)),
+}
+_ITERATIVE = MWEM(queries=20, iterations=4)
+_FITS = {
+    "a lone record moves": ({"a": 1, "b": 1, "c": 1}, (0, 0, 0, 0, 7), (0, 0, 0, 0, 0)),
+    "an empty cell fills": ({"a": 1, "b": 2}, (0, 0, 5, 5, 5, 5), (4, 0, 5, 5, 5, 5)),
+}
+"""Names -> columns, and the cells of the records of two neighbours."""
+
+_MOMENTS = {
+    "opposite corners, 2 x 3": ({"a": 1, "b": 2}, (0, 0, 5), (0, 0, 0)),
+    "opposite corners, 3 x 2": ({"a": 2, "b": 1}, (0, 3, 5), (0, 3, 0)),
+    "two features": ({"a": 1, "b": 1, "c": 2}, (0, 11, 11), (0, 0, 11)),
+}
+
+
+def model_cases() -> Iterator[Case]:
+    """Fits and moments at several budgets."""
+    for epsilon in (Fraction(1), Fraction(4)):
+        for kind in _GENERATORS:
+            for name in _FITS:
+                yield fit_case(kind, name, epsilon)
+    for budget in (Fraction(1, 10), Fraction(1), Fraction(4)):
+        for name in _FITS:
+            yield asked_case(name, budget)
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(4)):
+        for formula in ("a:b + 2 b", "all 2-way", "a + b"):
+            for name in _FITS:
+                yield measured_case(formula, name, epsilon)
+        for name in _FITS:
+            yield measured_case("a", name, epsilon, sums="2 a[0..1]:b[0..1] + b[-1..0.5]")
+            yield measured_case("a", name, epsilon, sums="5 {a[0..1]:b[0..1] + a[0..1] + b[-1..0.5]}")
+    for epsilon in (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(4)):
+        for name, (highs, left, right) in _MOMENTS.items():
+            for prior in (None, PRIOR) if len(highs) == 2 else (None,):
+                yield _moments_case(name, highs, left, right, prior, epsilon)
+
+
+def fit_case(kind: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Networks fitted to two neighbours; `spent` is the budget of the fit, right unless given."""
+    highs, left, right = _FITS[name]
+    world = World(highs)
+    draw = partial(_networks, _GENERATORS[kind], highs, spent or epsilon)
+    bins = [
+        f"Pr of bin {bin_} of {column}"
+        for column, size in zip(world.layout.columns, world.layout.sizes, strict=True)
+        for bin_ in range(size)
+    ]
+    cells = [f"Pr of cell {cell}" for cell in range(world.layout.n_cells)]
+    return Case(
+        family="PrivBayes fit",
+        name=f"{kind}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=("structure", *bins, *cells),
+        draws=FIT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _networks(generator: PrivBayes, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, k): the order and parents of the columns as one number, every column's shares, every cell's probability."""
+    world = World(highs)
+    charge, free = generator.charge(epsilon), Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    private, found = world.private(table, ()), []
+    for _ in range(draws):
+        network = generator.fit(private.with_plan([charge]), charge, free)
+        structure, joint = 0, np.ones(world.layout.sizes)
+        for family in network.families:
+            structure = structure * 64 + family.column * 16 + sum(2**parent for parent in family.parents)
+            axes = (*family.parents, family.column)
+            shape = [size if column in axes else 1 for column, size in enumerate(world.layout.sizes)]
+            joint = joint * family.conditional.transpose(np.argsort(axes)).reshape(shape)
+        others = [tuple(other for other in range(joint.ndim) if other != column) for column in range(joint.ndim)]
+        found.append([structure, *(share for axes in others for share in joint.sum(axis=axes)), *joint.ravel()])
+    return np.array(found)
+
+
+def asked_case(name: str, budget: Fraction, *, spent: Fraction | None = None) -> Case:
+    """Everything that MWEM makes public: the shares of all cells."""
+    highs, left, right = _FITS[name]
+    draw = partial(_shares, _ITERATIVE, highs, spent or budget)
+    return Case(
+        family="MWEM",
+        name=f"MWEM, {name}{', more spent' if spent else ''}, budget {decimal_text(budget)}",
+        claim=float(budget),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"Pr of cell {cell}" for cell in range(World(highs).layout.n_cells)),
+        draws=FIT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _shares(
+    generator: MWEM,
+    highs: dict[str, int],
+    budget: Fraction,
+    table: tuple[int, ...],
+    draws: int,
+) -> np.ndarray:
+    """(draws, n_cells) shares of all cells."""
+    world, charge = World(highs), generator.charge(budget)
+    free = Background(plausibility=Plausibility(layout=world.layout, masks=()))
+    private, found = world.private(table, ()), []
+    for _ in range(draws):
+        model = generator.fit(private.with_plan([charge]), charge, free)
+        found.append(model.shares.ravel() / model.shares.sum())
+    return np.array(found)
+
+
+def measured_case(
+    formula: str, name: str, epsilon: Fraction, *, spent: Fraction | None = None, sums: str | None = None
+) -> Case:
+    """Everything that the marginals generator measures, as it may be published; what it models of that is post-processing."""
+    highs, left, right = _FITS[name]
+    measured = f"{formula}, sums {sums}" if sums else formula
+    draw = partial(_measurements, Marginals(tables=formula, sums=sums), highs, spent or epsilon)
+    return Case(
+        family="noisy marginals",
+        name=f"{measured}, {name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"cell {cell}" for cell in range(draw(left, 1).shape[1])),
+        draws=MOMENT_DRAWS,
+        faulty=spent is not None,
+    )
+
+
+def _measurements(
+    generator: Marginals, highs: dict[str, int], epsilon: Fraction, table: tuple[int, ...], draws: int
+) -> np.ndarray:
+    """(draws, k) noisy counts of all measured tables, one after the other, and noisy sums, in highest scores.
+
+    Last the largest of each group that shares a noise, which tells tables apart best where all of the group move.
+    """
+    charge = generator.charge(epsilon)
+    private, found = World(highs).private(table, ()), []
+    for _ in range(draws):
+        measured = generator.measure(private.with_plan([charge]), charge)
+        sums = [one.value / one.sensitivity for one in measured.sums]
+        ends = accumulate(len(group.sums) for group in generator.sum_groups)
+        largest = [max(sums[end - len(group.sums) : end]) for end, group in zip(ends, generator.sum_groups, strict=True)]
+        found.append(np.concatenate([*(marginal.values.ravel() for marginal in measured.tables), sums, largest]))
+    return np.array(found)
+
+
+def _moments_case(
+    name: str, highs: dict[str, int], left: tuple[int, ...], right: tuple[int, ...], prior: Prior | None, epsilon: Fraction
+) -> Case:
+    sizes = tuple(high + 1 for high in highs.values())
+    design = Design.of(tuple(np.arange(float(size)) for size in sizes), np.ones(int(np.prod(sizes)), dtype=bool), prior)
+    draw = partial(_moments, design, epsilon)
+    return Case(
+        family="functional mechanism",
+        name=f"{name}, {'a prior' if prior else 'no prior'}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"moment {i}" for i in range(len(design.scales))),
+        draws=MOMENT_DRAWS,
+    )
+
+
+def _moments(design: Design, epsilon: Fraction, table: tuple[int, ...], draws: int) -> np.ndarray:
+    """(draws, k) noisy moment sums."""
+    counts = np.bincount(table, minlength=int(np.prod([len(axis) for axis in design.numbers])))
+    records = records_of_cells(counts, design.numbers)
+    return np.array([noisy_sums(records, design, epsilon, SYSTEM) / design.scales for _ in range(draws)])
+
+
+EPSILONS = (Fraction(1, 2), Fraction(1), Fraction(2), Fraction(3), Fraction(4))
+ODD_EPSILONS = (Fraction(1, 4), Fraction(1, 3), Fraction(7, 10), Fraction(22, 7))
+"""Further ones for the first vectors: small, or with scales that no double holds."""
+
+FIGURE_DRAWS = 6_000
+PLANNING_ERROR = 1e-6
+"""About the error of one statement among those of a whole audit: for the planned number of draws only."""
+
+_VECTORS = {
+    "one count, replaced by a neighbour's": ((0,), (1,)),
+    "one count, off by 7": ((3,), (10,)),
+    "one count near the largest": ((2**61,), (2**61 - 1,)),
+    "two counts, a record moves": ((5, 0), (4, 1)),
+    "three counts, one takes the whole change": ((0, 0, 0), (0, 6, 0)),
+    "four counts in two tables, a record moves in both": ((2, 1, 3, 0), (1, 2, 2, 1)),
+    "six sums, each moves": ((10, -3, 0, 8, 2, 7), (13, -4, 2, 3, 2, 3)),
+    "counts of a million people, a record moves": ((900_000, 100_000), (899_999, 100_001)),
+}
+"""Names -> counts of two neighbours; the sensitivity is their l1 distance."""
+
+_GAUSSIAN = {"one count, by 50": ((0,), (50,)), "two counts, each by 50": ((50, 0), (0, 50))}
+
+FIGURES = {
+    "a share of 7 records": (1 / 7, 0.0, 1 / 7),
+    "a mean in grams": (250.0, 3100.0, 3350.0),
+    "a small ratio": (0.037, 1.0, 1.037),
+    "values that round apart": (2.0**-9, 0.49999 * 2.0**-21, 2.0**-9 + 0.50001 * 2.0**-21),
+    "below zero": (1.5, 0.3, -1.2),
+    "a share of 158,500 records": (1 / 158_500, 0.25, 0.25 + 1 / 158_500),
+    "a tiny sensitivity beside a large value": (1e-9, 1.0, 1.000000001),
+}
+"""Names -> (sensitivity, value of one neighbour, of the other)."""
+_COINS = tuple(Fraction(*terms) for terms in ((0, 1), (1, 1000), (1, 4), (1, 3), (1, 2), (999, 1000), (1, 1)))
+
+
+def unit_draws(epsilon: Fraction) -> int:
+    """Draws after which Laplace noise that is a tenth too small is found with probability 0.999.
+
+    The best event against it is a half line, of probabilities 1 / (1 + a) and a / (1 + a), a = exp(-epsilon / 0.9).
+    """
+    a = math.exp(-float(epsilon) / 0.9)
+    return draws_to_find(1 / (1 + a), a / (1 + a), float(epsilon), error=PLANNING_ERROR)
+
+
+def even_draws(epsilon: Fraction) -> int:
+    """Draws after which an event that has probability 1/2, and exp(-epsilon / 0.9) / 2 on the other side, is found with 0.999.
+
+    At a scale a tenth too small these are: of two candidates of permute-and-flip the one behind, which is level on the other
+    side; and what lies beyond the value of a figure.
+    """
+    return draws_to_find(0.5, math.exp(-float(epsilon) / 0.9) / 2, float(epsilon), error=PLANNING_ERROR)
+
+
+def noise_cases() -> Iterator[Case]:
+    """Integer noise on counts, figures, low bits, coin. Vectors of every length are in `vector_cases`."""
+    for epsilon in EPSILONS:
+        for name, (left, right) in _VECTORS.items():
+            yield laplace_case(name, left, right, epsilon=epsilon)
+        for name in FIGURES:
+            yield figure_case(name, epsilon)
+    for epsilon in ODD_EPSILONS:
+        for name, (left, right) in list(_VECTORS.items())[:2]:
+            yield laplace_case(name, left, right, epsilon=epsilon)
+    for name in _GAUSSIAN:
+        for mu in (2, 4):
+            yield gaussian_case(name, mu)
+    yield low_bits_case(_figures_of_sensitivity_one, faulty=False)
+    for probability in _COINS:
+        yield Case(
+            family="stop coin",
+            name=f"probability {probability}, against an independent source",
+            claim=0.0,
+            left=partial(_coins, probability),
+            right=partial(_reference_coins, probability),
+            features=("heads",),
+            draws=100_000,
+        )
+
+
+def laplace_case(
+    name: str, left: tuple[int, ...], right: tuple[int, ...], *, epsilon: Fraction, spent: Fraction | None = None,
+    sensitivity: int | None = None,
+) -> Case:  # fmt: skip
+    """Noise on a vector of counts; `spent` and `sensitivity` are what the noise is drawn for, right unless given."""
+    distance = sum(abs(a - b) for a, b in zip(left, right, strict=True))
+    draw = partial(laplace_vectors, sensitivity=sensitivity or distance, epsilon=spent or epsilon, origin=left[0])
+    return Case(
+        family="discrete Laplace",
+        name=f"{name}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"count {i}" for i in range(len(left))),
+        draws=unit_draws(epsilon),
+        faulty=spent is not None or sensitivity is not None,
+    )
+
+
+def gaussian_case(name: str, mu: int, *, spent: Fraction | None = None) -> Case:
+    """Rounded Gaussian noise on counts; its mu is claimed, of which about 200,000 draws show nearly all.
+
+    Counts differ by 50, so that rounding takes little of it; `spent` is the mu that the noise is drawn for.
+    """
+    left, right = _GAUSSIAN[name]
+    squared = sum((a - b) ** 2 for a, b in zip(left, right, strict=True))
+    draw = partial(_gaussian_vectors, squared_sensitivity=squared, rho=(spent or Fraction(mu)) ** 2 / 2)
+    return Case(
+        family="rounded Gaussian",
+        name=f"{name}{', a tenth too small' if spent else ''}, mu {mu}",
+        claim=float(mu),
+        left=partial(draw, left),
+        right=partial(draw, right),
+        features=tuple(f"count {i}" for i in range(len(left))),
+        draws=200_000,
+        faulty=spent is not None,
+        gaussian=True,
+    )
+
+
+def _gaussian_vectors(counts: tuple[int, ...], draws: int, *, squared_sensitivity: int, rho: Fraction) -> np.ndarray:
+    values = np.tile(np.array(counts, dtype=np.int64), draws)
+    return rounded_gaussian(values, squared_sensitivity=squared_sensitivity, rho=rho).reshape(draws, -1).astype(float)
+
+
+def laplace_vectors(counts: tuple[int, ...], draws: int, *, sensitivity: int, epsilon: Fraction, origin: int = 0) -> np.ndarray:
+    """(draws, k) noisy vectors, minus a public origin so that doubles hold them exactly."""
+    values = np.tile(np.array(counts, dtype=np.int64), draws)
+    noisy = discrete_laplace(values, sensitivity=sensitivity, epsilon=epsilon)
+    return (noisy.reshape(draws, -1) - origin).astype(float)
+
+
+def figure_case(name: str, epsilon: Fraction, *, spent: Fraction | None = None, draws: int = FIGURE_DRAWS) -> Case:
+    """A released figure; `spent` is the epsilon that the noise is drawn for, right unless given."""
+    sensitivity, left, right = FIGURES[name]
+    return Case(
+        family="released figure",
+        name=f"{name}{', more spent' if spent else ''}, epsilon {decimal_text(epsilon)}",
+        claim=float(epsilon),
+        left=partial(_figures, left, sensitivity, spent or epsilon),
+        right=partial(_figures, right, sensitivity, spent or epsilon),
+        features=("figure",),
+        draws=draws,
+        faulty=spent is not None,
+    )
+
+
+def _figures(value: float, sensitivity: float, epsilon: Fraction, draws: int) -> np.ndarray:
+    return np.array([laplace_figure(value, sensitivity=sensitivity, epsilon=epsilon).value for _ in range(draws)])
+
+
+def low_bits_case(draw_around: Callable[[float, int], np.ndarray], *, faulty: bool) -> Case:
+    """Noise of scale 1 around 0 and around 1, looked at through the event that breaks textbook Laplace noise."""
+    return Case(
+        family="low bits of textbook Laplace" if faulty else "low bits of a figure",
+        name=f"a double of size 1/4 to 1/2 with bits below 2^-53{', textbook noise' if faulty else ''}",
+        claim=1.0,
+        left=partial(draw_around, 0.0),
+        right=partial(draw_around, 1.0),
+        features=("figure",),
+        draws=500_000,
+        event=Event(text="low bits", statistic=has_low_bits, threshold=1.0),
+        faulty=faulty,
+    )
+
+
+def _figures_of_sensitivity_one(value: float, draws: int) -> np.ndarray:
+    return _figures(value, 1.0, Fraction(1), draws)
+
+
+def has_low_bits(figures: np.ndarray) -> np.ndarray:
+    """(n,) 1 where the output is in [1/4, 1/2) and no multiple of 2^-53.
+
+    Noise around 1 gives no such double: 1 plus a double of that size is a multiple of 2^-53 (Mironov 2012). Noise around 0
+    gives them in every other draw of that range, when it is computed from doubles as textbooks do.
+    """
+    size, scaled = figures[:, 0], figures[:, 0] * 2.0**53
+    return ((size >= 0.25) & (size < 0.5) & (scaled != np.rint(scaled))).astype(float)
+
+
+def _coins(probability: Fraction, draws: int) -> np.ndarray:
+    return np.array([coin(probability) for _ in range(draws)])
+
+
+def _reference_coins(probability: Fraction, draws: int) -> np.ndarray:
+    return SYSTEM.generator().integers(probability.denominator, size=draws) < probability.numerator
+
+
+# Cases of noise on vectors of every length: each vector is drawn by a call of its own, as a release draws it.
+#
+# A sampler that is right for long vectors and wrong for short ones, or right at one scale and wrong at others, is found
+# nowhere
+# else. The numbers of a vector are independent, so each of them is an output of its own.
+
+LENGTHS = (1, 2, 199)
+SCALES = (5, 40, 100, 1000)
+MOST_CALLS = 800_000
+"""On each side. To find the fault of `biased_sampler` it takes more at scale 100 in vectors of 1 (twice as many), and at scale
+1,000 in vectors of 1 and 2 (17 and 9 times as many), which `--hours` draws."""
+
+Noise = Callable[[np.ndarray], np.ndarray]
+
+
+def vector_cases() -> Iterator[Case]:
+    """Laplace and Gaussian noise on vectors of all lengths, and one noise for all numbers of a vector."""
+    for length in LENGTHS:
+        for scale in SCALES:
+            yield laplace_vector_case(length, scale)
+        yield scale_case(length)
+        yield Case(
+            family="rounded Gaussian",
+            name=f"one count by 50, in vectors of {length}",
+            claim=2.0,
+            left=partial(numbers, partial(rounded_gaussian, squared_sensitivity=50**2, rho=Fraction(2)), length, 0),
+            right=partial(numbers, partial(rounded_gaussian, squared_sensitivity=50**2, rho=Fraction(2)), length, 50),
+            features=("count",),
+            draws=50_000,
+            gaussian=True,
+        )
+    single = partial(one_noise, sensitivity=1, epsilon=Fraction(1, 5))  # one number that shares its noise with no other
+    yield _by_one("one noise for a vector", "one count by 1, scale 5", single, 1, 5)
+
+
+def laplace_vector_case(length: int, scale: int) -> Case:
+    """Noise of a whole scale on counts that differ by 1."""
+    noise = partial(discrete_laplace, sensitivity=1, epsilon=Fraction(1, scale))
+    name = f"one count by 1, in vectors of {length}, scale {scale}"
+    return _by_one("discrete Laplace, by length", name, noise, length, scale)
+
+
+def scale_case(length: int) -> Case:
+    """The same noise on counts that differ by a scale of 5, with events that are chosen on held-out draws.
+
+    They find a scale that is a tenth too small, as those of long vectors do.
+    """
+    noise = partial(discrete_laplace, sensitivity=5, epsilon=Fraction(1))
+    return Case(
+        family="discrete Laplace, by length",
+        name=f"one count by 5, in vectors of {length}, scale 5",
+        claim=1.0,
+        left=partial(numbers, noise, length, 0),
+        right=partial(numbers, noise, length, 5),
+        features=("count",),
+        draws=unit_draws(Fraction(1)),
+    )
+
+
+def biased_case(scale: int) -> Case:
+    """A known fault: the sampler of OpenDP 0.14.1, drawn beside the claim that it breaks."""
+    name = f"coins of OpenDP 0.14.1, scale {scale}"
+    return _by_one("discrete Laplace, by length", name, partial(_biased, scale), 10_000, scale, faulty=True)
+
+
+def _by_one(family: str, name: str, noise: Noise, length: int, scale: int, *, faulty: bool = False) -> Case:
+    """Counts 0 and 1, whose claim is 1 / scale, through the event that the fault of `biased_sampler` makes too likely."""
+    event, draws = _planned(scale)
+    return Case(
+        family=family,
+        name=name,
+        claim=1 / scale,
+        left=partial(numbers, noise, length, 0),
+        right=partial(numbers, noise, length, 1),
+        features=("count",),
+        draws=min(draws, MOST_CALLS * length),
+        event=event,
+        faulty=faulty,
+    )
+
+
+def numbers(noise: Noise, length: int, count: int, draws: int) -> np.ndarray:
+    """(draws,) noisy counts, drawn as vectors of this length."""
+    values = np.full(length, count, dtype=np.int64)
+    return np.concatenate([noise(values) for _ in range(-(-draws // length))])[:draws].astype(float)
+
+
+def _biased(scale: int, values: np.ndarray) -> np.ndarray:
+    return values + drawn(len(values), scale, SYSTEM.generator())
+
+
+@dataclass(frozen=True)
+class LosesMore:
+    """1 where a count of 0 is too much likelier than a count of 1, by the law of `biased_sampler` at a scale."""
+
+    scale: int
+
+    def __call__(self, outputs: np.ndarray) -> np.ndarray:
+        listed = _outcomes(self.scale)[0]
+        places = outputs[:, 0].astype(np.int64) + len(listed) // 2
+        inside = (places >= 0) & (places < len(listed))
+        found: np.ndarray = inside & listed[np.where(inside, places, 0)]
+        return found.astype(float)
+
+
+@lru_cache
+def _planned(scale: int) -> tuple[Event, int]:
+    """The event, and the draws after which the fault is found with probability 0.999."""
+    _, more, less = _outcomes(scale)
+    event = Event(text="outcomes that a biased coin favours", statistic=LosesMore(scale), threshold=1.0)
+    return event, draws_to_find(more, less, 1 / scale, error=PLANNING_ERROR)
+
+
+@lru_cache
+def _outcomes(scale: int) -> tuple[np.ndarray, float, float]:
+    """Which of -m, ..., m are in the event, and its probability for counts of 0 and of 1: those outcomes are in it, the most
+    telling first, that together stand out most from the claim."""
+    zero = law(scale)
+    one = np.concatenate([[0.0], zero[:-1]])
+    allowed = np.exp(1 / scale) * one
+    order = np.argsort(-np.divide(zero, allowed, out=np.zeros_like(zero), where=allowed > 0), kind="stable")
+    excess, spread = np.cumsum((zero - allowed)[order]), np.cumsum((zero + allowed)[order])
+    last = int(np.argmax(excess / np.sqrt(spread)))
+    listed = np.zeros(len(zero), dtype=bool)
+    listed[order[: last + 1]] = True
+    return listed, float(zero[listed].sum()), float(one[listed].sum())

@@ -1,0 +1,167 @@
+"""A criterion in a tiny world, in which every table and every neighbour can be looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.functional import LinearModel
+from synthrelease.data.linked import Linked, slot_name
+from synthrelease.studio.audit.cases import World
+from synthrelease.studio.audit.exact import ExactFigures, figures_of_members
+
+WIDE = {"a": 1, "b": 2}
+TALL = {"a": 2, "b": 1}
+FLAT = {"a": 5}
+SMALL = {"a": 1, "b": 1}
+"""Worlds: columns -> the highest of their whole numbers, the lowest is 0."""
+HALVES = {"b": ["0", "1-2"]}
+"""[groups] of `WIDE`."""
+
+Table = tuple[int, ...]
+"""A table by the codes of its records' cells."""
+
+
+class Neighbours(NamedTuple):
+    """A synthetic table and two private ones that differ in one record."""
+
+    synthetic: Table
+    left: Table
+    right: Table
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sweep:
+    """One criterion over one tiny world.
+
+    Attributes
+    ----------
+    highs, groups, missing : of the `World`.
+    criteria : the last one is enumerated, those before it are criteria that it refers to; with `joint` the least slack of all
+        `asked` is.
+    fitted : the private line, for a criterion that uses one: it is public when the criterion is scored.
+    tight : whether the bound is claimed to be attained by some triple.
+    attained : how many records the tables of such a triple have.
+    reference : (criterion, world, tables, synthetic) -> figures of all private tables against one synthetic table, from their
+        definition in whole numbers. None where `exact_figures` has them.
+    furthest : a triple that moves the figure furthest, of which the statistical audit draws.
+    linked : of the `World`.
+    most : how many records its tables have at most, where the world is larger than most.
+    """
+
+    name: str
+    highs: Mapping[str, int]
+    criteria: tuple[Criterion, ...]
+    groups: Mapping[str, list[str]] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    fitted: LinearModel | None = None
+    tight: bool = True
+    attained: int = 2
+    joint: bool = False
+    reference: Callable[..., ExactFigures] | None = None
+    furthest: Neighbours | None = None
+    linked: Linked | None = None
+    most: int | None = None
+
+    @property
+    def world(self) -> World:
+        return World(self.highs, self.groups, self.missing, self.linked)
+
+    @property
+    def kind(self) -> str:
+        return "joint test" if self.joint else self.criteria[-1].kind
+
+    @property
+    def asked(self) -> tuple[Criterion, ...]:
+        """Criteria whose query is part of what is enumerated."""
+        if not self.joint:
+            return self.criteria[-1:]
+        return tuple(criterion for criterion in self.criteria if criterion.figure_gets_noise)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Households:
+    """A world of roots with up to `most` members: their columns, as `highs` of a sweep have them.
+
+    Attributes
+    ----------
+    members, roots : columns of whole numbers from 0 to the one that is given.
+    lacking : columns of members of which a member may lack a value.
+    """
+
+    members: Mapping[str, int]
+    most: int
+    least: int = 0
+    roots: Mapping[str, int] = field(default_factory=dict)
+    lacking: tuple[str, ...] = ()
+
+    def sweep(
+        self,
+        kind: str,
+        name: str,
+        of: str,
+        settings: Mapping[str, object],
+        *,
+        tight: bool = True,
+        attained: int = 1,
+        reference: Callable[..., ExactFigures] = figures_of_members,
+    ) -> Sweep:
+        """A `Sweep` of a criterion of members, or with `of = ""` of roots: every replaced root."""
+        places = range(1, self.most + 1)
+        in_slots = {slot_name(one, place): high for place in places for one, high in self.members.items()}
+        return Sweep(
+            name=f"{kind.replace('_', ' ')} of {name}, roots of {self.least} to {self.most}",
+            highs={**self.roots, "n": self.most - self.least, **in_slots},
+            criteria=(criterion(kind, **({"of": of} if of else {}), **settings),),
+            missing=tuple(in_slots),
+            tight=tight,
+            attained=attained,
+            reference=reference,
+            linked=Linked(
+                key="k",
+                size="n",
+                names=tuple(self.members),
+                slots=tuple(tuple(slot_name(one, place) for one in self.members) for place in places),
+                whole=frozenset(self.members) - set(self.lacking),
+                least=self.least,
+            ),
+            most=2,
+        )
+
+
+def criterion(kind: str, **fields: object) -> Criterion:
+    """A criterion with a budget of 1, for enumeration and audit."""
+    return CRITERIA[kind].model_validate({"name": kind, "kind": kind, "threshold": 1.5, "epsilon": 1, **fields})
+
+
+def sweep(
+    kind: str,
+    name: str,
+    highs: Mapping[str, int],
+    settings: Mapping[str, object],
+    *,
+    before: tuple[Criterion, ...] = (),
+    groups: Mapping[str, list[str]] | None = None,
+    missing: tuple[str, ...] = (),
+    fitted: LinearModel | None = None,
+    tight: bool = True,
+    attained: int = 2,
+    reference: Callable[..., ExactFigures] | None = None,
+    furthest: Neighbours | None = None,
+) -> Sweep:
+    """A `Sweep` of one kind from its settings in an acceptance file; `before` are criteria that it refers to."""
+    return Sweep(
+        name=name,
+        highs=highs,
+        criteria=(*before, criterion(kind, **settings)),
+        groups=groups or {},
+        missing=missing,
+        fitted=fitted,
+        tight=tight,
+        attained=attained,
+        reference=reference,
+        furthest=furthest,
+    )

@@ -1,0 +1,27 @@
+"""What offices do beside, or did before, a release: methods to compare with, on public data alone.
+
+To add one: a file with a `base.Baseline`, and a line here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from synthrelease.loading import Kinds
+
+if TYPE_CHECKING:
+    from synthrelease.studio.baselines.base import Baseline
+
+BASELINES: Mapping[str, type[Baseline]] = Kinds(
+    __name__,
+    {
+        "swapping": "swapping:Swapping",
+        "sequential": "sequential:Sequential",
+        "dami": "data_augmented:AugmentedImputation",
+        "independent": "base:IndependentColumns",
+        "imputation": "imputation:Imputation",
+        "post-stratification": "weighting:PostStratification",
+        "members": "sequential:MembersApart",
+    },
+)

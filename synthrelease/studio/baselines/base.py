@@ -1,0 +1,556 @@
+"""What every method to compare with has in common: what it is given of a public file, and what it gives back.
+
+A method makes whole tables, or answers single questions about the file, or both. One that does not fit a file raises
+`DoesNotFit` with one sentence that says why.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import ABC
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+from scipy import optimize
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.data.schema import Transformation
+from synthrelease.data.weights import Calibration
+
+# p(x | z) of a public table: the shares of x in the finest group of records like z that is large enough, under a prior.
+
+LEAST_ROWS = 20
+"""Rows of the smallest group whose frequencies are used."""
+
+PRIOR = 0.5
+"""Of each bin: the Dirichlet prior of Jeffreys for the shares of a group."""
+
+ROWS_PER_PRIOR = 10
+"""Rows of a group that is used, for each that the prior weighs: of 32 bins it weighs 16, as much as a group of 20 rows has."""
+
+MOST_PREDICTORS = 8
+"""Columns that a group is made of at most; deeper groups are hardly ever large enough."""
+
+_AT_ONCE = 2**22
+"""Numbers of rows times bins that are held at once."""
+
+
+def least_rows(size: int, prior: float = PRIOR) -> int:
+    """Rows of the smallest group whose shares of so many bins are used, so that the prior does not drown them."""
+    return max(LEAST_ROWS, round(ROWS_PER_PRIOR * prior * size))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ConditionalTable:
+    """Groups of records by their first 0, 1, 2, ... predictors, as a tree.
+
+    Attributes
+    ----------
+    sizes : bins of each predictor.
+    keys, children : per level, the increasing numbers (group above) * size + bin of the groups that are large enough, and the
+        numbers of these groups.
+    counts : (n_groups, n_bins) rows of each bin of x in each group. Group 0 is the whole table.
+    """
+
+    sizes: tuple[int, ...]
+    keys: tuple[np.ndarray, ...]
+    children: tuple[np.ndarray, ...]
+    counts: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        x: np.ndarray,
+        size: int,
+        predictors: Sequence[np.ndarray],
+        sizes: Sequence[int],
+        least: int = LEAST_ROWS,
+    ) -> ConditionalTable:
+        """Count.
+
+        Parameters
+        ----------
+        x, size : (n_rows,) bins of the column to be drawn, and how many bins it has.
+        predictors, sizes : the same of the columns z, the one that tells most first; at most `MOST_PREDICTORS` are used.
+        least : rows of the smallest group that is used.
+        """
+        predictors, sizes = predictors[:MOST_PREDICTORS], tuple(sizes[:MOST_PREDICTORS])
+        counts = [np.bincount(x, minlength=size)[None]]
+        keys, children = [], []
+        rows, group, first = np.arange(len(x)), np.zeros(len(x), dtype=np.int64), 1
+        for z, width in zip(predictors, sizes, strict=True):
+            key = group * width + z[rows]
+            found, place, many = np.unique(key, return_inverse=True, return_counts=True)
+            large = many >= least
+            number = np.full(len(found), -1)
+            number[large] = np.arange(first, first + large.sum())
+            keys.append(found[large])
+            children.append(number[large])
+            group = number[place]
+            rows, group = rows[group >= 0], group[group >= 0]
+            counts.append(np.bincount((group - first) * size + x[rows], minlength=int(large.sum()) * size).reshape(-1, size))
+            first += int(large.sum())
+        return cls(sizes=sizes, keys=tuple(keys), children=tuple(children), counts=np.concatenate(counts))
+
+    def groups(self, predictors: Sequence[np.ndarray], n_rows: int) -> np.ndarray:
+        """(n_rows,) for rows with these predictors, the finest of their groups that is large enough."""
+        group, rows = np.zeros(n_rows, dtype=np.int64), np.arange(n_rows)
+        for z, width, keys, children in zip(predictors, self.sizes, self.keys, self.children, strict=False):
+            if not len(keys) or not len(rows):
+                break
+            key = group[rows] * width + z[rows]
+            at = np.minimum(np.searchsorted(keys, key), len(keys) - 1)
+            there = keys[at] == key
+            rows, at = rows[there], at[there]
+            group[rows] = children[at]
+        return group
+
+    def draw(self, groups: np.ndarray, generator: np.random.Generator, prior: float = PRIOR) -> np.ndarray:
+        """(n_rows,) bins, each drawn with the posterior mean of the shares of its group: counts, and the prior for each bin."""
+        n_bins = self.counts.shape[1]
+        sums = np.cumsum(self.counts.ravel())
+        totals = self.counts.sum(axis=1)
+        before = np.cumsum(totals) - totals
+        aim = generator.random(len(groups)) * (totals[groups] + prior * n_bins)
+        at = before[groups] + np.minimum(aim.astype(np.int64), totals[groups] - 1)
+        found = np.searchsorted(sums, at, side="right") - groups * n_bins
+        of_prior = aim >= totals[groups]
+        found[of_prior] = np.minimum((aim - totals[groups])[of_prior] / prior, n_bins - 1).astype(np.int64)
+        return found
+
+    def posterior(self, generator: np.random.Generator) -> np.ndarray:
+        """(n_groups, n_bins) shares of each group, drawn from their posterior: Dirichlet, the prior and the counts."""
+        drawn = generator.standard_gamma(self.counts + PRIOR)
+        return drawn / drawn.sum(axis=1, keepdims=True)
+
+
+def draw_weighted(
+    shares: np.ndarray, groups: np.ndarray, likelihood: Callable[[slice], np.ndarray], generator: np.random.Generator
+) -> np.ndarray:
+    """(n_rows,) bins, each drawn with a weight of shares[its group, bin] times the likelihood of the bin.
+
+    Parameters
+    ----------
+    shares : (n_groups, n_bins). groups : (n_rows,) the group of each row.
+    likelihood : of some rows, (n_rows of these, n_bins) the probability of what is known of the row if the bin is right. Where
+        all weights of a row are 0 the likelihood alone counts.
+    """
+    found = np.empty(len(groups), dtype=np.int64)
+    step = max(1, _AT_ONCE // shares.shape[1])
+    for start in range(0, len(groups), step):
+        part = slice(start, start + step)
+        known = likelihood(part)
+        weights = shares[groups[part]] * known
+        weights = np.cumsum(np.where(weights.sum(axis=1, keepdims=True) > 0, weights, known), axis=1)
+        aim = generator.random(len(weights)) * weights[:, -1]
+        found[part] = (weights[:, :-1] <= aim[:, None]).sum(axis=1)
+    return found
+
+
+NO_GUARANTEE = "no guarantee"
+
+CopyRule = Literal["simple", "partial"]
+"""How figures of several copies are combined (`rehearsal.combining`): drawn from one fit, or each from its own."""
+
+
+class DoesNotFit(ValueError):
+    """The method has nothing to give for this file; the message says why, in one sentence without its full stop."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedFile:
+    """The public rows over the bins of one configuration, and what was asked for.
+
+    Attributes
+    ----------
+    table, transformation : the rows, and how their columns are binned.
+    plausibility : the rules of a released row.
+    known : columns that an intruder is taken to know.
+    copies : tables that a method makes.
+    generator : public draws by a key of whole numbers, the same for the same key.
+    strength : how strongly two columns hang together, from 0 to 1 (Cramer's V).
+    risk : (n_cells,) the group of risk of each cell, computed when it is called.
+    epsilon : of the whole release; a method with a guarantee gets as much.
+    calibration : published totals, on these bins; None where the configuration has none.
+    linked : how members stand in the records; None where they have none.
+    swap, swap_key, swap_rate : what is swapped, within what (None: the method chooses), and how often.
+    """
+
+    table: Counts
+    transformation: Transformation
+    plausibility: Plausibility
+    known: Sequence[int]
+    copies: int
+    generator: Callable[..., np.random.Generator]
+    strength: Callable[[int, int], float]
+    risk: Callable[[], np.ndarray]
+    epsilon: float
+    calibration: Calibration | None = None
+    linked: Linked | None = None
+    swap: tuple[str, ...] = ()
+    swap_key: tuple[str, ...] | None = None
+    swap_rate: Fraction = Fraction(1, 20)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return self.table.layout.columns
+
+    def numbers(self, column: int) -> np.ndarray | None:
+        """(n_bins,) numbers of the bins of a column, NaN for missing values; None where a value has none."""
+        found = self.transformation.numbers(self.names[column])
+        return found if np.isfinite(found[: self.transformation.binnings[column].present]).all() else None
+
+    def by_strength(self, column: int, others: Sequence[int]) -> tuple[int, ...]:
+        """Other columns, the one that hangs together most with this one first."""
+        return tuple(sorted(others, key=lambda other: (-self.strength(column, other), other)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadeTables:
+    """Copies of a whole table.
+
+    Attributes
+    ----------
+    name : what it is, in words. guarantee : `NO_GUARANTEE`, or the nominal one. epsilon : the number of it; None without one.
+    rule : how figures of the copies are combined. notes : what was chosen, and what is odd about the tables.
+    """
+
+    name: str
+    guarantee: str
+    copies: Sequence[Counts]
+    epsilon: float | None = None
+    rule: CopyRule = "partial"
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class AskedNumber:
+    """One number that is asked of a table.
+
+    Attributes
+    ----------
+    words : the question.
+    of : the exact number of a table over the bins of the file. Raises DoesNotFit where the table has none.
+    """
+
+    words: str
+    of: Callable[[Counts], float]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class MadeAnswers:
+    """Many independent draws of the answer to one question, each for the whole epsilon.
+
+    Attributes
+    ----------
+    name, guarantee, epsilon, notes : as of tables. values : the draws.
+    """
+
+    name: str
+    guarantee: str
+    epsilon: float
+    question: AskedNumber
+    values: np.ndarray
+    notes: tuple[str, ...] = ()
+
+
+class Baseline(ABC):
+    """A method to compare with. To add one: a file with a subclass, and a line in `BASELINES`.
+
+    Attributes
+    ----------
+    sentence : what it does.
+    makes_tables : whether it gives whole tables, which criteria can look at; otherwise it answers one question.
+    """
+
+    sentence: ClassVar[str]
+    makes_tables: ClassVar[bool] = True
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        """Whole tables, each way of the method with its copies. Raises DoesNotFit."""
+        return []
+
+    def question(self, file: ComparedFile) -> AskedNumber:
+        """What a method without tables asks of the file, and may be asked of any table. Raises DoesNotFit."""
+        raise DoesNotFit("it asks nothing")
+
+    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
+        """Answers to its question. Raises DoesNotFit."""
+        return []
+
+
+# Noise for smooth sensitivity under pure differential privacy (theory 11.5, generalised Cauchy noise).
+#
+# The density is proportional to 1 / (1 + |x|^gamma). A beta-smooth bound S of how far a figure moves to any neighbour is a
+# fact
+# of the data, and so is the scale of the noise that is made of it: **neither S nor the scale may be published**. With gamma
+# below 2 the printed mechanism does not keep its promise; this module refuses it.
+#
+# Drawn by doubles from a generator that is handed over: it protects nobody, and is for public data alone.
+
+LEAST_GAMMA = 2.0
+"""Below, the printed mechanism passes its epsilon (Merrill 2021, Theorem 2.2.5, is false there)."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CauchyNoise:
+    """q + (S / alpha) X, for any beta-smooth bound S. What is in here follows from epsilon and beta: it is public.
+
+    Attributes
+    ----------
+    gamma : exponent of the density, at least 2; the variance is finite above 3.
+    alpha : S / alpha is the scale, > 0.
+    beta : the smoothness that S must have, > 0.
+
+    Raises
+    ------
+    ValueError : for a gamma below 2.
+    """
+
+    gamma: float
+    alpha: float
+    beta: float
+
+    def __post_init__(self) -> None:
+        if not self.gamma >= LEAST_GAMMA:
+            raise ValueError(
+                f"expected a gamma of at least 2, found {self.gamma:.4g}: with heavier tails the mechanism passes its epsilon"
+            )
+        if not (self.alpha > 0 and self.beta > 0):
+            raise ValueError("expected an alpha and a beta above 0")
+
+    @classmethod
+    def printed(cls, epsilon: float, beta: float) -> CauchyNoise:
+        """As the sources have it: gamma = 1 + epsilon / (2 beta), scale S / beta (Merrill 2021, Corollary 6.4.3).
+
+        Raises
+        ------
+        ValueError : for an epsilon below 2 beta, where gamma is below 2.
+        """
+        return cls(gamma=1 + epsilon / (2 * beta), alpha=beta, beta=beta)
+
+    @classmethod
+    def printed_with_gamma(cls, epsilon: float, gamma: float) -> CauchyNoise:
+        """The same with a gamma, and the beta that goes with it: epsilon / (2 (gamma - 1)).
+
+        Raises
+        ------
+        ValueError : for a gamma below 2, or an epsilon that is not above 0.
+        """
+        beta = epsilon / (2 * (gamma - 1)) if gamma > 1 else math.nan
+        return cls(gamma=gamma, alpha=beta, beta=beta)
+
+    @classmethod
+    def with_gamma(cls, epsilon: float, beta: float, gamma: float) -> CauchyNoise:
+        """The smallest scale that a gamma allows: alpha = (epsilon - beta (gamma - 1)) / (gamma - 1)^(1 - 1/gamma).
+
+        Raises
+        ------
+        ValueError : for a gamma below 2, or one that leaves nothing of epsilon.
+        """
+        if epsilon <= beta * (gamma - 1):
+            raise ValueError(
+                f"expected an epsilon above beta (gamma - 1) = {beta * (gamma - 1):.4g}, which the scale costs, "
+                f"found {epsilon:g}"
+            )
+        return cls(gamma=gamma, alpha=(epsilon - beta * (gamma - 1)) / slide_cost(gamma), beta=beta)
+
+    @classmethod
+    def least_deviation(cls, epsilon: float, beta: float) -> CauchyNoise:
+        """The gamma with the smallest standard deviation, and the smallest scale that it allows.
+
+        Raises
+        ------
+        ValueError : for an epsilon of 2 beta or less, at which no gamma has a finite variance.
+        """
+        if not epsilon > 2 * beta:
+            raise ValueError(f"expected an epsilon above 2 beta = {2 * beta:.4g} for a finite variance, found {epsilon:g}")
+        most = 1 + epsilon / beta
+        found = optimize.minimize_scalar(
+            lambda gamma: cls.with_gamma(epsilon, beta, gamma).deviation,
+            bounds=(3 + 1e-9 * (most - 3), most - 1e-9 * (most - 3)),
+            method="bounded",
+            options={"xatol": 1e-10},
+        )
+        return cls.with_gamma(epsilon, beta, float(found.x))
+
+    @property
+    def epsilon(self) -> float:
+        """What one answer costs: alpha slides and beta dilations (theory 11.5, generalised Cauchy noise)."""
+        return self.alpha * slide_cost(self.gamma) + self.beta * (self.gamma - 1)
+
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of the noise for S = 1; infinite for gamma of at most 3."""
+        return math.sqrt(variance(self.gamma)) / self.alpha
+
+    def draw(self, smooth_bound: float, generator: np.random.Generator) -> float:
+        """One number of noise for a smooth bound S >= 0."""
+        return float(smooth_bound / self.alpha * draws(self.gamma, 1, generator)[0])
+
+
+def slide_cost(gamma: float) -> float:
+    """(gamma - 1)^(1 - 1/gamma): the largest slope of the log-density, so what a shift by the scale costs."""
+    return (gamma - 1) ** (1 - 1 / gamma)
+
+
+def variance(gamma: float) -> float:
+    """sin(pi / gamma) / sin(3 pi / gamma), infinite for gamma of at most 3; 1 for gamma = 4."""
+    return math.sin(math.pi / gamma) / math.sin(3 * math.pi / gamma) if gamma > 3 else math.inf
+
+
+def draws(gamma: float, size: int, generator: np.random.Generator) -> np.ndarray:
+    """(size,) numbers of this law: a random sign times (G / G')^(1/gamma), gamma variates of shapes 1/gamma and 1 - 1/gamma."""
+    ratio = generator.standard_gamma(1 / gamma, size) / generator.standard_gamma(1 - 1 / gamma, size)
+    return generator.choice((-1.0, 1.0), size) * ratio ** (1 / gamma)
+
+
+# Noisy copies W of a column, by which data-augmented imputation is tuned: what is masked how, and what W says of a bin.
+
+
+class NoiseMask(Protocol):
+    """How a noisy copy of a column of bins is made, and what it tells.
+
+    Attributes
+    ----------
+    continuous : whether W is a number, and not one of the bins.
+    """
+
+    continuous: ClassVar[bool]
+
+    def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """(n_rows,) W for these (n_rows,) bins."""
+        ...
+
+    def likelihood(self, copy: np.ndarray) -> np.ndarray:
+        """(n_rows, n_bins) probability, or density, of W given each bin."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MatrixMask:
+    """Pr(W = v | X = u) = pi[v, u]: randomised response.
+
+    Raises
+    ------
+    ValueError : when it is no square matrix of probabilities whose columns sum to 1.
+    """
+
+    pi: np.ndarray
+    continuous: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        pi = self.pi
+        if pi.ndim != 2 or pi.shape[0] != pi.shape[1]:
+            raise ValueError(f"expected a square matrix of probabilities, found one of shape {pi.shape}.")
+        if not ((pi >= 0).all() and np.allclose(pi.sum(axis=0), 1, rtol=0, atol=1e-9)):
+            raise ValueError(
+                "expected probabilities of a masked value given the true one: columns of at least 0 that sum to 1."
+            )
+
+    @classmethod
+    def keeping(cls, n_bins: int, share: float) -> MatrixMask:
+        """The bin itself with this probability, else one of the others, each as likely."""
+        if not 0 <= share <= 1:
+            raise ValueError(f"expected a probability, found {share}.")
+        if n_bins == 1:
+            return cls(np.ones((1, 1)))
+        pi = np.full((n_bins, n_bins), (1 - share) / (n_bins - 1))
+        np.fill_diagonal(pi, share)
+        return cls(pi)
+
+    def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        sums = np.cumsum(self.pi, axis=0)
+        sums[-1] = 1.0
+        found = np.empty(len(bins), dtype=np.int64)
+        aim = generator.random(len(bins))
+        for u in np.unique(bins):
+            rows = bins == u
+            found[rows] = np.searchsorted(sums[:, u], aim[rows], side="right")
+        return found
+
+    def likelihood(self, copy: np.ndarray) -> np.ndarray:
+        return np.asarray(self.pi[copy])
+
+    def local_epsilon(self, masks: int = 1) -> float:
+        """What W tells about one value: max over v of ln(max_u pi[v, u] / min_u pi[v, u]), times the number of fresh masks.
+
+        One mask that all copies share counts once: the copies are functions of it, of the model and of what is published
+        beside it. With these as they are in data-augmented imputation it is no guarantee for a record
+        (docs/appendix/baselines.md).
+        """
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratios = self.pi.max(axis=1) / self.pi.min(axis=1)
+        worst = float(np.nanmax(ratios, initial=1.0))  # a value that W never takes has 0 / 0 and tells nothing
+        return masks * math.log(worst)
+
+
+@dataclass(frozen=True)
+class OrderedMask:
+    """W is the number of the bin with Gaussian noise, of `sd` bins. A last bin of gaps is told by randomised response.
+
+    Attributes
+    ----------
+    present : bins that hold values, in order, at least 1.
+    missing : whether one more bin, the last, stands for missing values.
+    sd : in bins, above 0. kept : probability that W says rightly whether there is a value.
+    """
+
+    present: int
+    missing: bool
+    sd: float
+    kept: float = 1.0
+    continuous: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        if not (self.present >= 1 and 0 < self.sd < math.inf and 0 <= self.kept <= 1):
+            raise ValueError("expected a bin of values or more, a standard deviation above 0 and a probability.")
+
+    def draw(self, bins: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """NaN where W says that there is no value. Of a gap that is told as a value W is uniform over the bins."""
+        gap = bins >= self.present
+        position = np.where(gap, generator.uniform(-0.5, self.present - 0.5, len(bins)), bins)
+        copy = np.where(gap, position, position + self.sd * generator.standard_normal(len(bins)))
+        if not self.missing:
+            return copy
+        right = generator.random(len(bins)) < self.kept
+        return np.where(gap == right, np.nan, copy)
+
+    def likelihood(self, copy: np.ndarray) -> np.ndarray:
+        told, place = np.isnan(copy), np.nan_to_num(copy)
+        off = place[:, None] - np.arange(self.present)
+        nearest = np.abs(off).min(axis=1, keepdims=True)  # the largest density is 1 after scaling, so none of a row underflows
+        values = np.exp((nearest**2 - off**2) / (2 * self.sd**2))
+        if not self.missing:
+            return values
+        inside = (place > -0.5) & (place < self.present - 0.5)
+        scaled = (
+            np.exp(np.minimum(nearest[:, 0] ** 2 / (2 * self.sd**2), 600.0)) * math.sqrt(2 * math.pi) * self.sd / self.present
+        )
+        of_value = np.where(told[:, None], 1 - self.kept, self.kept * values)
+        of_gap = np.where(told, self.kept, (1 - self.kept) * np.where(inside, scaled, 0.0))
+        return np.column_stack([of_value, of_gap])
+
+
+# Each column drawn by itself, with exactly the file's shares: what no method may be worse than.
+
+
+class IndependentColumns(Baseline):
+    """A criterion that these tables meet says nothing about how columns hang together."""
+
+    sentence = "draw each column by itself, with the file's own shares"
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        copies = [independent_columns(file.table, file.generator(5, number)) for number in range(file.copies)]
+        notes = ("every column is exact by itself",)
+        return [MadeTables(name="independent columns", guarantee=NO_GUARANTEE, copies=copies, notes=notes)]
+
+
+def independent_columns(table: Counts, random: np.random.Generator) -> Counts:
+    """A table of the same size in which each column has exactly the rows of its bins, in an order of its own."""
+    return Counts.of(table.layout, [random.permutation(table.rows(column)) for column in range(len(table.layout.sizes))])

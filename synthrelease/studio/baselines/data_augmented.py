@@ -1,0 +1,228 @@
+"""Data-augmented multiple imputation (DA-MI): quasi-identifiers are drawn anew, with a noisy copy of each as a predictor.
+
+Partially synthetic data (Jiang 2025): columns X are replaced by draws from p(x | z, theta) p(w | x), theta drawn from its
+posterior, W a noisy copy of X; the other columns Z are published as they are. What W tells sets where between the imputation
+of Rubin (no noisy copy) and the original itself the copies are, by group of risk if wanted. **It has no guarantee**: Z is
+published. A baseline for public data; a release refuses it.
+
+Everything is a table here: p(x | z) is the posterior of the frequencies of the finest group that is large enough, less the bins
+that rules forbid beside the other columns. Several columns are drawn in an order, each given Z and the earlier ones, and
+then in turn, each given all others as they stand, in some sweeps (chained equations). Drawn once alone, columns would lose what
+ties them: W of a later column says nothing of an earlier one then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.plausibility import Plausibility
+from synthrelease.errors import listing
+from synthrelease.studio.baselines.base import (
+    MOST_PREDICTORS,
+    NO_GUARANTEE,
+    Baseline,
+    ComparedFile,
+    ConditionalTable,
+    MadeTables,
+    MatrixMask,
+    NoiseMask,
+    OrderedMask,
+    draw_weighted,
+    least_rows,
+)
+
+SWEEPS = 5
+
+KEPT_SHARES = (0.9, 0.7, 0.5)
+"""Of the masks of low, medium and high risk: how often W is the value itself, where values have no order."""
+
+SPREADS = (0.5, 1.0, 2.0)
+"""And how far W is off in standard deviation, in bins, where they have."""
+
+_TRIES = 20
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DataAugmented:
+    """One public table, ready to be masked and imputed.
+
+    Attributes
+    ----------
+    table : public counts.
+    predictors : for each column of X that is drawn anew, the other columns in the order in which they are to make groups.
+    masks : for each group of risk, the mask of each column of X.
+    risk : (n_cells,) the group of risk of each cell of the table, from 0; all in group 0 where None.
+    plausibility : rules for the copies; a row that breaks one is drawn again.
+    """
+
+    table: Counts
+    predictors: Mapping[int, Sequence[int]]
+    masks: Sequence[Mapping[int, NoiseMask]]
+    risk: np.ndarray | None = None
+    plausibility: Plausibility | None = None
+    sweeps: int = SWEEPS
+    _rows: list[np.ndarray] = field(init=False)
+    _first: dict[int, _ColumnStep] = field(init=False)
+    _again: dict[int, _ColumnStep] = field(init=False)
+    _groups: np.ndarray = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.predictors:
+            raise ValueError("expected at least one column to draw anew, found none.")
+        layout = self.table.layout
+        rows = [self.table.rows(column) for column in range(len(layout.sizes))]
+        risk = np.zeros(len(self.table), dtype=np.int64) if self.risk is None else self.risk
+        order = list(self.predictors)
+        unknown = {column: set(order[place:]) - {column} for place, column in enumerate(order)}
+        first = {
+            column: _ColumnStep.of(self, rows, column, [z for z in others if z not in unknown[column]], unknown[column])
+            for column, others in self.predictors.items()
+        }
+        again = {column: _ColumnStep.of(self, rows, column, others, set()) for column, others in self.predictors.items()}
+        object.__setattr__(self, "_rows", rows)
+        object.__setattr__(self, "_first", first)
+        object.__setattr__(self, "_again", again if len(order) > 1 else {})
+        object.__setattr__(self, "_groups", np.repeat(risk, self.table.counts))
+
+    def masked(self, generator: np.random.Generator) -> dict[int, np.ndarray]:
+        """W of each column: drawn once, for all copies, or anew for each, which tells more."""
+        found = {}
+        for column in self.predictors:
+            copy = np.empty(len(self._groups))
+            for group, masks in enumerate(self.masks):
+                rows = self._groups == group
+                copy[rows] = masks[column].draw(self._rows[column][rows].astype(np.int64), generator)
+            found[column] = copy
+        return found
+
+    def copy(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> Counts:
+        """One copy, of the same size: theta and X drawn given Z and W. Rows that break a rule after many tries stay."""
+        return Counts.of(self.table.layout, self.rows(masked, generator))
+
+    def rows(self, masked: Mapping[int, np.ndarray], generator: np.random.Generator) -> list[np.ndarray]:
+        """The copy's (n_rows,) bins of each column, row by row as in `table.expand()`."""
+        drawn = [rows.astype(np.int64) if column in self.predictors else rows for column, rows in enumerate(self._rows)]
+        steps = [self._first, *[self._again] * (self.sweeps if self._again else 0)]
+        shares = {id(step): step.table.posterior(generator) for each in (self._first, self._again) for step in each.values()}
+        wanted = np.arange(len(self._groups))
+        for _ in range(_TRIES):
+            for sweep in steps:
+                for column, step in sweep.items():
+                    drawn[column][wanted] = self._draw(step, drawn, wanted, shares[id(step)], masked[column], generator)
+            if self.plausibility is None:
+                break
+            wanted = wanted[self.plausibility.forbidden([rows[wanted] for rows in drawn])]
+            if not len(wanted):
+                break
+        return drawn
+
+    def _draw(
+        self,
+        step: _ColumnStep,
+        drawn: Sequence[np.ndarray],
+        rows: np.ndarray,
+        shares: np.ndarray,
+        masked: np.ndarray,
+        generator: np.random.Generator,
+    ) -> np.ndarray:
+        """The bins of one column for these rows, given the others as they stand."""
+        groups = step.table.groups([drawn[z][rows] for z in step.predictors], len(rows))
+        risk, copy = self._groups[rows], masked[rows]
+
+        def likelihood(part: slice) -> np.ndarray:
+            known = np.empty((len(copy[part]), shares.shape[1]))
+            for group, masks in enumerate(self.masks):
+                inside = risk[part] == group
+                told, mask = copy[part][inside], masks[step.column]
+                known[inside] = mask.likelihood(told if mask.continuous else told.astype(np.int64))
+            allowed = known.copy()
+            for columns, forbidden in step.rules:
+                allowed[forbidden[tuple(drawn[z][rows[part]] for z in columns)]] = 0.0
+            return np.where(allowed.any(axis=1, keepdims=True), allowed, known)
+
+        return draw_weighted(shares, groups, likelihood, generator)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _ColumnStep:
+    """One column, given others.
+
+    Attributes
+    ----------
+    column : the column. predictors : the columns that make groups, the one that tells most first. table : their frequencies.
+    rules : for each rule with the column, the other columns of it, and what it forbids: an array over their bins and, last, the
+        column's.
+    """
+
+    column: int
+    predictors: tuple[int, ...]
+    table: ConditionalTable
+    rules: tuple[tuple[tuple[int, ...], np.ndarray], ...]
+
+    @classmethod
+    def of(
+        cls, method: DataAugmented, rows: Sequence[np.ndarray], column: int, others: Sequence[int], unknown: set[int]
+    ) -> _ColumnStep:
+        """`unknown` are columns that have no bins yet."""
+        sizes, others = method.table.layout.sizes, tuple(others[:MOST_PREDICTORS])
+        table = ConditionalTable.of(
+            rows[column],
+            sizes[column],
+            [rows[z] for z in others],
+            [sizes[z] for z in others],
+            least=least_rows(sizes[column]),
+        )
+        rules = [
+            (
+                tuple(z for z in mask.columns if z != column),
+                np.moveaxis(mask.forbidden, mask.columns.index(column), -1),
+            )
+            for mask in (method.plausibility.masks if method.plausibility else ())
+            if column in mask.columns and not unknown & set(mask.columns)
+        ]
+        return cls(column=column, predictors=others, table=table, rules=tuple(rules))
+
+
+class AugmentedImputation(Baseline):
+    """The columns that an intruder knows, drawn anew with masks by group of risk."""
+
+    sentence = "draw identifying columns anew, from imputation with noisy copies (DA-MI)"
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        columns = range(len(file.names))
+        masks = [{c: _mask(file, c, *levels) for c in file.known} for levels in zip(KEPT_SHARES, SPREADS, strict=True)]
+        method = DataAugmented(
+            table=file.table,
+            predictors={column: file.by_strength(column, [c for c in columns if c != column]) for column in file.known},
+            masks=masks,
+            risk=file.risk(),
+            plausibility=file.plausibility,
+        )
+        masked = method.masked(file.generator(3))
+        rest = [name for column, name in enumerate(file.names) if column not in file.known]
+        kept = f"published as it is: {listing(rest)}" if rest else "every column is drawn anew, so nothing is left as it is"
+        told = [mask.local_epsilon() for group in masks for mask in group.values() if isinstance(mask, MatrixMask)]
+        return [
+            MadeTables(
+                name="DA-MI",
+                guarantee=f"{NO_GUARANTEE}: columns are published as they are" if rest else NO_GUARANTEE,
+                copies=[method.copy(masked, file.generator(4, number)) for number in range(file.copies)],
+                notes=(
+                    f"{kept}; masks of low, medium and high risk keep a value with probability "
+                    f"{', '.join(f'{share:g}' for share in KEPT_SHARES)}, or are off by "
+                    f"{', '.join(f'{sd:g}' for sd in SPREADS)} bins in standard deviation; one mask for all copies",
+                    *((f"a mask of values without order tells of one value up to epsilon {max(told):.2f}",) if told else ()),
+                ),
+            )
+        ]
+
+
+def _mask(file: ComparedFile, column: int, kept: float, sd: float) -> NoiseMask:
+    binning = file.transformation.binnings[column]
+    if file.numbers(column) is None or binning.present < 3:
+        return MatrixMask.keeping(len(binning), kept)
+    return OrderedMask(present=binning.present, missing=binning.missing is not None, sd=sd, kept=kept)

@@ -1,0 +1,413 @@
+"""The mean of a column whose gaps are filled from the nearest records, one answer for the whole epsilon.
+
+What is asked is the same of everybody: fill the gaps of the table from its nearest records, then take the mean. A release
+does it in its released rows, at no cost; here it is done in the file, and the mean gets noise of a smooth bound. Gaps that a
+rule demands, of those who were not asked, are left out of the question: the other columns of a row tell that.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.studio.baselines.base import AskedNumber, Baseline, CauchyNoise, ComparedFile, DoesNotFit, MadeAnswers
+
+# Nearest-neighbour imputation in a fixed order, and what one record can change in it (theory 11.6, changed donees).
+#
+# An incomplete record takes its value from the first k complete records in an order that is fixed beforehand, over all
+# records
+# that could ever be there: by the place of their cells in a public order of cells, and in a cell cyclically by the label,
+# from
+# the record's own label up. A label belongs to the record and stays with it, such as a public record number; a row number
+# does
+# not, as it changes when another row is left out. Where there are fewer than k complete records, those that there are give
+# the
+# value, and where there is none a public default does: a table without complete records is a table like others. Without that
+# the
+# bounds are false.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class GappedTable:
+    """Public records, some of which lack a value.
+
+    Attributes
+    ----------
+    cells : (n,) the cell of each record in the columns that decide who is near, from 0 up.
+    labels : (n,) different numbers.
+    values : (n,) finite, or NaN where the value is missing.
+    """
+
+    cells: np.ndarray
+    labels: np.ndarray
+    values: np.ndarray
+
+    def __post_init__(self) -> None:
+        if not len(self.cells) == len(self.labels) == len(self.values):
+            raise ValueError("expected a cell, a label and a value for each record")
+        if len(np.unique(self.labels)) < len(self.labels):
+            raise ValueError("expected a different label for each record")
+        if np.isinf(self.values).any():
+            raise ValueError("expected finite values, or NaN where one is missing")
+
+    @property
+    def gaps(self) -> np.ndarray:
+        """(n,) whether the value is missing."""
+        return np.isnan(self.values)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NearestNeighbours:
+    """The public scheme.
+
+    Attributes
+    ----------
+    order : (n_cells, n_cells) for each cell all cells, the nearest first (`order_by_distance`).
+    k : donors of each incomplete record, at most.
+    default : what is imputed where there is no complete record.
+    """
+
+    order: np.ndarray
+    k: int
+    default: float
+
+    def __post_init__(self) -> None:
+        cells = np.arange(len(self.order))
+        if self.order.shape != (len(cells), len(cells)) or not np.array_equal(
+            np.sort(self.order, axis=1), np.tile(cells, (len(cells), 1))
+        ):
+            raise ValueError("expected every cell once in each line of the order")
+        if self.k < 1 or not np.isfinite(self.default):
+            raise ValueError("expected at least one donor, and a finite default")
+
+    def donors(self, table: GappedTable) -> np.ndarray:
+        """(n_incomplete, k) the donors of each incomplete record, as places in the table; -1 where there are fewer than k."""
+        gaps = np.flatnonzero(table.gaps)
+        found = np.full((len(gaps), self.k), -1)
+        of_cell = _complete_by_cell(table, len(self.order))
+        cells = table.cells[gaps]
+        for cell in np.unique(cells):
+            members = np.flatnonzero(cells == cell)
+            filled = 0
+            for other in self.order[cell]:
+                if filled == self.k:
+                    break
+                complete = of_cell[other]
+                taken = min(self.k - filled, len(complete))
+                if taken:
+                    start = np.searchsorted(table.labels[complete], table.labels[gaps[members]])
+                    places = (start[:, None] + np.arange(taken)) % len(complete)
+                    found[members, filled : filled + taken] = complete[places]
+                    filled += taken
+        return found
+
+    def imputed(self, table: GappedTable) -> np.ndarray:
+        """(n,) the values, where one is missing the mean of its donors'."""
+        donors = self.donors(table)
+        there = donors >= 0
+        numbers = np.where(there, table.values[donors], 0).sum(axis=1)
+        many = there.sum(axis=1)
+        values = table.values.copy()
+        values[table.gaps] = np.where(many > 0, numbers / np.maximum(many, 1), self.default)
+        return values
+
+    def largest_change(self, table: GappedTable) -> int:
+        """L_1: the most incomplete records that change donors, come or go when one record is added or removed.
+
+        At least 1, an incomplete record itself. Removing a complete record changes its donees, also when it is the last donor.
+        A complete record that is added at a cell changes all who prefer that cell to the one of their k-th donor: exact for
+        every cell of the order, occupied or not. One that is added at a cell with complete records changes no more than the
+        next one there in the circle of labels would, were it to go.
+
+        **Private**: it depends on single records, and so does any noise that is made of it.
+        """
+        donors = self.donors(table)
+        most = int(np.bincount(donors[donors >= 0]).max(initial=1))
+        return max(most, int(self._gains(table, donors).max(initial=0)))
+
+    def _gains(self, table: GappedTable, donors: np.ndarray) -> np.ndarray:
+        """(n_cells,) how many incomplete records prefer each cell to the cell of their k-th donor, or have none."""
+        n_cells, gaps = len(self.order), np.flatnonzero(table.gaps)
+        rank = np.empty_like(self.order)
+        np.put_along_axis(rank, self.order, np.arange(n_cells)[None, :], axis=1)
+        last = donors[:, -1]
+        at = np.where(last >= 0, rank[table.cells[gaps], table.cells[last]], n_cells)  # beyond all: everybody is welcome
+        members, many = np.unique(np.stack([table.cells[gaps], at]), axis=1, return_counts=True)
+        gains = np.zeros(n_cells, dtype=np.int64)
+        for (cell, limit), count in zip(members.T, many, strict=True):
+            gains[self.order[cell, :limit]] += count
+        return gains
+
+
+def order_by_distance(points: np.ndarray) -> np.ndarray:
+    """(n_cells, n_cells) for each cell all cells by their squared distance, ties by the number of the cell.
+
+    Parameters
+    ----------
+    points : (n_cells, n_coordinates) whole numbers, so that equal distances are equal.
+    """
+    points = np.asarray(points)
+    if not np.issubdtype(points.dtype, np.integer):
+        raise ValueError("expected coordinates that are whole numbers")
+    squared = ((points[:, None, :] - points[None, :, :]).astype(np.int64) ** 2).sum(axis=2)
+    return np.argsort(squared, axis=1, kind="stable")
+
+
+def _complete_by_cell(table: GappedTable, n_cells: int) -> list[np.ndarray]:
+    """For each cell the places of its complete records, by label."""
+    complete = np.flatnonzero(~table.gaps)
+    complete = complete[np.lexsort([table.labels[complete], table.cells[complete]])]
+    ends = np.searchsorted(table.cells[complete], np.arange(n_cells + 1))
+    return [complete[low:high] for low, high in zip(ends[:-1], ends[1:], strict=True)]
+
+
+# One count or mean of an imputed table with smooth sensitivity (Merrill 2021, chapter 6; Clifton et al. 2022).
+#
+# Each answer is epsilon-DP, for neighbours that differ in one record which is added or removed, or which is replaced. A
+# release
+# refuses this: it answers one question for each epsilon, from 2 ln 2 (replacing: 2 ln 3) up, and nothing that is counted in
+# an
+# imputed table has a bounded sensitivity. There a missing value is a bin of its own, and gaps are filled in the accepted
+# table.
+#
+# An answer holds neither L_1 nor the scale of its noise: both are facts of single records.
+
+Neighbours = Literal["add or remove", "replace one"]
+Chosen = Callable[[np.ndarray, np.ndarray], np.ndarray]
+"""(cells, imputed values) -> (n,) which records are meant: a rule that looks at each record alone."""
+
+STEPS: dict[Neighbours, int] = {"add or remove": 1, "replace one": 2}
+"""Records that come or go between neighbours."""
+
+
+def smoothness(neighbours: Neighbours) -> float:
+    """beta: ln 2, as L_1 at most doubles when a record is added or removed; ln 3, as it at most trebles when one is replaced.
+
+    The latter is less than that of two steps, ln 4 (theory 11.6, changed donees).
+    """
+    return math.log(1 + STEPS[neighbours])
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answer:
+    """What may be published: the noisy figure and what was fixed beforehand."""
+
+    value: float
+    epsilon: float
+    neighbours: Neighbours
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImputedAnswers:
+    """Answers about one public table, each for the epsilon that is named.
+
+    Attributes
+    ----------
+    scheme : how gaps are filled.
+    neighbours : what the guarantee compares.
+    low, high : 0 <= low <= high, public bounds of the values; the default of the scheme lies between them.
+    sharper : whether the noise is the one of least deviation; otherwise the printed one.
+    """
+
+    scheme: NearestNeighbours
+    neighbours: Neighbours
+    low: float
+    high: float
+    sharper: bool = False
+
+    def __post_init__(self) -> None:
+        if not (0 <= self.low <= self.scheme.default <= self.high < math.inf):
+            raise ValueError("expected bounds 0 <= low <= default <= high")
+
+    def noise(self, epsilon: float) -> CauchyNoise:
+        """The law of the noise for S = 1, which is public. Raises ValueError for an epsilon that is too small for it."""
+        law = CauchyNoise.least_deviation if self.sharper else CauchyNoise.printed
+        return law(epsilon, smoothness(self.neighbours))
+
+    def count(self, table: GappedTable, chosen: Chosen, epsilon: float, generator: np.random.Generator) -> Answer:
+        """The number of records that are chosen, as imputed.
+
+        Privacy: epsilon-DP; S = 1 + L_1, replacing 1 + 2 L_1: the record itself, and those that change donors.
+        """
+        meant = chosen(table.cells, self._imputed(table))
+        return self._answer(float(np.count_nonzero(meant)), self.bound(table, 1, 1), epsilon, generator)
+
+    def mean(
+        self,
+        table: GappedTable,
+        chosen: Chosen,
+        size: float,
+        epsilon: float,
+        generator: np.random.Generator,
+        *,
+        chosen_by_value: bool = False,
+    ) -> Answer:
+        """Sum of the values of the chosen over a public size, cut off at the bounds.
+
+        Privacy: epsilon-DP; S = (high + L_1 (high - low)) / size, replacing with 2 L_1; where the choice depends on the value
+        that is imputed, high takes the place of high - low, as records come and go with their donors.
+
+        Parameters
+        ----------
+        size : > 0, a constant or a noisy count that was paid for.
+        """
+        if not size > 0:
+            raise ValueError("expected a size above 0")
+        values = self._imputed(table)
+        moved = self.high if chosen_by_value else self.high - self.low
+        exact = float(values[chosen(table.cells, values)].sum()) / size
+        answer = self._answer(exact, self.bound(table, self.high, moved) / size, epsilon, generator)
+        return replace(answer, value=min(max(answer.value, self.low), self.high))
+
+    def bound(self, table: GappedTable, own: float, moved: float) -> float:
+        """A smooth bound on how far a sum moves to any neighbour. **Private.**
+
+        Parameters
+        ----------
+        own : the most that a record itself adds to the sum.
+        moved : the most that another record's part of the sum moves when its donors change.
+        """
+        return own + STEPS[self.neighbours] * self.scheme.largest_change(table) * moved
+
+    def _imputed(self, table: GappedTable) -> np.ndarray:
+        there = table.values[~table.gaps]
+        if not np.all((there >= self.low) & (there <= self.high)):
+            raise ValueError("expected all values between the bounds")
+        return self.scheme.imputed(table)
+
+    def _answer(self, exact: float, smooth_bound: float, epsilon: float, generator: np.random.Generator) -> Answer:
+        value = exact + self.noise(epsilon).draw(smooth_bound, generator)
+        return Answer(value=value, epsilon=epsilon, neighbours=self.neighbours)
+
+
+MOST_CELLS = 400
+"""Of the columns that say who is near: every cell is ordered by its distance from every other."""
+
+MOST_COLUMNS = 3
+DRAWS = 400
+
+
+class Imputation(Baseline):
+    """Nearest neighbours with smooth sensitivity, a record replaced (Merrill 2021, chapter 6; Clifton et al. 2022)."""
+
+    sentence = "fill gaps from the nearest records, and publish one mean with smooth sensitivity"
+    makes_tables = False
+
+    def question(self, file: ComparedFile) -> AskedNumber:
+        asked = _ImputedMean.of(file)
+        return AskedNumber(words=asked.words, of=asked.exact)
+
+    def answers(self, file: ComparedFile) -> list[MadeAnswers]:
+        least = 2 * smoothness("replace one")
+        if not file.epsilon > least:
+            raise DoesNotFit(f"one answer needs an epsilon above 2 ln 3 = {least:.4g}, and the release has {file.epsilon:.4g}")
+        asked = _ImputedMean.of(file)
+        gapped = asked.gapped(file.table)
+        scheme = asked.scheme
+        method = ImputedAnswers(scheme=scheme, neighbours="replace one", low=asked.low, high=asked.high, sharper=True)
+        size = len(gapped.cells)
+        noise = method.noise(file.epsilon)
+        exact, random = float(scheme.imputed(gapped).mean()), file.generator(9)
+        bound = method.bound(gapped, asked.high, asked.high - asked.low) / size
+        values = np.array([noise.draw(bound, random) for _ in range(DRAWS)]) + exact
+        return [
+            MadeAnswers(
+                name="imputed mean",
+                guarantee=f"epsilon = {file.epsilon:.7g} for this one number, their number of rows taken as known",
+                epsilon=file.epsilon,
+                question=AskedNumber(words=asked.words, of=asked.exact),
+                values=np.clip(values + asked.shift, asked.low + asked.shift, asked.high + asked.shift),
+                notes=(f"{int(gapped.gaps.sum()):,} of {size:,} are filled from records near in {asked.near}",),
+            )
+        ]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _ImputedMean:
+    """The mean of a column with gaps. Numbers are counted from the least one, as the bounds of a sum start at 0."""
+
+    file: ComparedFile
+    column: int
+    others: tuple[int, ...]
+    scheme: NearestNeighbours
+    numbers: np.ndarray
+    shift: float
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, file: ComparedFile) -> _ImputedMean:
+        """The column with most gaps that no rule demands. Raises DoesNotFit where there is none."""
+        gaps = {column: many for column in range(len(file.names)) if (many := _gaps(file, column))}
+        if not gaps:
+            raise DoesNotFit("no column with numbers has a gap that the rules leave open")
+        column = max(gaps, key=lambda each: (gaps[each], -each))
+        sizes, others, cells = file.table.layout.sizes, list[int](), 1
+        for other in file.by_strength(column, [c for c in range(len(sizes)) if c != column]):
+            if len(others) < MOST_COLUMNS and cells * sizes[other] <= MOST_CELLS:
+                others.append(other)
+                cells *= sizes[other]
+        if not others:
+            raise DoesNotFit(f"no other column than {file.names[column]!r} has few enough bins to say who is near")
+        numbers = file.transformation.numbers(file.names[column]).astype(float)
+        shift, high = float(np.nanmin(numbers)), float(np.nanmax(numbers) - np.nanmin(numbers))
+        points = np.indices(tuple(sizes[other] for other in others)).reshape(len(others), -1).T
+        return cls(
+            file=file,
+            column=column,
+            others=tuple(others),
+            scheme=NearestNeighbours(order=order_by_distance(points), k=1, default=high / 2),
+            numbers=numbers - shift,
+            shift=shift,
+            low=0.0,
+            high=high,
+        )
+
+    @property
+    def near(self) -> str:
+        return ", ".join(self.file.names[other] for other in self.others)
+
+    @property
+    def words(self) -> str:
+        return f"mean {self.file.names[self.column]}, gaps filled from the nearest rows by {self.near}"
+
+    def gapped(self, table: Counts) -> GappedTable:
+        """The rows that are asked, each with its cell, a label of its own and its number, or a gap."""
+        open_ = np.repeat(~_demanded(self.file, self.column, table), table.counts)
+        sizes = table.layout.sizes
+        cells = np.ravel_multi_index(
+            tuple(table.rows(other)[open_] for other in self.others), tuple(sizes[other] for other in self.others)
+        )
+        values = self.numbers[table.rows(self.column)[open_]]
+        return GappedTable(cells=cells, labels=self.file.generator(10).permutation(len(cells)), values=values)
+
+    def exact(self, table: Counts) -> float:
+        asked = self.gapped(table)
+        if not len(asked.cells):
+            raise DoesNotFit("no row is asked")
+        return float(self.scheme.imputed(asked).mean()) + self.shift
+
+
+def _gaps(file: ComparedFile, column: int) -> int:
+    """Gaps of a column with numbers that no rule demands."""
+    missing = file.transformation.binnings[column].missing
+    if missing is None or file.numbers(column) is None or file.transformation.binnings[column].present < 2:
+        return 0
+    there = (file.table.bins[column] == missing) & ~_demanded(file, column, file.table)
+    return int(file.table.counts[there].sum())
+
+
+def _demanded(file: ComparedFile, column: int, table: Counts) -> np.ndarray:
+    """(n_cells,) whether the other columns of a row leave no value to this one."""
+    demanded = np.ones(len(table), dtype=bool)
+    for value in range(file.transformation.binnings[column].present):
+        tried = [np.full(len(table), value) if c == column else bins.astype(np.int64) for c, bins in enumerate(table.bins)]
+        demanded &= file.plausibility.forbidden(tried)
+        if not demanded.any():
+            break
+    return demanded

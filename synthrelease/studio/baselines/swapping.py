@@ -1,0 +1,323 @@
+"""Permutation swapping (Bailie, Gong & Meng 2023): a baseline for comparison, for public data alone.
+
+Theory 10.1, permutation swapping.
+
+Records that agree on the swap key form a stratum. In each stratum every record is selected with the swap rate, and the values
+of the swap variables are permuted among the selected ones so that none keeps its own record's. What comes out is the original
+table with some values exchanged, so two tables are published exactly: everything but the swap variables, and key by swap
+variables.
+
+The nominal epsilon holds *subject to these invariants*: it compares tables that agree on both. The closest such tables differ
+in two records, so beside a release's epsilon stands **twice the nominal one** (`swap_budget.pairwise_epsilon`). It says nothing
+about what the invariants give away, and it does not add up with the pure or zero-concentrated guarantees of the rest of this
+package. A release therefore has no way to use it: it is no generator, and stands in a room that never sees private data.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.errors import listing
+from synthrelease.studio.baselines.base import Baseline, ComparedFile, DoesNotFit, MadeTables
+
+# The nominal epsilon of swapping, its least value, and the rates that a budget allows (theory 10.1, permutation swapping).
+#
+# The nominal epsilon is a rate: the log-probability of an output changes by at most epsilon for each record that differs. Two
+# tables with the same invariants differ in two records or more, as a value that changes needs another that changes back. So
+# what
+# swapping hides from each other is up to **twice the nominal epsilon** apart (`pairwise_epsilon`), and this is the number to
+# hold beside the epsilon of a release, whose neighbours differ in one record.
+
+CLOSEST = 2
+"""Records in which the closest two tables with the same invariants differ."""
+
+
+def nominal_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
+    """ln(b + 1) - ln o with the odds o = p / (1 - p); for p above 1/2, ln o where that is more (Bailie, Gong & Meng 2023).
+
+    Parameters
+    ----------
+    rate : p in (0, 1). largest_stratum : b >= 1, the size of the largest stratum of the table that is swapped. It is a fact of
+    the data, which may be used
+        because the sizes of strata are published exactly anyway.
+    """
+    if not (0 < rate < 1 and largest_stratum >= 1):
+        raise ValueError("a nominal epsilon needs a swap rate in (0, 1) and a stratum of at least one record")
+    log_odds = math.log(rate / (1 - rate))
+    return max(log_odds, math.log(largest_stratum + 1) - log_odds)
+
+
+def pairwise_epsilon(rate: Fraction | float, largest_stratum: int) -> float:
+    """Twice the nominal epsilon: what the closest tables that swapping hides from each other can be apart.
+
+    For rates above 1/2 at which ln o is the larger term it is reached: no smaller number is true.
+    """
+    return CLOSEST * nominal_epsilon(rate, largest_stratum)
+
+
+def least_epsilon(largest_stratum: int) -> float:
+    """The smallest nominal epsilon of any rate, ln(b + 1) / 2, which is that of `best_rate`."""
+    if largest_stratum < 1:
+        raise ValueError("a nominal epsilon needs a stratum of at least one record")
+    return math.log(largest_stratum + 1) / 2
+
+
+def best_rate(largest_stratum: int) -> float:
+    """The rate with the smallest nominal epsilon: odds of sqrt(b + 1), so nearly every record is selected."""
+    odds = math.exp(least_epsilon(largest_stratum))
+    return odds / (1 + odds)
+
+
+def rates_for(epsilon: float, largest_stratum: int) -> tuple[float, float]:
+    """The lower and the higher rate whose nominal epsilon is this one: odds (b + 1) e^-epsilon and e^epsilon.
+
+    Raises
+    ------
+    ValueError : for an epsilon below the least one, or not finite.
+    """
+    least = least_epsilon(largest_stratum)
+    if not (least <= epsilon < math.inf):
+        raise ValueError(
+            f"expected a nominal epsilon of at least {least:.4f}, the least with strata of {largest_stratum} records, "
+            f"found {epsilon:g}"
+        )
+    return _rate(math.log(largest_stratum + 1) - epsilon), _rate(epsilon)
+
+
+def _rate(log_odds: float) -> float:
+    return 1 / (1 + math.exp(-log_odds))
+
+
+@dataclass(frozen=True, kw_only=True)
+class PermutationSwapping:
+    """Which columns, and how often.
+
+    Attributes
+    ----------
+    key : columns that a stratum agrees on.
+    variables : the columns whose values are exchanged, those of a record together (county and tract); none of them in the key.
+    rate : probability that a record is selected, in (0, 1).
+    """
+
+    key: tuple[int, ...]
+    variables: tuple[int, ...]
+    rate: Fraction
+
+    def __post_init__(self) -> None:
+        if not 0 < self.rate < 1:
+            raise ValueError("a swap rate lies above 0 and below 1")
+        if not self.variables or len({*self.key, *self.variables}) != len(self.key) + len(self.variables):
+            raise ValueError("expected at least one swap variable, none of them twice and none a part of the swap key")
+
+    def largest_stratum(self, table: Counts) -> int:
+        """b: the size of the largest stratum of the whole table."""
+        return int(table.project(self.key).counts.max()) if self.key else table.total
+
+    def nominal_epsilon(self, table: Counts) -> float:
+        """The epsilon of swapping this table for each record that differs, subject to its invariants."""
+        return nominal_epsilon(self.rate, self.largest_stratum(table))
+
+    def pairwise_epsilon(self, table: Counts) -> float:
+        """The epsilon between the closest tables with these invariants: to be compared with that of a release."""
+        return pairwise_epsilon(self.rate, self.largest_stratum(table))
+
+    def keeps(self, columns: tuple[int, ...]) -> bool:
+        """Whether the table of these columns is published exactly: it lacks the swap variables, or has but key and these."""
+        return not set(columns) & set(self.variables) or set(columns) <= {*self.key, *self.variables}
+
+    def swap(self, table: Counts, generator: np.random.Generator) -> Counts:
+        """The swapped table, of the same size (Bailie, Gong & Meng 2023, the algorithm "Permutation Swapping").
+
+        Parameters
+        ----------
+        table : public counts.
+
+        Returns
+        -------
+        Counts over the same layout. Its marginal of all columns but the variables, and its marginal of key and variables, are
+        those of `table`.
+        """
+        rows = table.expand()
+        if self.key:
+            _, strata = np.unique(rows[:, list(self.key)], axis=0, return_inverse=True)
+        else:
+            strata = np.zeros(len(rows), dtype=np.int64)
+        order = np.argsort(strata.ravel(), kind="stable")
+        sizes = np.bincount(strata.ravel())
+        source = np.arange(len(rows))
+        for members in np.split(order, np.cumsum(sizes)[:-1]):
+            selected = self._select(members, generator)
+            if len(selected):
+                source[selected] = selected[derangement(len(selected), generator)]
+        columns = [rows[source if column in self.variables else slice(None), column] for column in range(rows.shape[1])]
+        return Counts.of(table.layout, columns)
+
+    def _select(self, members: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+        """Members of a stratum, each selected with the rate; exactly one cannot be exchanged, so all are drawn again."""
+        if len(members) < 2:
+            return members[:0]
+        while True:
+            selected = members[generator.random(len(members)) < float(self.rate)]
+            if len(selected) != 1:
+                return selected
+
+
+def derangement(n: int, generator: np.random.Generator) -> np.ndarray:
+    """A uniform permutation of 0..n-1 without a fixed point, n >= 2: drawn until there is none, about e times."""
+    if n < 2:
+        raise ValueError("a derangement needs two or more")
+    while True:
+        drawn = generator.permutation(n)
+        if np.all(drawn != np.arange(n)):
+            return drawn
+
+
+# What swapping a public table costs and keeps, for stakeholders: twice the nominal epsilon first, then what is exact.
+
+
+@dataclass(frozen=True, kw_only=True)
+class TableDeviation:
+    """How far a table of some columns is off.
+
+    Attributes
+    ----------
+    columns : their names.
+    wrong_share : the share of records that would have to change cells, (1/2n) sum |r - s| (total variation).
+    """
+
+    columns: tuple[str, ...]
+    wrong_share: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class SwapReport:
+    """Swapping of one public table.
+
+    Attributes
+    ----------
+    pairwise_epsilon : twice the nominal epsilon, the number that stands beside a release's (theory 10.1, permutation swapping).
+    nominal_epsilon : for each record that differs.
+    largest_stratum : b; it is published with the invariants.
+    exact : the largest tables that are published exactly, by the names of their columns.
+    errors : of all tables of at most so many columns as were asked for that are not exact.
+    """
+
+    pairwise_epsilon: float
+    nominal_epsilon: float
+    largest_stratum: int
+    exact: tuple[tuple[str, ...], ...]
+    errors: tuple[TableDeviation, ...]
+
+    @classmethod
+    def of(cls, original: Counts, swapped: Counts, swapping: PermutationSwapping, largest: int = 2) -> SwapReport:
+        """Parameters: the public table, what came of it, and of how many columns a compared table is at most."""
+        names = original.layout.columns
+        everything = range(len(names))
+        held = tuple(column for column in everything if column not in swapping.variables)
+        exact = (held, tuple(sorted((*swapping.key, *swapping.variables))))
+        looked_at = [
+            columns
+            for size in range(1, largest + 1)
+            for columns in combinations(everything, size)
+            if not swapping.keeps(columns)
+        ]
+        return cls(
+            pairwise_epsilon=swapping.pairwise_epsilon(original),
+            nominal_epsilon=swapping.nominal_epsilon(original),
+            largest_stratum=swapping.largest_stratum(original),
+            exact=tuple(tuple(names[column] for column in columns) for columns in exact),
+            errors=tuple(
+                TableDeviation(
+                    columns=tuple(names[column] for column in columns),
+                    wrong_share=_wrong_share(original.project(columns), swapped.project(columns)),
+                )
+                for columns in looked_at
+            ),
+        )
+
+    def lines(self) -> tuple[str, ...]:
+        """In words, the number to compare with a release's epsilon first."""
+        worst = max(self.errors, key=lambda error: error.wrong_share, default=None)
+        return (
+            f"no guarantee like a release's: epsilon {self.pairwise_epsilon:.2f} between the closest tables that agree on all "
+            f"that is published exactly (2 x the nominal {self.nominal_epsilon:.2f} for each record; largest stratum "
+            f"{self.largest_stratum}, itself published)",
+            *(f"published exactly: the table of {listing(columns)}" for columns in self.exact),
+            *(
+                ()
+                if worst is None
+                else (f"most wrong of the others: {listing(worst.columns)}, {worst.wrong_share:.2%} of the records",)
+            ),
+        )
+
+
+def _wrong_share(original: Counts, other: Counts) -> float:
+    """(1/2n) sum over the cells of either table of |r - s|."""
+    both = original + other
+    at = [table.find(both.bins) for table in (original, other)]
+    counts = [np.where(place >= 0, table.counts[place], 0) for place, table in zip(at, (original, other), strict=True)]
+    return float(np.abs(counts[0] - counts[1]).sum()) / (2 * original.total)
+
+
+# Swapping as a method to compare with: which columns, among whom, and what its report says beside the guarantee.
+
+LOOSE = 0.5
+"""Cramer's V of a swap variable and a key that is chosen here, at most: values that follow from the key would stay."""
+
+
+class Swapping(Baseline):
+    """Values of some columns exchanged between records that agree on others."""
+
+    sentence = "exchange values between records that agree on a key"
+
+    def tables(self, file: ComparedFile) -> list[MadeTables]:
+        if len(file.names) < 2:
+            raise DoesNotFit("swapping needs two columns or more")
+        variables, key = self._columns(file)
+        method = PermutationSwapping(key=key, variables=variables, rate=file.swap_rate)
+        nominal, pairwise = method.nominal_epsilon(file.table), method.pairwise_epsilon(file.table)
+        copies = [method.swap(file.table, file.generator(0, number)) for number in range(file.copies)]
+        return [
+            MadeTables(
+                name=f"swapping at {float(file.swap_rate):.3g}",
+                guarantee=(
+                    f"nominal: epsilon {nominal:.2f} for each record that differs, {pairwise:.2f} between the closest tables"
+                ),
+                epsilon=pairwise,
+                copies=copies,
+                notes=self._notes(file, method, copies[0]),
+            )
+        ]
+
+    def _columns(self, file: ComparedFile) -> tuple[tuple[int, ...], tuple[int, ...]]:
+        """Swap variables and key: as asked for, else an identifying column, and the strongest that does not give it away."""
+        sizes, names = file.table.layout.sizes, file.names
+        variables = tuple(map(names.index, file.swap))
+        if not variables:
+            ranked = sorted(file.known, key=lambda c: (file.numbers(c) is not None, -sizes[c], c))
+            variables = (next((c for c in ranked if file.swap_key is None or names[c] not in file.swap_key), ranked[0]),)
+        if file.swap_key is not None:
+            return variables, tuple(map(names.index, file.swap_key))
+        free = [c for c in range(len(sizes)) if c not in variables and 1 < sizes[c] <= 20]
+        return variables, file.by_strength(variables[0], [c for c in free if file.strength(variables[0], c) <= LOOSE])[:1]
+
+    def _notes(self, file: ComparedFile, method: PermutationSwapping, swapped: Counts) -> tuple[str, ...]:
+        report = SwapReport.of(file.table, swapped, method)
+        told = listing([file.names[c] for c in method.variables])
+        within = (
+            f"among records with the same {listing([file.names[c] for c in method.key])}" if method.key else "among all records"
+        )
+        least = CLOSEST * least_epsilon(report.largest_stratum)
+        if file.epsilon < least:
+            rates = f"no rate has the release's epsilon: the least is {least:.2f}, at {best_rate(report.largest_stratum):.4%}"
+        else:
+            low, high = rates_for(file.epsilon / CLOSEST, report.largest_stratum)
+            rates = f"the release's epsilon is that of the rates {low:.4%} and {high:.4%}"
+        stratum = f"largest stratum {report.largest_stratum:,}, itself published"
+        return (f"values of {told} are swapped {within}", *report.lines()[1:], stratum, rates)

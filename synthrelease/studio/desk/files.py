@@ -1,0 +1,695 @@
+"""The two TOML files, read anew for every page and changed line by line."""
+
+from __future__ import annotations
+
+import datetime
+import difflib
+import hashlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from synthrelease.data.schema import Column
+from synthrelease.errors import InputError, OutputError, SynthreleaseError
+from synthrelease.settings.reading import ConfigurationFile, beside, read_configuration, toml_tables
+from synthrelease.settings.tables import list_of_questions
+from synthrelease.spec.load import load_changed
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import judged_digest
+from synthrelease.studio.drafting.edits import criterion_edits, limits_of, with_limits
+from synthrelease.studio.drafting.public_file import PublicFile
+from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, loaded_changed, replace_files, taken_over, toml
+from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, standing
+
+# Locks on files, which a started process inherits and which end with the last process that has them.
+
+
+@contextmanager
+def locked(path: Path, *, make: bool = False) -> Iterator[int | None]:
+    """An open file with a lock that a started process inherits; None where another process holds it.
+
+    Without `make` nothing is made: a file that cannot be opened is locked by nobody, and a number above 0 is handed out.
+    """
+    try:
+        import fcntl
+    except ImportError:
+        if not make:
+            yield 1
+            return
+        raise InputError("The desk starts rehearsals on Unix alone. Start `synthrelease rehearse` in a terminal.") from None
+    how = os.O_RDWR | os.O_CREAT if make else os.O_RDONLY
+    try:
+        handle = os.open(path, how | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    except OSError as error:
+        if not make:
+            yield 1
+            return
+        raise OutputError(f"{path}: could not be written ({error.strerror}). Nothing was started.") from None
+    try:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError:
+            yield None
+        else:
+            yield handle
+    finally:
+        os.close(handle)
+
+
+Changes = Mapping[str, Sequence[Edit]]
+"""Of the "configuration" and of the "acceptance" file."""
+MOST_KEPT = 20
+"""BothTexts that are kept to show what an editor changed."""
+
+
+class Moved(SynthreleaseError):
+    """A file is not what the page showed. Carries the difference."""
+
+    def __init__(self, difference: str):
+        self.difference = difference
+        super().__init__("A file was changed since this page was shown. Nothing was saved. The page below is as it is now.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class BothTexts:
+    """What both files hold at one moment.
+
+    Attributes
+    ----------
+    configuration, acceptance : bytes on disk.
+    others : when files that they name were changed: what is extended, and codelists.
+    file : the configuration with what it inherits.
+    acceptance_path : where the acceptance file is.
+    """
+
+    configuration: bytes
+    acceptance: bytes
+    others: tuple[tuple[str, int], ...]
+    file: ConfigurationFile
+    acceptance_path: Path
+
+    @property
+    def acceptance_tables(self) -> dict[str, Any]:
+        return toml_tables(self.acceptance, self.acceptance_path)
+
+    @property
+    def seen(self) -> str:
+        """What a page says of the files that it shows, so that a later edit knows them."""
+        named = repr((len(self.configuration), self.others)).encode()
+        return hashlib.sha256(named + self.configuration + self.acceptance).hexdigest()
+
+
+class DeskFiles:
+    """Both files by the path that was opened."""
+
+    def __init__(self, path: Path):
+        self.path = path
+        self._lock = threading.Lock()
+        self._kept: dict[str, BothTexts] = {}
+        self._before: tuple[str, BothTexts] | None = None
+        self._loaded: tuple[str, ReleaseSpec] | None = None
+
+    def texts(self) -> BothTexts:
+        """What the files hold now. Raises SpecError or OSError where they cannot be read."""
+        content = self.path.read_bytes()
+        file = read_configuration(self.path, content)
+        acceptance_path = beside(file.file_of("acceptance"), str(file.tables.get("acceptance", "")))
+        found = BothTexts(
+            configuration=content,
+            acceptance=acceptance_path.read_bytes(),
+            others=tuple((str(path), path.stat().st_mtime_ns) for path in _named(file) if path.is_file()),
+            file=file,
+            acceptance_path=acceptance_path,
+        )
+        self._kept[found.seen] = found
+        while len(self._kept) > MOST_KEPT:
+            del self._kept[next(iter(self._kept))]
+        return found
+
+    def spec(self, texts: BothTexts) -> ReleaseSpec:
+        """The specification, loaded once for as long as nothing changes."""
+        known = self._loaded
+        if known is None or known[0] != texts.seen:
+            self._loaded = known = texts.seen, load_changed(self.path, texts.configuration, texts.acceptance)
+        return known[1]
+
+    def act(self, seen: str, action: Callable[[], object]) -> None:
+        """Something that writes both files by itself, if both are as the page showed them; where it fails they are as before.
+
+        Raises
+        ------
+        Moved, SynthreleaseError : and nothing was written.
+        """
+        with self._lock:
+            texts = self._as_seen(seen)
+            try:
+                action()
+            except SynthreleaseError:
+                now = self.texts()
+                if now.seen != texts.seen:
+                    replace_files(_contents(now, texts))
+                raise
+            self._before = (self.texts().seen, texts)
+
+    def edit(self, seen: str, changes: Changes) -> None:
+        """Change the files, if both are as the page showed them and the change leaves files that can be loaded.
+
+        Raises
+        ------
+        Moved, SpecError, OutputError : and nothing was written.
+        """
+        with self._lock:
+            texts = self._as_seen(seen)
+            spec = self.write(texts, changes)
+            seen = self.texts().seen
+            self._before, self._loaded = (seen, texts), (seen, spec)
+
+    def write(self, texts: BothTexts, changes: Changes) -> ReleaseSpec:
+        """Change the files that hold these texts, for `edit` and for an action; what they then say."""
+        acceptance = texts.acceptance
+        if edits := changes.get("acceptance"):
+            check_own_acceptance(texts.file)
+            acceptance = changed(texts.acceptance_path, acceptance, edits)
+        configuration = texts.configuration
+        if edits := changes.get("configuration"):
+            configuration = changed(self.path, *_prepared(texts.file, configuration, edits))
+        spec = loaded_changed(self.path, configuration, acceptance)
+        replace_files(
+            {
+                path: (before, after)
+                for path, before, after in (
+                    (texts.acceptance_path, texts.acceptance, acceptance),
+                    (self.path, texts.configuration, configuration),
+                )
+                if before != after
+            }
+        )
+        return spec
+
+    def undo(self, seen: str) -> None:
+        """Write the text from before the last edit of this desk, if nothing was changed since."""
+        with self._lock:
+            texts = self._as_seen(seen)
+            if self._before is None or self._before[0] != seen:
+                raise OutputError("There is nothing to undo: the files were changed elsewhere, or not at all.")
+            old, self._before = self._before[1], None
+            replace_files(_contents(texts, old))
+
+    def last_change(self, texts: BothTexts) -> str:
+        """The lines of the last edit; empty where the files were changed since."""
+        if self._before is None or self._before[0] != texts.seen:
+            return ""
+        return difference(self._before[1], texts)
+
+    def _as_seen(self, seen: str) -> BothTexts:
+        texts = self.texts()
+        if texts.seen != seen:
+            raise Moved(difference(self._kept[seen], texts) if seen in self._kept else "")
+        return texts
+
+
+def check_own_acceptance(file: ConfigurationFile) -> None:
+    """Raises OutputError where the acceptance file is that of the extended configuration: another release goes by it, too."""
+    if "acceptance" in file.inherited:
+        raise OutputError(
+            f"The acceptance file belongs to {file.base}, which this file extends, and to each release that goes by it. "
+            'Nothing was saved. The screen "Questions and thresholds" has a button that makes a copy for this file alone.'
+        )
+
+
+def _prepared(file: ConfigurationFile, content: bytes, edits: Sequence[Edit]) -> tuple[bytes, list[Edit]]:
+    """The content, and the edits that are then to be made in it.
+
+    A setting of a table that the extended file hands down becomes a line that overrides it. What no such line can say, as that
+    a setting goes, needs the table itself: it is copied here.
+    """
+    handed_down = {str(edit.path[0]) for edit in edits if len(edit.path) > 1} & (file.inherited - {"card"})
+    own = [name for name in file.tables if name in handed_down and not _can_be_overridden(file, name, edits)]
+    there = [
+        Edit(path=("override", *edit.path), toml=edit.toml) if edit.path[0] in handed_down and edit.path[0] not in own else edit
+        for edit in edits
+    ]
+    return taken_over(file, content, own), there
+
+
+def _can_be_overridden(file: ConfigurationFile, name: str, edits: Sequence[Edit]) -> bool:
+    """Whether lines can say all that is changed in a table."""
+
+    def is_there(path: Path_) -> bool:
+        tables: object = file.tables
+        for step in path:
+            if not isinstance(tables, dict) or step not in tables:
+                return False
+            tables = tables[step]
+        return isinstance(tables, dict)
+
+    return all(edit.toml is not None and is_there(edit.path[:-1]) for edit in edits if edit.path[0] == name)
+
+
+def _named(file: ConfigurationFile) -> list[Path]:
+    """The files that a page depends on beside the two: what is extended, and codelists."""
+    columns = file.tables.get("columns", {})
+    lists = [table.get("codes") for table in columns.values() if isinstance(table, dict)] if isinstance(columns, dict) else []
+    beside_ = file.file_of("columns")
+    return [*([file.base] if file.base else []), *(beside(beside_, name) for name in lists if isinstance(name, str))]
+
+
+def _contents(now: BothTexts, wanted: BothTexts) -> dict[Path, tuple[bytes, bytes]]:
+    """What is written to have the text of before; a copy of the acceptance file that was made since stays."""
+    found = {now.file.path: (now.configuration, wanted.configuration)}
+    if now.acceptance_path == wanted.acceptance_path:
+        found[now.acceptance_path] = (now.acceptance, wanted.acceptance)
+    return found
+
+
+@contextmanager
+def announced(path: Path) -> Iterator[str]:
+    """While a desk is open on a configuration, what it says of another one on the same, or of a read-only folder."""
+    mark, told, mine = path.with_name(f".{path.name}.desk"), "", False
+    with ExitStack() as held:
+        try:
+            mine = held.enter_context(locked(mark, make=True)) is not None
+            told = "" if mine else ANOTHER
+        except OutputError:
+            told = f"The folder {path.parent} cannot be written. The desk shows the files, and no change can be saved."
+        try:
+            yield told
+        finally:
+            if mine:
+                mark.unlink(missing_ok=True)
+
+
+ANOTHER = (
+    "Another desk is open on the same files. Both can save: the other shows what one saved as a difference before it saves "
+    "anything itself."
+)
+
+
+def difference(before: BothTexts, after: BothTexts) -> str:
+    """The lines that differ, as `diff -u` shows them."""
+    pairs = [
+        (before.configuration, after.configuration, after.file.path.name),
+        (before.acceptance, after.acceptance, after.acceptance_path.name),
+    ]
+    lines: list[str] = []
+    for old, new, name in pairs:
+        first, second = (each.decode("utf-8", "replace").splitlines() for each in (old, new))
+        lines += difflib.unified_diff(first, second, f"{name} (before)", f"{name} (now)", lineterm="", n=1)
+    return "\n".join(lines)
+
+
+# Rehearsals beside the configuration: started as a process of their own, which outlives browser and desk, and stopped.
+#
+# A rehearsal writes into a folder whose name follows from the specification, so no request names one. While it runs it holds
+# a
+# lock on its log; whoever starts a desk on the same configuration sees it there.
+
+MOST_BYTES = 50_000_000
+"""Of the results that a page is made from."""
+LAST_LINES = 6
+
+
+@dataclass(frozen=True, kw_only=True)
+class Running:
+    """A rehearsal that runs: its process, the folder it writes into, and how far it is; None before it can be told."""
+
+    process: int
+    folder: str
+    standing: RehearsalProgress | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsed:
+    """The results of a rehearsal.
+
+    Attributes
+    ----------
+    document : rehearsal.json.
+    same : whether it was of the files as they are.
+    stands : whether columns, models, criteria and thresholds are still those that were rehearsed.
+    """
+
+    folder: Path
+    document: dict[str, Any]
+    same: bool
+    stands: bool
+
+
+class Rehearsals:
+    """The rehearsals of one configuration.
+
+    Parameters
+    ----------
+    config : the configuration.
+    data, members : the public file that is rehearsed on, and with [members] that of the members; None where none was given.
+    """
+
+    def __init__(self, config: Path, data: str | None, members: str | None = None):
+        self.config, self.data, self.members = config, data, members
+        self.log = config.with_name(f"{config.stem}-rehearsal.log")
+        self._lock = threading.Lock()
+        self._child: subprocess.Popen[bytes] | None = None
+        self._read: tuple[tuple[Path, int], dict[str, Any]] | None = None
+        self._aside: dict[tuple[Path, int], str] = {}
+
+    def folder(self, spec: ReleaseSpec) -> Path:
+        """Where a rehearsal of the files as they are lies."""
+        return self.config.with_name(f"{self.config.stem}-rehearsal-{spec.digest[:12]}")
+
+    def running(self) -> Running | None:
+        """The rehearsal that runs now, whoever started it."""
+        with self._lock:
+            if self._child is not None and self._child.poll() is not None:
+                self._child = None
+            with locked(self.log) as free:
+                if free:
+                    return None
+            return self._told()
+
+    def start(self, spec: ReleaseSpec, minutes: int) -> None:
+        """Start a rehearsal of these files, or go on with it.
+
+        Raises
+        ------
+        InputError : without a public file, or while one runs.
+        OutputError : when the folder cannot be written.
+        """
+        if self.data is None:
+            raise InputError("A rehearsal needs a public file. Start the desk with --data PUBLIC.")
+        folder = self.folder(spec)
+        command = [sys.executable, "-m", "synthrelease", "rehearse", str(self.config), "--data", self.data]
+        command += [] if self.members is None else ["--members", self.members]
+        command += ["--out", str(folder), "--minutes", str(minutes)]
+        with self._lock, locked(self.log, make=True) as free:
+            if not free:
+                raise InputError("A rehearsal of this configuration is running already.")
+            os.ftruncate(free, 0)
+            self.log.with_suffix(".pid").unlink(missing_ok=True)  # nobody may take an earlier process for this one
+            # the process inherits the lock with the file that it prints to
+            self._child = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=free, stderr=free, start_new_session=True)
+            self.log.with_suffix(".pid").write_text(f"{self._child.pid} {folder.name}\n", encoding="ascii")
+
+    def stop(self, *, at_once: bool) -> None:
+        """Stop the rehearsal with its workers; what it found so far is kept. At once, it writes no report.
+
+        Raises
+        ------
+        InputError : when none runs.
+        """
+        running = self.running()
+        if running is None:
+            raise InputError("No rehearsal is running.")
+        if running.process == os.getpgid(0) or running.process <= 1:
+            raise InputError("The rehearsal's process is not known. Stop it where it was started.")
+        with suppress(ProcessLookupError):
+            os.killpg(running.process, signal.SIGKILL if at_once else signal.SIGTERM)
+
+    def last_lines(self) -> str:
+        """The end of what the last rehearsal printed: about public data alone."""
+        try:
+            with self.log.open("rb") as file:
+                file.seek(max(0, self.log.stat().st_size - 4_000))
+                return "\n".join(file.read().decode("utf-8", "replace").splitlines()[-LAST_LINES:])
+        except OSError:
+            return ""
+
+    def found(self, spec: ReleaseSpec) -> Rehearsed | None:
+        """The results for the files as they are; or of the newest rehearsal of earlier ones."""
+        own = self.folder(spec) / "rehearsal.json"
+        others = self.config.parent.glob(f"{self.config.stem}-rehearsal-*/rehearsal.json")
+        known = sorted([(_changed(path), path) for path in others if path.is_file()], reverse=True)
+        for path in [own] if own.is_file() else [path for _, path in known]:
+            document = self._document(path)
+            if document is not None:
+                same = document.get("specification") == spec.digest
+                stands = document.get("judged") == judged_digest(spec.tables)
+                return Rehearsed(folder=path.parent, document=document, same=same, stands=stands)
+        return None
+
+    def put_aside(self, spec: ReleaseSpec) -> bool:
+        """Leave out the results that `found` finds, since no page can be made from them; False where it finds none."""
+        found = self.found(spec)
+        if found is None:
+            return False
+        path = found.folder / "rehearsal.json"
+        self._aside[path, _changed(path)] = (
+            f"The results in {found.folder.name} cannot be shown: another version of the program wrote them, or they were "
+            "changed. Rehearse again."
+        )
+        return True
+
+    @property
+    def aside(self) -> list[str]:
+        """What is said of results that were left out and are still there."""
+        return [said for (path, time), said in self._aside.items() if _changed(path) == time]
+
+    def _document(self, path: Path) -> dict[str, Any] | None:
+        try:
+            key = (path, _changed(path))
+            if key in self._aside or path.stat().st_size > MOST_BYTES:
+                return None
+            if self._read is None or self._read[0] != key:
+                self._read = key, json.loads(path.read_bytes())
+            document = self._read[1]
+        except (OSError, ValueError, RecursionError):
+            return None
+        return document if isinstance(document, dict) and "look" in document and "words" in document else None
+
+    def _told(self) -> Running | None:
+        try:
+            process, _, folder = self.log.with_suffix(".pid").read_text(encoding="ascii").strip().partition(" ")
+            number = int(process)
+        except (OSError, ValueError):
+            number, folder = 0, ""
+        inside = folder.startswith(f"{self.config.stem}-rehearsal-") and "/" not in folder
+        known = standing(self.config.with_name(folder) / STORE) if inside else None
+        return Running(process=number, folder=folder if inside else "", standing=known)
+
+
+def _changed(path: Path) -> int:
+    """When a file was changed last; 0 of one that is gone."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
+
+
+# What each control of the desk writes: lines of the two files.
+
+NUMBER = re.compile(r"-?\d{1,15}(\.\d{1,12})?", re.ASCII)
+CARD_TEXTS = (
+    *("contact", "licence", "licence_url", "region", "url", "version", "justification", "tuning", "access"),
+    *("organisation", "source", "purpose", "funding", "ethics", "maintenance", "feedback"),
+)
+CARD_LISTS = ("uses", "unsuitable", "registry_authors", "signed_by")
+"""Texts of [card] of which there are several: one a line."""
+PROGRAM = "card:program"
+Form = Mapping[str, str]
+
+
+class NoSuchControl(ValueError):
+    """A place that no page has."""
+
+    def __init__(self) -> None:
+        super().__init__("The page has no such control. Nothing was saved.")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Shown:
+    """What an edit starts from.
+
+    Attributes
+    ----------
+    public : the public file; None where none was given.
+    """
+
+    texts: BothTexts
+    spec: ReleaseSpec
+    public: PublicFile | None = None
+
+
+def changes_of(shown: Shown, name: str, place: str, form: Form) -> Changes:
+    """What a control of a screen writes.
+
+    Raises
+    ------
+    ValueError : for a place that no page has, and for what is no number or date.
+    """
+    what, _, which = place.partition(":")
+    of_screen: dict[str, Callable[[], Changes]] = {
+        "people": lambda: _of_unit(place, form),
+        "columns": lambda: _of_column(shown, what, which, form),
+        "questions": lambda: _of_questions(shown, what, which, form),
+        "budget": lambda: _of_budget(place, form),
+        "signoff": lambda: {"configuration": _of_program(shown, form) if place == PROGRAM else _of_card(place, form)},
+    }
+    if name not in of_screen:
+        raise NoSuchControl
+    return of_screen[name]()
+
+
+def _of_unit(place: str, form: Form) -> Changes:
+    if place in ("name", "why"):
+        return _line(("unit", place), form)
+    if place == "records_per_person":
+        return _number(("unit", place), form)
+    raise NoSuchControl
+
+
+def _of_budget(place: str, form: Form) -> Changes:
+    if place in ("generation", "limit"):
+        return _number(("budget", place), form)
+    raise NoSuchControl
+
+
+def table_of(spec: ReleaseSpec, name: str) -> Path_:
+    """Where the table of a column of the record stands; the columns of all members have one."""
+    linked = spec.schema.linked
+    of_slots = (
+        {} if linked is None else {each: plain for slot in linked.slots for each, plain in zip(slot, linked.names, strict=True)}
+    )
+    return ("members", "columns", of_slots[name]) if name in of_slots else ("columns", name)
+
+
+def _of_column(shown: Shown, what: str, which: str, form: Form) -> Changes:
+    name, _, alternative = which.partition(":")
+    column = shown.spec.schema.by_name.get(name)
+    if column is None:
+        raise NoSuchControl
+    table = table_of(shown.spec, name)
+    if what == "description":
+        return _line((*table, "description"), form)
+    if column.bounds is None:
+        raise NoSuchControl
+    if what == "bounds":
+        low, high, by = number(form.get("low", "")), number(form.get("high", "")), form.get("by", "").strip()
+        edits = [Edit(path=(*table, "bounds"), toml=f"[{low}, {high}]")]
+        if by != column.bounds_by:
+            edits.append(Edit(path=(*table, "bounds_by"), toml=toml(by) if by else None))
+        return {"configuration": edits}
+    if what == "weight":
+        respondent = Edit(path=("input", "one_row_per"), toml=toml("respondent"))
+        return {"configuration": [Edit(path=(*table, "role"), toml=toml("weight")), respondent]}
+    if what == "limits" and alternative in column.alternatives:
+        return _of_limits(shown, column, alternative, table, form)
+    raise NoSuchControl
+
+
+def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
+    """Other limits between bins, with what follows from them; all numbers of one field, with anything between them."""
+    typed = [each for each in re.split(r"[,;\s]+", form.get("limits", "").strip()) if each]
+    limits = [float(number(each)) for each in typed]
+    if tuple(limits) == limits_of(column)[alternative]:
+        raise ValueError("The limits are as they were. Nothing was saved.")
+    tables = shown.texts.file.tables
+    for step in table:
+        tables = tables[str(step)]
+    groups = shown.texts.acceptance_tables.get("groups", {}).get(column.name)
+    found = with_limits(
+        column,
+        alternative,
+        limits,
+        numbers=tables.get("numbers", {}),
+        groups=groups if isinstance(groups, list) else None,
+        public=shown.public,
+        policy=shown.spec.input,
+    )
+    edits = [Edit(path=(*table, "alternatives", name), toml=toml(texts)) for name, texts in found.alternatives.items()]
+    if found.numbers != tables.get("numbers", {}):
+        edits.append(Edit(path=(*table, "numbers"), toml=toml(found.numbers) if found.numbers else None))
+    if found.groups is None:
+        return {"configuration": edits}
+    return {"configuration": edits, "acceptance": [Edit(path=("groups", column.name), toml=toml(found.groups))]}
+
+
+def _of_questions(shown: Shown, what: str, which: str, form: Form) -> Changes:
+    questions = list_of_questions()
+    if what == "ask":
+        given = {key: text for key in ("query", "why") if (text := form.get(key, "").strip())}
+        if "query" not in given:
+            raise ValueError("Expected a question, found none. Nothing was saved.")
+        if questions is None:
+            raise NoSuchControl
+        place = (questions, len(shown.spec.questions))
+        return {"configuration": [Edit(path=place, toml=toml(given))]}
+    if what == "unask" and questions is not None and which in _places(shown.spec.questions):
+        return {"configuration": [Edit(path=(questions, int(which)))]}
+    if what == "criterion":
+        edits = criterion_edits(
+            shown.spec,
+            shown.texts.acceptance_tables,
+            form.get("asked", ""),
+            [form.get(key, "") for key in ("first", "second", "third")],
+            threshold=number(form.get("threshold", "")),
+            epsilon=number(form.get("epsilon", "")),
+            value=form.get("value", "").strip(),
+            reason=form.get("reason", "").strip(),
+        )
+        return {"acceptance": edits}
+    if which not in _places(shown.spec.criteria):
+        raise NoSuchControl
+    path: Path_ = ("criteria", int(which))
+    if what == "drop":
+        return {"acceptance": [Edit(path=path)]}
+    if what == "threshold":
+        return {"acceptance": [Edit(path=(*path, "threshold"), toml=number(form.get("value", "")))]}
+    if what == "agreed":
+        by, on = form.get("by", "").strip(), form.get("on", "").strip()
+        try:
+            day = datetime.date.fromisoformat(on).isoformat()
+        except ValueError:
+            raise ValueError(f"Expected a day such as 2026-11-24, found {on[:40]!r}. Nothing was saved.") from None
+        return {"acceptance": [Edit(path=(*path, "agreed"), toml=f"{{ by = {toml(by)}, on = {day} }}")]}
+    raise NoSuchControl
+
+
+def _places(values: tuple[object, ...]) -> set[str]:
+    return {str(place) for place in range(len(values))}
+
+
+def _of_card(place: str, form: Form) -> list[Edit]:
+    what, _, which = place.partition(":")
+    text = form.get("value", "").replace("\r\n", "\n").strip()
+    if place == "description":
+        return [Edit(path=("description",), toml=toml(text))]
+    if what == "card" and which in CARD_TEXTS:
+        return [Edit(path=("card", which), toml=toml(text))]
+    if what == "card" and which == "signed_by":
+        return [
+            Edit(path=("card", which), toml=toml([name for key in ("first", "second") if (name := form.get(key, "").strip())]))
+        ]
+    if what == "card" and which in CARD_LISTS:
+        return [Edit(path=("card", which), toml=toml([line.strip() for line in text.split("\n") if line.strip()]))]
+    raise NoSuchControl
+
+
+def _of_program(shown: Shown, form: Form) -> list[Edit]:
+    """Where readers get the program; two empty fields take it out."""
+    given = {name: text for name in ("address", "sha256") if (text := form.get(name, "").strip())}
+    if not given and shown.spec.card.program is None:
+        raise ValueError("Expected the address of the program and its SHA-256, found neither. Nothing was saved.")
+    return [Edit(path=("card", "program"), toml=toml(given) if given else None)]
+
+
+def number(text: str) -> str:
+    """A number as it was typed."""
+    if not NUMBER.fullmatch(text.strip()):
+        raise ValueError(f"Expected a number such as 12 or 0.5, found {text[:40]!r}. Nothing was saved.")
+    return text.strip()
+
+
+def _line(path: Path_, form: Form) -> Changes:
+    return {"configuration": [Edit(path=path, toml=toml(form.get("value", "")))]}
+
+
+def _number(path: Path_, form: Form) -> Changes:
+    return {"configuration": [Edit(path=path, toml=number(form.get("value", "")))]}

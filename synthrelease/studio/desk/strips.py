@@ -1,0 +1,207 @@
+"""What the public file has in each column, and its pictures, made once for each column as it stands."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import combinations
+
+from markupsafe import Markup
+
+from synthrelease.data.linked import Linked
+from synthrelease.data.schema import Column
+from synthrelease.enclave.texts import key_text
+from synthrelease.settings.columns import InputTable
+from synthrelease.studio.drafting.public_file import PublicBins, PublicFile, public_bins
+
+# The pictures of the desk. Colours are those of the page, so that they suit a light and a dark one.
+
+WIDTH, HEIGHT = 420.0, 56.0
+ROOM = 34.0
+"""Between two numbers beneath a strip."""
+MARKS, ROW = 560.0, 26.0
+MAP = 300.0
+MOST_NUMBERED = 20
+FAINT = 0.02
+"""Cramer's V below which a pair is left white."""
+
+
+def strip(name: str, labels: Sequence[str], rows: Sequence[int]) -> Markup:
+    """The public rows in bins that have no order on a line."""
+    width, most, top = WIDTH / len(rows), max(rows), rows.index(max(rows))
+    label = f"Public values of {name}: {len(rows)} bins; {_most(labels[top], most, rows)}"
+    bars = [
+        f'<rect x="{index * width:.1f}" y="{HEIGHT - (HEIGHT - 4) * each / most:.1f}" '
+        f'width="{max(width - 1, 0.5):.1f}" height="{(HEIGHT - 4) * each / most:.1f}"/>'
+        for index, each in enumerate(rows)
+        if each
+    ]
+    return _svg("bars", WIDTH, HEIGHT + 1, label, [*bars, f'<path d="M0 {HEIGHT + 0.5}H{WIDTH}"/>'])
+
+
+def histogram(name: str, limits: Sequence[float], found: PublicBins) -> Markup:
+    """The public rows of a column of numbers with the limits of its bins, which a script lets one drag.
+
+    Each place between which limits can be moved has the same width.
+    """
+    places, width, most = found.places, WIDTH / len(found.places), max(found.between)
+    label = f"Public values of {name} with {len(limits)} limits between bins: {', '.join(f'{each:.6g}' for each in limits)}"
+    at = {place: number * width for number, place in enumerate(places)}
+    edges = [0.0, *(at[limit] for limit in limits), WIDTH]
+    bands = [
+        f'<rect class="band" x="{low:.1f}" width="{high - low:.1f}" height="{HEIGHT}"/>'
+        for low, high in zip(edges[1::2], edges[2::2], strict=False)
+    ]
+    tops = "".join(f"V{HEIGHT - (HEIGHT - 4) * each / most:.1f}h{width:.2f}" for each in found.between)
+    marked = [f'<path class="limit" d="M{at[limit]:.1f} 0V{HEIGHT}"/>' for limit in limits]
+    last, numbers = -ROOM, []
+    for limit in limits:
+        if at[limit] - last >= ROOM:
+            last = at[limit]
+            numbers.append(f'<text x="{min(max(last, 10), WIDTH - 12):.1f}" y="{HEIGHT + 12:g}">{limit:.6g}</text>')
+    data = f' data-places="{" ".join(f"{each:.12g}" for each in places)}"'
+    parts = [*bands, f'<path class="rows" d="M0 {HEIGHT}{tops}V{HEIGHT}Z"/>', *marked, *numbers]
+    return _svg("limits", WIDTH, HEIGHT + 16, label, parts, data)
+
+
+def _most(label: str, most: int, rows: Sequence[int]) -> str:
+    return f"the most frequent is {label} with {most / sum(rows):.0%} of the public rows"
+
+
+def marks(threshold: float, halves: float | None, fit: float | None, independent: float | None, *, bad: bool) -> Markup:
+    """One line with the threshold and up to three marks on it; empty where there is none.
+
+    Parameters
+    ----------
+    bad : whether that independent columns meet the threshold is a mistake.
+    """
+    known = [value for value in (halves, fit, independent) if value is not None]
+    if not known:
+        return Markup()
+    most = 1.08 * max([threshold, *known]) or 1.0
+
+    def at(value: float) -> float:
+        return 8 + (MARKS - 16) * max(0.0, value) / most
+
+    middle = ROW / 2
+    parts = [f'<path d="M8 {middle}H{MARKS - 8}"/>', f'<path class="limit" d="M{at(threshold):.1f} 1V{ROW - 1}"/>']
+    if halves is not None:
+        parts.append(f'<rect class="halves" x="{at(halves) - 5:.1f}" y="{middle - 5}" width="10" height="10"/>')
+    if fit is not None:
+        parts.append(f'<circle class="fit" cx="{at(fit):.1f}" cy="{middle}" r="6"/>')
+    if independent is not None:
+        x = at(independent)
+        kind = "alone wrong" if bad else "alone"
+        parts.append(f'<polygon class="{kind}" points="{x - 7:.1f},{ROW - 6} {x + 7:.1f},{ROW - 6} {x:.1f},5"/>')
+    return _svg("marks", MARKS, ROW, "The three marks and the threshold, as they are told beneath", parts)
+
+
+def heat_map(names: Sequence[str], values: Sequence[float], unseen: Sequence[Sequence[int]], title: str) -> Markup:
+    """A triangle with a square for every pair, the darker the stronger; pairs that nothing looks at have a frame.
+
+    Columns have their numbers on both sides, where there is room.
+    """
+    last = max(1, len(names) - 1)
+    room = 22 if len(names) <= MOST_NUMBERED else 0
+    size, marked = (MAP - room) / last, {tuple(pair) for pair in unseen}
+    stairs = "".join(f"H{room + (place + 1) * size:.1f}V{(place + 1) * size:.1f}" for place in range(last))
+    parts = [f'<path class="all" d="M{room} 0{stairs}H{room}Z"/>']
+    for (first, second), value in zip(combinations(range(len(names)), 2), values, strict=True):
+        framed = (first, second) in marked
+        if value < FAINT and not framed:
+            continue
+        frame = ' class="unseen"' if framed else ""
+        told = f"<title>{_text(names[first])} and {_text(names[second])}: {value:.2f}</title>" if value >= 0.1 else ""
+        x, y = room + first * size, (second - 1) * size
+        place = f'x="{x:.1f}" y="{y:.1f}" width="{size - 0.5:.1f}" height="{size - 0.5:.1f}"'
+        parts.append(f'<rect{frame} {place} fill-opacity="{min(1.0, 0.1 + value):.2f}">{told}</rect>')
+    for number in range(last if room else 0):
+        parts.append(f'<text x="{room - 5}" y="{(number + 0.5) * size + 4:.1f}" text-anchor="end">{number + 2}</text>')
+        parts.append(f'<text x="{room + (number + 0.5) * size:.1f}" y="{MAP - 6:g}" text-anchor="middle">{number + 1}</text>')
+    return _svg("heat", MAP, MAP, title, parts)
+
+
+def _svg(kind: str, width: float, height: float, label: str, parts: Sequence[str], more: str = "") -> Markup:
+    head = f'<svg class="{kind}" viewBox="0 0 {width:g} {height:g}" width="{width:g}" height="{height:g}" role="img" '
+    return Markup(f'{head}aria-label="{_text(label)}"{more}>' + "".join(parts) + "</svg>")
+
+
+def _text(text: str) -> str:
+    return str(Markup.escape(text))
+
+
+MOST_KEPT = 1_000
+
+
+class Strips:
+    """Of one public file, or of one with a second one of members.
+
+    Parameters
+    ----------
+    public, members : None where there is none.
+    """
+
+    def __init__(self, public: PublicFile | None, members: PublicFile | None = None):
+        self.public, self.members = public, members
+        self._kept: OrderedDict[tuple[object, ...], tuple[PublicBins | None, dict[str, Markup]]] = OrderedDict()
+
+    def of(self, column: Column, policy: InputTable, linked: Linked | None) -> tuple[PublicBins | None, Mapping[str, Markup]]:
+        """What is in the bins, None where it cannot be told; and a picture for each alternative, empty where there is none.
+
+        Parameters
+        ----------
+        policy : [input] of the configuration.
+        linked : its members, of whom a column may be, or count them.
+        """
+        bins = tuple((name, each.labels, each.numbers) for name, each in column.alternatives.items())
+        values = (column.sources, column.bounds, column.edges, bins, tuple(column.values.items()), column.missing_values)
+        key = (column.name, values, column.missing, column.characters, policy.missing_values)
+        if key not in self._kept:
+            file = self._file(column, linked)
+            found = None if file is None else public_bins(file, column, policy)
+            self._kept[key] = found, {name: _picture(column, name, found) for name in column.alternatives}
+            while len(self._kept) > MOST_KEPT:
+                self._kept.popitem(last=False)
+        return self._kept[key]
+
+    def texts(self, column: Column, linked: Linked | None) -> Mapping[str | None, int]:
+        """How often each text of the column occurs."""
+        file = self._file(column, linked)
+        return {} if file is None else file.columns[column.source]
+
+    def _file(self, column: Column, linked: Linked | None) -> PublicFile | None:
+        """The one that has the column: the first, but of a column of members theirs."""
+        of_members = linked is not None and linked.place_of(column.name) is not None
+        if linked is not None and column.name == linked.size:
+            return self._numbers_of_members(linked)
+        files = (self.members, self.public) if of_members else (self.public, self.members)
+        return next((file for file in files if file is not None and column.source in file.columns), None)
+
+    def _numbers_of_members(self, linked: Linked) -> PublicFile | None:
+        """How many members roots have, in the place of their key."""
+        file = self.members or self.public
+        if self.public is None or file is None or not all(linked.key in each.columns for each in (self.public, file)):
+            return None
+        roots, times = (_by_key(each, linked.key) for each in (self.public, file))
+        found = Counter[str | None]()
+        for key in {*roots, *times} - {""}:
+            found[str(min(times[key], linked.most) if linked.more == "first" else times[key])] += 1
+        return replace(file, columns={linked.key: found})
+
+
+def _by_key(file: PublicFile, name: str) -> Counter[str]:
+    """How many rows each key has, in its normal form."""
+    times = Counter[str]()
+    for text, rows in file.columns[name].items():
+        times[key_text(text or "", file.input.decimal)] += rows
+    return times
+
+
+def _picture(column: Column, alternative: str, found: PublicBins | None) -> Markup:
+    if found is None or not found.total:
+        return Markup()
+    if found.places:
+        return histogram(column.name, column.alternatives[alternative].lower[1:], found)
+    first = next(iter(column.alternatives))
+    return strip(column.name, column.alternatives[first].labels, found.rows) if alternative == first else Markup()

@@ -1,0 +1,1503 @@
+"""What is made of a column of the public file: its answers, and the draft of a column, or why there is none."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import statistics
+import unicodedata
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, groupby
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import MAX_BINS, IntervalBin, value_grid
+from synthrelease.data.texts import alike, bare, is_executable
+from synthrelease.enclave.statistical import object_text, read_package, writer
+from synthrelease.enclave.texts import Texts
+from synthrelease.errors import InputError, closest, listing, so_many
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.tables import MAX_TABLES
+from synthrelease.sources.flat_tables import Package
+
+# Bins with round limits for a column of numbers, as a person would choose them, so that none is nearly empty.
+#
+# Limits are whole multiples of 1, 2 or 5 times a power of ten. Where most rows stand in a small part of the range, as with
+# money,
+# the limits themselves go 1, 2, 5, 10, 20, 50, ... A zero that many rows have is a bin of its own.
+
+LEAST_SHARE = 0.01
+"""Of the rows, in every drafted bin: rarer bins are what a release is worst at."""
+
+COARSE, FINE = 6, 14
+"""About how many bins are wanted."""
+
+OWN_ZERO = 0.05
+"""Share of the rows with the value 0 from which on it is a bin of its own."""
+
+_SKEWED = 8.0
+"""The 97th percentile of the positive values over their median, above which limits are logarithmic."""
+_STEPS = (1, 2, 5)
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberBins:
+    """Limits between bins of one column.
+
+    Attributes
+    ----------
+    low, high : bounds, a little wider than the public file's smallest and largest value.
+    coarse, fine : inner limits, increasing; those of `coarse` are among those of `fine`.
+    groups : limits of `coarse` that divide the rows into three groups, or two.
+    """
+
+    low: float
+    high: float
+    coarse: tuple[float, ...]
+    fine: tuple[float, ...]
+    groups: tuple[float, ...]
+
+    def texts(self, *, whole: bool, weight: bool) -> dict[str, list[str]]:
+        """The alternatives as a configuration has them; the fine one where it is another than the coarse one.
+
+        Parameters
+        ----------
+        weight : whether a 0 stands for nobody: "<1" has the number 1, and "0" would have none above 0.
+        """
+        found = {"coarse": self.coarse, "fine": self.fine}
+        low = None if weight else self.low
+        return {
+            name: bin_texts(limits, whole=whole, low=low)
+            for name, limits in found.items()
+            if name == "coarse" or limits != self.coarse
+        }
+
+
+def number_bins(values: np.ndarray, counts: np.ndarray, *, whole: bool) -> NumberBins:
+    """Round bins for a column.
+
+    Parameters
+    ----------
+    values, counts : (n_values,) different values, increasing, and how often each occurs.
+    whole : True for whole numbers.
+    """
+    fixed = _zero(values, counts, whole)
+    wanted = _logarithmic(values, counts, whole) or _even(values, counts, whole, fixed)
+    coarse = _kept(values, counts, wanted[0], fixed)
+    fine = _kept(values, counts, wanted[1], coarse)
+    edge = round_step((values[-1] - values[0]) / 100, whole)
+    low = _plain(math.floor(values[0] / edge) * edge)
+    high = _plain(math.ceil((values[-1] + (1 if whole else 0)) / edge) * edge - (1 if whole else 0))
+    groups = _groups(values, counts, coarse)
+    return NumberBins(
+        low=low,
+        high=max(high, low + edge),
+        coarse=coarse,
+        fine=fine,
+        groups=groups,
+    )
+
+
+def _zero(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[float, ...]:
+    """Limits that leave a frequent 0 alone: of whole numbers 0 and 1, of others 0 and a number below all positive ones."""
+    at = int(np.searchsorted(values, 0))
+    if at + 1 >= len(values) or values[at] != 0 or counts[at] < OWN_ZERO * counts.sum():
+        return ()
+    above = 1.0 if whole else _plain(10.0 ** math.floor(math.log10(values[at + 1])))
+    return (above,) if at == 0 else (0.0, above)
+
+
+def _even(values: np.ndarray, counts: np.ndarray, whole: bool, fixed: Sequence[float]) -> tuple[list[float], list[float]]:
+    """Multiples of a step, for coarse and for fine bins; a frequent 0 has no say in the step."""
+    inside = values > 0 if fixed else np.ones(len(values), dtype=bool)
+    cumulated = np.cumsum(counts[inside]) / counts[inside].sum()
+    first, last = (float(values[inside][np.searchsorted(cumulated, share)]) for share in (0.03, 0.97))
+    step = round_step((last - first) / COARSE, whole)
+    finer = min(_divisors(step, whole), key=lambda width: abs(math.log(width * FINE / max(last - first, width))))
+    return _multiples(values, counts, step), _multiples(values, counts, finer)
+
+
+def _logarithmic(values: np.ndarray, counts: np.ndarray, whole: bool) -> tuple[list[float], list[float]] | None:
+    """1, 10, 100, ... or 1, 2, 5, 10, ... over the positive values, where these are skewed; None where they are not."""
+    if (ends := skewed(values, counts)) is None:
+        return None
+    low, high = ends
+    powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
+    fine = [_plain(10.0**power * factor) for power in powers for factor in _STEPS]
+    fine = [limit for limit in fine if low <= limit <= high and (limit >= 1 or not whole)]
+    every = next(step for step in (1, 2, 3, 6, 12) if len(fine) / step <= COARSE or step == 12)
+    negative = [0.0] if values[0] < 0 else []
+    return negative + fine[::every], negative + fine
+
+
+def skewed(values: np.ndarray, counts: np.ndarray) -> tuple[float, float] | None:
+    """The 3rd and the 97th percentile of the positive values, where most of these stand in a small part; None elsewhere."""
+    positive = values > 0
+    if counts[positive].sum() < counts.sum() / 20 or positive.sum() <= 20:
+        return None
+    cumulated = np.cumsum(counts[positive]) / counts[positive].sum()
+    low, middle, high = (float(values[positive][np.searchsorted(cumulated, share)]) for share in (0.03, 0.5, 0.97))
+    return (low, high) if high >= _SKEWED * middle else None
+
+
+def _multiples(values: np.ndarray, counts: np.ndarray, step: float) -> list[float]:
+    """Multiples of a step up to the largest value, at most a thousand, above the first below which a bin would be too empty: a
+    single value far below all others would have the thousand for itself."""
+    lowest = values[np.searchsorted(np.cumsum(counts) / counts.sum(), LEAST_SHARE / 2)]
+    first = math.floor(lowest / step) + 1
+    last = min(math.floor(values[-1] / step), first + 1000)
+    return [multiple * step for multiple in range(first, last + 1)]
+
+
+def _divisors(step: float, whole: bool) -> list[float]:
+    """Round steps that a step is a multiple of."""
+    parts = [step / part for part in (1, 2, 5, 10) if not whole or step % part == 0]
+    return [part for part in parts if round_step(part, whole) == part] or [step]
+
+
+def _kept(values: np.ndarray, counts: np.ndarray, limits: Sequence[float], fixed: Sequence[float]) -> tuple[float, ...]:
+    """The fixed limits, and of the others those that leave no bin nearly empty."""
+    kept = list(fixed)
+    for limit in sorted({_plain(limit) for limit in limits if values[0] < limit <= values[-1]} - set(fixed)):
+        trial = sorted([*kept, limit])
+        at = trial.index(limit)  # only the two bins beside the new limit get smaller
+        beside = _shares(values, counts, trial)[at : at + 2]
+        if min(beside) >= LEAST_SHARE:
+            kept = trial
+    return tuple(kept)
+
+
+def _groups(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> tuple[float, ...]:
+    """The two limits whose smallest group is largest; the only limit where there is one."""
+    pairs: list[tuple[float, ...]] = [*combinations(limits, 2)] or [tuple(limits)]
+    return max(pairs, key=lambda pair: min(_shares(values, counts, pair)))
+
+
+def _shares(values: np.ndarray, counts: np.ndarray, limits: Sequence[float]) -> list[float]:
+    """Share of the rows in each bin between the limits."""
+    rows = np.bincount(np.searchsorted(limits, values, side="right"), weights=counts, minlength=len(limits) + 1)
+    return (rows / counts.sum()).tolist()
+
+
+def round_step(width: float, whole: bool) -> float:
+    """1, 2, 5 or 10 times a power of ten, near a width; at least 1 for whole numbers."""
+    if not width > 0:
+        return 1.0
+    power = 10.0 ** math.floor(math.log10(width))
+    step = min((power * factor for factor in (1, 2, 5, 10)), key=lambda value: abs(math.log(value / width)))
+    return max(1.0, step) if whole else step
+
+
+def _plain(value: float) -> float:
+    """A limit without the rounding errors of its multiplication."""
+    return float(f"{value:.12g}")
+
+
+def bin_texts(limits: Sequence[float], *, whole: bool, low: float | None = None) -> list[str]:
+    """The bins between limits as they are written in a configuration, runs of single whole numbers as "18..44".
+
+    Parameters
+    ----------
+    low : the lowest possible number. Where the first bin of whole numbers holds 0 alone it is written "0", since the number of
+        "<1" in means is 1.
+    """
+    if not limits:
+        raise ValueError("bins need at least one limit")
+    first = f"<{_shown(limits[0])}"
+    last = f">={_shown(limits[-1])}"
+    if not whole:
+        return [first, *(f"{_shown(a)} to {_shown(b)}" for a, b in zip(limits, limits[1:], strict=False)), last]
+    texts: list[str] = []
+    run: list[int] = []
+    if low == 0 and limits[0] == 1:
+        first, limits = "", [0, *limits]
+    for a, b in zip(limits, limits[1:], strict=False):
+        if b == a + 1:
+            run.append(int(a))
+            continue
+        texts += _run_text(run)
+        run = []
+        texts.append(f"{int(a)}-{int(b) - 1}")
+    return [*([first] if first else []), *texts, *_run_text(run), last]
+
+
+def _run_text(run: Sequence[int]) -> list[str]:
+    return [f"{run[0]}..{run[-1]}"] if len(run) > 1 else [str(value) for value in run]
+
+
+def _shown(value: float) -> str:
+    """A number without an exponent."""
+    text = f"{value:.12f}".rstrip("0").rstrip(".")
+    return "0" if text in ("-0", "") else text
+
+
+# A codebook: what columns and their codes mean, as the publisher of a register says it. JSON or CSV, read for `init` alone.
+#
+# JSON: for each column an object with `description` and `values`, a table from code to meaning, in which `min` and `max` say
+# that
+# the column holds numbers; or the table of codes alone; or a text, which is the description. `kind`, "number" or "code",
+# answers
+# what a draft asks.
+#
+# CSV: a line for each code, with the columns `column`, `code` and `label`; a line without a code describes the column.
+
+MAX_BYTES = 50_000_000
+_HEADERS = {
+    "column": ("column", "variable", "name", "field", "varname"),
+    "code": ("code", "value"),
+    "label": ("label", "meaning", "text", "description", "desc"),
+}
+_RANGE = ("min", "max")
+_KINDS = ("number", "code")
+MISSING_WORDS = re.compile(
+    r"n/?a\b|not? (applicable|available|answered|stated|reported|recorded|known|specified|in universe|response)|"
+    r"(missing|unknown|unspecified|refused|blank|suppressed|invalid|niu|dk|nr)\b|"
+    r"(don'?t|does not|do not) know|no (answer|response)|"
+    r"(no aplica|se ignora|no especificado|desconocido|keine angabe|unbekannt|weiß nicht|non renseign|inconnu)",
+    re.IGNORECASE,
+)
+"""How meanings begin that say that there is no answer."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodebookEntry:
+    """What is said about one column.
+
+    Attributes
+    ----------
+    description : its meaning; empty where nothing is said.
+    labels : code as it stands in the file -> meaning.
+    missing : codes that are said to stand for no answer.
+    number, code : whether it is said to hold numbers, or codes.
+    """
+
+    description: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    missing: frozenset[str] = frozenset()
+    number: bool = False
+    code: bool = False
+
+    def or_else(self, other: CodebookEntry) -> CodebookEntry:
+        """This entry, and what `other` says where this one says nothing."""
+        return CodebookEntry(
+            description=self.description or other.description,
+            labels=self.labels or other.labels,
+            missing=self.missing | other.missing,
+            number=self.number or (other.number and not self.code),
+            code=self.code or (other.code and not self.number),
+        )
+
+
+def read_codebook(path: str | Path) -> dict[str, CodebookEntry]:
+    """Every column that the codebook names.
+
+    Raises
+    ------
+    InputError : when the file cannot be read or is neither of the two forms.
+    """
+    path = Path(path)
+    problem = ""
+    try:
+        if path.stat().st_size > MAX_BYTES:
+            problem = f"a codebook of at most {MAX_BYTES} bytes, found a larger file"
+        else:
+            text = path.read_text(encoding="utf-8-sig")
+    except OSError as error:
+        problem = f"a codebook that can be read, found none ({error.strerror})"
+    except UnicodeDecodeError:
+        problem = "a codebook in UTF-8, found other bytes"
+    if problem:
+        raise InputError(f"{path}: expected {problem}.")
+    try:
+        return _of_json(json.loads(text)) if text.lstrip()[:1] in ("{", "[") else _of_csv(text)
+    except json.JSONDecodeError as error:
+        problem = f"expected JSON, found an error in line {error.lineno}, column {error.colno} ({error.msg})"
+    except RecursionError:
+        problem = "expected less nested JSON"
+    except (_UnreadableCodebook, csv.Error) as error:
+        problem = str(error)
+    raise InputError(f"{path}: {problem}.")
+
+
+class _UnreadableCodebook(Exception):
+    """What was expected and found."""
+
+
+def _of_json(found: Any) -> dict[str, CodebookEntry]:
+    if not isinstance(found, dict):
+        raise _UnreadableCodebook("expected a JSON object with an entry for each column, found a list")
+    return {str(name): _entry(str(name), about) for name, about in found.items()}
+
+
+def _entry(name: str, about: Any) -> CodebookEntry:
+    if isinstance(about, str):
+        return CodebookEntry(description=_line(about))
+    if not isinstance(about, dict):
+        raise _UnreadableCodebook(f"expected a text or an object for the column {name!r}, found something else")
+    described = {"description", "values", "details", "link", "label", "labels", "codes", "kind"} & set(about)
+    kind = about.get("kind") if about.get("kind") in _KINDS else ""
+    values = next((about[key] for key in ("values", "labels", "codes") if isinstance(about.get(key), dict)), None)
+    if not described:
+        values = about
+    labels = {str(code): _line(str(text)) for code, text in (values or {}).items() if code not in _RANGE}
+    return CodebookEntry(
+        description=_line(str(about.get("description") or (about.get("label") if values is not about else "") or "")),
+        labels=labels,
+        missing=no_answers(labels),
+        number=kind == "number" or (not kind and any(end in (values or {}) for end in _RANGE)),
+        code=kind == "code",
+    )
+
+
+def _of_csv(text: str) -> dict[str, CodebookEntry]:
+    delimiter = max(",;\t|", key=text.partition("\n")[0].count)
+    rows = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, skipinitialspace=True)
+    header = [name.strip().lower() for name in next(rows, [])]
+    places = {key: _place(header, names) for key, names in _HEADERS.items()}
+    if places["column"] is None or places["label"] is None:
+        raise _UnreadableCodebook(
+            "expected a JSON object, or CSV with the columns 'column', 'code' and 'label', found a header with "
+            f"{listing(header) if header else 'nothing'}"
+        )
+    found: dict[str, CodebookEntry] = {}
+    for row in rows:
+        cells = {key: row[place].strip() if place is not None and place < len(row) else "" for key, place in places.items()}
+        if not cells["column"]:
+            continue
+        entry = found.get(cells["column"], CodebookEntry())
+        if cells["code"]:
+            labels = {**entry.labels, cells["code"]: _line(cells["label"])}
+            entry = replace(entry, labels=labels, missing=no_answers(labels))
+        else:
+            entry = replace(entry, description=entry.description or _line(cells["label"]))
+        found[cells["column"]] = entry
+    return found
+
+
+def _place(header: list[str], names: Iterable[str]) -> int | None:
+    return next((header.index(name) for name in names if name in header), None)
+
+
+def no_answers(labels: Mapping[str, str]) -> frozenset[str]:
+    """The codes whose labels say that there is no answer, such as "Refused" and "Not applicable"."""
+    return frozenset(code for code, label in labels.items() if MISSING_WORDS.match(label.lstrip("(")))
+
+
+def _line(text: str) -> str:
+    """One line of at most 200 characters."""
+    return " ".join(text.split())[:200]
+
+
+# What a public file of Stata, SAS or SPSS says about its columns: labels, codelists, and the codes that mean missing.
+#
+# For public files alone. Of a private file nothing of this is read: its labels are words that somebody wrote about these very
+# records, and no public rule says what may stand in them.
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnNotes:
+    """What a file says about one column.
+
+    Attributes
+    ----------
+    label : of the column; empty where it has none.
+    value_labels : for texts of the column, what they mean.
+    missing : texts that the file declares as missing values.
+    missing_ranges : (lowest, highest), both included, of numbers that the file declares as missing values.
+    """
+
+    label: str = ""
+    value_labels: Mapping[str, str] = field(default_factory=dict)
+    missing: tuple[str, ...] = ()
+    missing_ranges: tuple[tuple[float, float], ...] = ()
+
+    def means_missing(self, text: str) -> bool:
+        """Whether the file declares that a text of the column means missing."""
+        if text in self.missing:
+            return True
+        try:
+            number = float(text)
+        except ValueError:
+            return False
+        return any(low <= number <= high for low, high in self.missing_ranges)
+
+
+def notes_of(package: Package, path: Path, encoding: str) -> dict[str, ColumnNotes]:
+    """The notes on every column of a **public** file. Raises InputError as `package_batches`."""
+    facts = read_package(package, path, encoding, metadataonly=True)[1]
+    return {name: _notes(package, facts, name) for name in facts.column_names}
+
+
+def _notes(package: Package, facts: Any, name: str) -> ColumnNotes:
+    write = writer(package, facts, name)
+
+    def texts(values: Sequence[Any]) -> list[str]:
+        return [text for value in values if (text := object_text(value, write)) is not None]
+
+    labels = facts.variable_value_labels.get(name, {})
+    ranges = [(each["lo"], each["hi"]) for each in facts.missing_ranges.get(name, [])]
+    single = [low for low, high in ranges if low == high]
+    return ColumnNotes(
+        label=facts.column_names_to_labels.get(name) or "",
+        value_labels={text: str(label) for value, label in labels.items() for text in texts([value])},
+        missing=tuple(texts([*single, *(package.letters if write else "")])),
+        missing_ranges=tuple((float(low), float(high)) for low, high in ranges if low != high and not isinstance(low, str)),
+    )
+
+
+# What is read off a public column of numbers beside its bins: what stands for each, and how values count in criteria.
+
+Range = tuple[float, float]
+
+_TENTH = 10
+"""Numbers are rounded to a power of ten that is at most the standard deviation in the bin over this."""
+_NOTHING = 1000
+"""Clipping, or the grid, may move rows by the standard deviation of the column over this, on average: a group of a tenth of the
+rows by a hundredth of it at most."""
+_TAILS = (0.001, 0.0003, 0.0001)
+"""Shares of the rows on either side that the range of a mean may clip."""
+_EXTREME, _FAR_NUMBERS = 0.001, 0.01
+"""Share of the rows on either side that count as the ends of the range of a line; and where these lie far out."""
+_FINER = (1, 2, 5, 10, 20)
+"""By how much the grid of a column may be finer than the one that it has by itself."""
+_SELDOM, _MOVED = 1000, 0.05
+"""Of so many rows at most one has a far value; by what part of the standard deviation it moves the mean, at least."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class NumberFacts:
+    """How criteria that compute with a column are to take it.
+
+    Attributes
+    ----------
+    numbers : what stands for a bin, by its label, where it is another number than the bin has by itself.
+    step : of the grid that own values are counted on; None for the one that the bounds imply.
+    mean_range, line_range : what values are clipped to for a mean, and for a line.
+    """
+
+    numbers: Mapping[str, float]
+    step: float | None
+    mean_range: Range
+    line_range: Range
+
+
+def number_facts(
+    values: np.ndarray, counts: np.ndarray, bins: Sequence[Sequence[IntervalBin]], bounds: Range, *, whole: bool, weight: bool
+) -> NumberFacts:
+    """From the public rows.
+
+    Parameters
+    ----------
+    values, counts : (n_values,) different values, increasing, and how many public rows have each.
+    bins : of every alternative, the coarsest first.
+    weight : whether the numbers must be above 0.
+    """
+    found: dict[str, float] = {}
+    for intervals in bins:
+        found |= bin_numbers(values, counts, intervals, bounds, whole)
+    return NumberFacts(
+        numbers={label: number for label, number in found.items() if number > 0 or not weight},
+        step=None if weight else _step(values, counts, bins[0], bounds, whole),
+        mean_range=_mean_range(values, counts, bounds),
+        line_range=_line_range(values, counts, bounds),
+    )
+
+
+def far_value(values: np.ndarray, counts: np.ndarray) -> str:
+    """What is asked of a value that at most one row in 1,000 has and that moves the mean by much; empty where there is none.
+
+    The mean of the last bin and the bounds are drafted from it, so that one wrong public row makes all means wrong.
+    """
+    for place in (0, -1):
+        rest, rows = np.delete(values, place), np.delete(counts, place)
+        if not rest.size or counts[place] * _SELDOM > rows.sum():
+            continue
+        without, spread = _moments(rest, rows)
+        mean = _moments(values, counts)[0]
+        if abs(mean - without) > _MOVED * spread > 0:
+            have = f"{so_many(int(counts[place]), 'row')} of the public file {'has' if counts[place] == 1 else 'have'}"
+            return (
+                f"the mean is {mean:.4g} with {values[place]:.12g}, which {have}, and {without:.4g} without. If it is an "
+                "error, mend it in the public file and draft again"
+            )
+    return ""
+
+
+def bin_numbers(
+    values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool
+) -> dict[str, float]:
+    """The mean of the rows of each bin, rounded; the middle, for an open bin that of its edge and the bound, where the mean is
+    as near to it as rounding may leave it, or no row is in the bin.
+    """
+    found = {}
+    for one in bins:
+        low, high = max(one.lower, bounds[0]), min(one.upper - (1 if whole else 0), bounds[1])
+        inside = (values >= one.lower) & (values < one.upper)
+        number = (low + high) / 2
+        if inside.any():
+            mean, spread = _moments(values[inside], counts[inside])
+            if abs(mean - number) > spread / (2 * _TENTH):
+                decimals = min(12, -math.floor(math.log10(spread / _TENTH))) if spread > 0 else 12
+                number = min(max(float(round(mean, decimals)), low), high)
+        if number != one.number:
+            found[one.label] = number
+    return found
+
+
+def _moments(values: np.ndarray, counts: np.ndarray) -> Range:
+    """Mean and standard deviation."""
+    mean = float(np.average(values, weights=counts))
+    return mean, math.sqrt(float(np.average((values - mean) ** 2, weights=counts)))
+
+
+def _step(values: np.ndarray, counts: np.ndarray, bins: Iterable[IntervalBin], bounds: Range, whole: bool) -> float | None:
+    """A finer grid where the one of the bounds would move the means in the bins: of money most is near 0, and halves of a step
+    count upwards.
+    """
+    usual, spread = value_grid(bounds, whole=whole).step, _moments(values, counts)[1]
+    place = np.searchsorted([one.lower for one in bins][1:], values, side="right")
+    step = usual
+    for part in _FINER:
+        if (whole and usual % part) or (bounds[1] - bounds[0]) * part / usual > MAX_BINS:
+            continue
+        step = usual / part
+        moved = np.bincount(place, weights=counts * (np.floor(values / step + 0.5) * step - values))
+        if np.abs(moved).sum() <= counts.sum() * spread / _NOTHING:
+            break
+    return None if step == usual else step
+
+
+def _mean_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
+    """The bounds, or a narrower range where clipping to it moves next to nothing: noise goes with the width."""
+    spread = _moments(values, counts)[1]
+    for share in _TAILS:
+        low, high = _quantiles(values, counts, bounds, share)
+        if float(np.average(np.abs(values - np.clip(values, low, high)), weights=counts)) <= spread / _NOTHING:
+            return low, high
+    return bounds
+
+
+def _line_range(values: np.ndarray, counts: np.ndarray, bounds: Range) -> Range:
+    """All but the extremes, whose leverage the noise has to hide; of money and the like, where few rows lie far out, more."""
+    wide, narrow = (_quantiles(values, counts, bounds, share) for share in (_EXTREME, _FAR_NUMBERS))
+    return narrow if wide[1] - wide[0] > 2 * (narrow[1] - narrow[0]) else wide
+
+
+def _quantiles(values: np.ndarray, counts: np.ndarray, bounds: Range, share: float) -> Range:
+    """What all but a share of the rows on either side have, rounded outward to a twentieth of the width or less."""
+    cumulated = np.cumsum(counts)
+    rows = int(cumulated[-1])
+    first, last = (int(np.searchsorted(cumulated, at, side="right")) for at in (share * rows, (1 - share) * rows))
+    low, high = float(values[first]), float(values[min(last, len(values) - 1)])
+    if not low < high:
+        return bounds
+    step = 10.0 ** math.floor(math.log10((high - low) / 20))
+    low, high = (float(f"{end * step:.12g}") for end in (math.floor(low / step), math.ceil(high / step)))
+    return max(low, bounds[0]), min(high, bounds[1])
+
+
+# Which texts of a column stand for no answer: what a codebook says, and what registers use by custom.
+
+NUMBER = re.compile(r"[+-]?(\d{1,15}\.?\d*|\.\d+)([eE][+-]?\d{1,2})?", re.ASCII)
+_MARKS = frozenset(["?", "??", "-", "--", "---", ".", "..", "...", "*", "#"])
+_WORDS = frozenset(
+    [
+        *(
+            "n/a",
+            "na",
+            "n.a.",
+            "#n/a",
+            "nan",
+            "nil",
+            "null",
+            "unk",
+            "unknown",
+            "missing",
+            "refused",
+            "unspecified",
+            "undefined",
+        ),
+        *("not stated", "not known", "not available", "not applicable", "not specified", "not answered", "not reported"),
+        *("no answer", "don't know", "dk"),
+        *("k.a.", "keine angabe", "unbekannt", "n.d.", "s/d", "sin dato", "no especificado", "se ignora", "ignorado"),
+        *("non renseigné", "inconnu", "sconosciuto", "onbekend", "okänd", "ukjent", "ukendt", "uppgift saknas"),
+    ]
+)
+_AMONG_NUMBERS = frozenset(["n", "u", "x", "none"])
+_NO_DATE = re.compile(
+    r"(9999|0000|8888)[-/.]?(99|00|88|12|01)[-/.]?(99|00|88|31|01)|(99|00|88)[-/.](99|00|88)[-/.](9999|0000|8888)"
+)
+_NINES = re.compile(r"-?(9{2,}|[789]|9+[6789]|8{2,}|7{2,})(\.0*)?")
+_FAR = 5
+"""How many times the largest other number a 99 or 999 must be, where a column holds many numbers."""
+_FEW_WORDS = 3
+_FEW_NUMBERS = 10
+_GAP, _MANY_MISSING = 2, 20
+"""How many times the range of at least 20 other numbers lies between them and a 777, 888 or 999."""
+
+
+def missing_texts(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
+    """The texts of a column that stand for no answer, in the order of the file's texts.
+
+    Beside what the codebook says: words such as "?" and "unknown"; "N" or "U" among numbers; dates such as 9999-99-99; codes of
+    nines (97, 98, 99, 999; also -9, 777, 888) far from all other numbers of the column, unless the codebook says what they
+    mean; -1 and the like below a quantity that is never negative.
+
+    Parameters
+    ----------
+    texts : how often each text occurs, without surrounding blanks.
+    """
+    said = {text for text in texts if text in entry.missing}
+    rest = [text for text in texts if text not in said and text not in entry.labels]
+    numbers = [text for text in rest if NUMBER.fullmatch(text)]
+    known = _MARKS | _WORDS | (_AMONG_NUMBERS if _mostly_numbers(texts) else frozenset())
+    words = {text for text in rest if text.lower() in known}
+    dates = {text for text in rest if _NO_DATE.fullmatch(text)}
+    found = said | words | dates | _words_among_numbers(rest, texts) | _far_codes(texts, entry, numbers)
+    found |= set(codes_below_zero(texts, entry))
+    return tuple(text for text in texts if text in found)
+
+
+def codes_below_zero(texts: Mapping[str, int], entry: CodebookEntry) -> tuple[str, ...]:
+    """Up to three codes from -1 to -9 apart from at least ten other numbers that are never negative: "never", "not applicable".
+
+    They are no tail of the other numbers: the codebook names them, -1 is not among them, or it is alone or more frequent than 0
+    and 1. A column whose other numbers have names, too, holds codes, of which these may be some.
+    """
+    below = [text for text in texts if text[:1] == "-" and NUMBER.fullmatch(text) and not _NINES.fullmatch(text)]
+    if not 1 <= len(below) <= 2 * _FEW_WORDS:
+        return ()
+    values = {text: float(text) for text in texts if NUMBER.fullmatch(text)}
+    rows = {values[text]: texts[text] for text in below}
+    others = {value: texts[text] for text, value in values.items() if value >= 0}
+    if not 1 <= len(rows) <= _FEW_WORDS or len(others) < _FEW_NUMBERS or not rows.keys() <= set(range(-9, 0)):
+        return ()
+    if entry.number or sum(text in entry.labels for text in values) > len(values) / 2:
+        return ()
+    named = all(text in entry.labels for text in below)
+    alone = set(rows) == {-1.0} and (len(others) >= _MANY_MISSING or rows[-1.0] > max(others.get(0.0, 0), others.get(1.0, 0)))
+    spike = -1.0 in rows and min(rows.values()) > max(others.get(0.0, 0), others.get(1.0, 0))
+    return tuple(below) if named or -1.0 not in rows or alone or spike else ()
+
+
+def _words_among_numbers(rest: list[str], texts: Mapping[str, int]) -> frozenset[str]:
+    """At most three words without a digit in a column of many numbers; "<5" and "100+" say something."""
+    others = [text for text in rest if not NUMBER.fullmatch(text)]
+    numbers = len(texts) - len(others)
+    words = len(others) <= _FEW_WORDS and all(re.fullmatch(r"\D*[^\W\d_]\D*", text) for text in others)
+    rare = sum(texts[text] for text in others) < sum(texts.values()) / 4
+    return frozenset(others) if words and rare and numbers >= _MANY_MISSING else frozenset()
+
+
+def _spikes(texts: Mapping[str, int], values: Mapping[str, float]) -> frozenset[str]:
+    """97, 98 and 99 where they are far more frequent than all of the numbers from 80 to 96, of which there are some.
+
+    Of ages or hours the last ones are the rarest; a code that stands for no answer is not.
+    """
+    before = [texts[text] for text, value in values.items() if 80 <= value < 97]
+    last = [text for text, value in values.items() if value in (97, 98, 99)]
+    beyond = any(value > 99 for value in values.values())
+    frequent = len(before) >= 3 and not beyond and all(texts[text] > 3 * max(before) for text in last)
+    return frozenset(last) if frequent else frozenset()
+
+
+def _mostly_numbers(texts: Mapping[str, int]) -> bool:
+    numbers = sum(1 for text in texts if NUMBER.fullmatch(text))
+    return numbers >= 2 and numbers >= len(texts) - 3
+
+
+def _far_codes(texts: Mapping[str, int], entry: CodebookEntry, unnamed: list[str]) -> frozenset[str]:
+    """Codes of nines with a wide gap to the other numbers of the column."""
+    values = {text: float(text) for text in texts if NUMBER.fullmatch(text) and text not in entry.missing}
+    suspects = {text for text in unnamed if _NINES.fullmatch(text) and texts[text] > 1}
+    others = [value for text, value in values.items() if text not in suspects]
+    if not others and len(texts) > len(suspects) + 1:
+        return frozenset(text for text in suspects if len(text) > 1)  # 99 among words
+    if not suspects or len(others) < 2:
+        return frozenset()
+    low, high = min(others), max(others)
+    few = len(others) <= 60 and high < 80
+    gap = _GAP * (high - low) if len(others) >= _MANY_MISSING else math.inf
+    spikes = _spikes(texts, values)
+    return frozenset(
+        text
+        for text in suspects
+        if text in spikes
+        or (low >= 0 and values[text] < 0)
+        or (abs(values[text]) >= 10 and few and values[text] > high + 5 and values[text] > 1.5 * high)
+        or (values[text] >= 99 and values[text] > _FAR * max(high, 1))
+        or (values[text] >= 777 and values[text] - high > gap)
+    )
+
+
+KEEP_MISSING = 20
+"""Rows without an answer up to which they may be left out."""
+_AFTER_MARK = re.compile("([,;|\"'])[\\s=+@-]+")
+_LETTERS = str.maketrans(
+    {"ß": "ss", "æ": "ae", "ø": "o", "œ": "oe", "ł": "l", "đ": "d", "ı": "i", "Ø": "O", "Æ": "AE", "Ł": "L"}
+)
+"""Letters that are not made of a plain one and a mark."""
+_RESERVED = {"and", "or", "not", "in"}
+
+
+@dataclass(frozen=True, kw_only=True)
+class CodeDraft:
+    """A code or category: what it means in the release, how often it occurs in the public file, and how else it is written."""
+
+    label: str
+    rows: int
+    spellings: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, kw_only=True)
+class ColumnDraft:
+    """One drafted column.
+
+    Attributes
+    ----------
+    name, source : in the release, and in the file.
+    kind : "integer", "real", "code" or "category".
+    remark : for the steward.
+    description : what a codebook says.
+    part, minus, format : of a date: the part that is used, the column that is subtracted, and how it is written.
+    bins, facts : of a column of numbers.
+    codes : text of the file -> what it becomes, of a code or category.
+    characters : how many of the first characters of a text are its code; None for all of them.
+    common : codes that stay apart where all others are grouped together, those too that the public file has not; empty where
+        none are.
+    levels : of areas, for every larger kind of area that the codelist tells, by its column: code -> label.
+    missing_values : texts of this column that stand for no answer, beside those of every column.
+    missing_label : what the bin of missing values is called.
+    missing_rows : how many rows of the public file have no answer here.
+    missing_bin : whether missing values are a bin although they are few, since rows with gaps in other columns add up.
+    weight : whether it is a design weight.
+    doubt : what the steward is asked about it; empty where it is plain.
+    """
+
+    name: str
+    source: str
+    kind: str
+    remark: str
+    description: str = ""
+    part: str | None = None
+    minus: str | None = None
+    format: str | None = None
+    bins: NumberBins | None = None
+    facts: NumberFacts | None = None
+    codes: Mapping[str, CodeDraft] = field(default_factory=dict)
+    characters: int | None = None
+    common: tuple[str, ...] = ()
+    levels: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    missing_values: tuple[str, ...] = ()
+    missing_label: str = "missing"
+    missing_rows: int = 0
+    missing_bin: bool = False
+    weight: bool = False
+    doubt: str = ""
+
+    @property
+    def of_date(self) -> bool:
+        return self.part is not None or self.minus is not None
+
+    @property
+    def derived(self) -> bool:
+        """Whether more than how its values are grouped lies between it and the column of the file."""
+        return self.of_date or self.characters is not None
+
+    @property
+    def n_bins(self) -> int:
+        """How many values it is released in, the missing one apart."""
+        if self.bins:
+            return len(self.bins.coarse) + 1
+        return len(self.common) + 1 if self.common else len(self.codes)
+
+    @property
+    def alternative(self) -> str:
+        """What the bins that it is released in are called."""
+        if self.bins:
+            return "coarse"
+        return "common" if self.common else "codes" if self.kind == "code" else "categories"
+
+    @property
+    def keeps_missing(self) -> bool:
+        """Whether missing values are a bin: where there are more than a few, dropping their rows would bias the others."""
+        return self.missing_bin or self.missing_rows > KEEP_MISSING
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A column that is not drafted, and why.
+
+    Attributes
+    ----------
+    rows_of_one, mean_rows : of a key whose values come again, the most rows of the public file that have the same one, and the
+        mean; 0 for all others.
+    heavy : of such a key the value that far more rows have than any other, in words; empty where there is none.
+    """
+
+    source: str
+    because: str
+    rows_of_one: int = 0
+    mean_rows: float = 0.0
+    heavy: str = ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Answers:
+    """The texts of one column, apart from those that stand for no answer.
+
+    Attributes
+    ----------
+    texts : how often each occurs.
+    missing_values : texts that stand for no answer in this column.
+    missing_rows : rows without an answer.
+    below_zero : of `missing_values` the negative codes of a quantity that is never negative, which nobody named.
+    named_by : the column of the file that gave the labels; empty where a codebook did, or nothing.
+    """
+
+    source: str
+    texts: Mapping[str, int]
+    missing_values: tuple[str, ...]
+    missing_rows: int
+    entry: CodebookEntry
+    below_zero: tuple[str, ...] = ()
+    named_by: str = ""
+
+    @classmethod
+    def of(cls, source: str, texts: Mapping[str, int], empty: int, entry: CodebookEntry) -> Answers:
+        """Tell apart what is no answer; `empty` rows have none to begin with."""
+        gone = missing_texts(texts, entry)
+        unseen = tuple(code for code in entry.labels if code in entry.missing and code not in texts)
+        return cls(
+            source=source,
+            texts={text: times for text, times in texts.items() if text not in gone},
+            missing_values=gone + unseen,
+            missing_rows=empty + sum(texts[text] for text in gone),
+            entry=entry,
+            below_zero=tuple(text for text in codes_below_zero(texts, entry) if text not in entry.labels),
+        )
+
+    @property
+    def rows(self) -> int:
+        return sum(self.texts.values())
+
+    @property
+    def label_of_missing(self) -> str:
+        """The codebook's words where one code stands for all of it."""
+        labels = {self.entry.labels[text] for text in self.missing_values if text in self.entry.labels}
+        if len(self.below_zero) == len(self.missing_values) == 1:
+            return plain_label(f"code {self.below_zero[0]}")
+        return plain_label(labels.pop()) if len(labels) == 1 else "missing"
+
+
+def plain_label(text: str) -> str:
+    """One line of at most 200 characters that no spreadsheet would compute."""
+    shown = " ".join(text.split())[:190] or "empty"
+    if is_executable(shown):
+        shown = f"code {shown}"
+    return _AFTER_MARK.sub(r"\1 ", shown).strip() if is_executable(shown) else shown
+
+
+def plain_name(source: str, taken: Collection[str]) -> str:
+    """A column name of plain letters, digits and underscores, as rules and TOML keys need it, that no other column has."""
+    plain = unicodedata.normalize("NFKD", source.strip().translate(_LETTERS))
+    plain = "".join(letter for letter in plain if not unicodedata.combining(letter))
+    name = re.sub(r"\W+", "_", plain, flags=re.ASCII).strip("_") or "column"
+    if not name.isidentifier() or name in _RESERVED:
+        name = f"column_{name}"
+    unique, number = name, 2
+    while unique in taken:
+        unique, number = f"{name}_{number}", number + 1
+    return unique
+
+
+# Which columns of a public file are drafted: those that were asked for, and of very many those that hang together most.
+
+MOST_COLUMNS = MAX_TABLES
+"""Columns of a draft: as many as a release can have."""
+LOOKED_AT = 4_000
+"""Rows by which columns are compared: Cramer's V of two columns is then known to about 0.02."""
+PARTNERS = 10
+_GROUPS = 8
+"""Of the values of a column, for comparing: the most frequent ones, and the rest."""
+_TOGETHER = 50
+
+ORDER = (
+    f"first those that hang together most with others: the mean Cramer's V with the {PARTNERS} columns that a column is tied "
+    "to most, times its share of rows with a value; a design weight before all"
+)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AskedFor:
+    """Which columns of the file a user asks for, by their names in it.
+
+    Attributes
+    ----------
+    only : these and no others; None for all.
+    leave_out : all but these.
+    """
+
+    only: tuple[str, ...] | None = None
+    leave_out: tuple[str, ...] = ()
+
+    def of(self, names: Sequence[str]) -> tuple[list[str], list[LeftOut]]:
+        """The columns to read, in the order of the file, and the others.
+
+        Raises
+        ------
+        InputError : when both lists are given, the file has no column of such a name, or none is left.
+        """
+        if self.only is not None and self.leave_out:
+            raise InputError("expected --only or --leave-out, found both. Name the columns to keep, or those to leave out.")
+        asked = self.leave_out if self.only is None else self.only
+        option = "--leave-out" if self.only is None else "--only"
+        if unknown := [name for name in dict.fromkeys(asked) if name not in names]:
+            meant = [(name, closest(name, names)) for name in unknown]
+            guesses = "; ".join(f"{name!r}: did you mean {near!r}?" for name, near in meant if near is not None)
+            raise InputError(
+                f"{option}: expected columns of the file ({listing(names)}), found {listing(unknown)}."
+                + (f" {guesses}" if guesses else "")
+                + " A name that has a comma stands in double quotes."
+            )
+        kept = [name for name in names if (name in asked) == (self.only is not None)]
+        if not kept:
+            raise InputError(f"{option}: expected that some column is left to draft, found none.")
+        because = "it was not asked for (--only)" if self.only is not None else "it was asked to leave it out (--leave-out)"
+        return kept, [LeftOut(source=name, because=because) for name in names if name not in kept]
+
+
+ALL = AskedFor()
+
+
+def chosen_columns(
+    columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int, most: int = MOST_COLUMNS
+) -> tuple[list[ColumnDraft], list[LeftOut]]:
+    """At most so many drafted columns, in the order of the file, and the others with the reason.
+
+    Whoever releases a table wants to keep how its columns hang together: a column that is tied to no other one loses nothing
+    by being released on its own, and one that is nearly always empty ties nothing. So the columns of the file come in this
+    `ORDER`; one that became several (a date: its year and its month) takes as many places.
+    """
+    sources = list(dict.fromkeys(column.source for column in columns))
+    ties = dict(zip(sources, _ties(sources, columns, batches, n_rows), strict=True))
+    weights = {column.source for column in columns if column.weight}
+    order = sorted(sources, key=lambda source: (source not in weights, -ties[source]))
+    kept, places = set[str](), 0
+    for source in order:
+        wide = sum(column.source == source for column in columns)
+        if places + wide <= most:
+            kept, places = kept | {source}, places + wide
+    because = (
+        f"a release has at most {most} columns, and it was not among those that were chosen ({ORDER}; --only and --leave-out "
+        "choose others)"
+    )
+    left_out = [LeftOut(source=source, because=because) for source in order if source not in kept]
+    return [column for column in columns if column.source in kept], left_out
+
+
+def _ties(
+    sources: Sequence[str], columns: Sequence[ColumnDraft], batches: Iterable[Mapping[str, Texts]], n_rows: int
+) -> list[float]:
+    """For each column of the file how much it hangs together with others, times its share of rows with a value."""
+    standard = InputTable().missing_values
+    missing = {column.source: {*standard, *column.missing_values} for column in columns}
+    numbers = {column.source for column in columns if column.bins and not column.of_date}
+    rows = _spread_rows(batches, sources, -(-n_rows // LOOKED_AT))
+    groups = np.stack([_grouped(rows[source], missing[source], source in numbers) for source in sources])
+    filled = (groups >= 0).mean(axis=1)
+    strengths = _strengths(groups)
+    np.fill_diagonal(strengths, 0.0)
+    strongest = np.sort(strengths, axis=1)[:, -PARTNERS:]
+    return [float(mean * share) for mean, share in zip(strongest.mean(axis=1), filled, strict=True)]
+
+
+def _spread_rows(batches: Iterable[Mapping[str, Texts]], sources: Sequence[str], step: int) -> dict[str, list[str | None]]:
+    """The texts of every so many rows, from all of the file: neighbours in a file are often alike."""
+    found: dict[str, list[str | None]] = {source: [] for source in sources}
+    for batch in batches:
+        for source in sources:
+            texts = batch[source]
+            found[source] += [texts.texts[code] for code in texts.codes[::step].tolist()]
+    return found
+
+
+def _grouped(texts: Sequence[str | None], missing: Collection[str], number: bool) -> np.ndarray:
+    """(n_rows,) the group of each row: eighths of numbers, the most frequent texts and the rest; -1 without a value."""
+    plain = [None if text is None or text.strip() in missing else text.strip() for text in texts]
+    if number:
+        values = np.array([_number(text) for text in plain])
+        known = ~np.isnan(values)
+        limits = np.unique(np.quantile(values[known], np.arange(1, _GROUPS) / _GROUPS)) if known.any() else np.empty(0)
+        return np.where(known, np.searchsorted(limits, values, side="right"), -1)
+    different, place, times = np.unique([text or "" for text in plain], return_inverse=True, return_counts=True)
+    rank = np.minimum(np.argsort(np.argsort(-times, kind="stable"), kind="stable"), _GROUPS)
+    return np.where([text is None for text in plain], -1, rank[place])
+
+
+def _number(text: str | None) -> float:
+    try:
+        return float("nan") if text is None else float(text.replace(",", "."))
+    except ValueError:
+        return float("nan")
+
+
+def _strengths(groups: np.ndarray) -> np.ndarray:
+    """(n_columns, n_columns) Cramer's V of each two columns over the rows with a value of both, less what chance makes of it.
+
+    As `rehearsal.dependence.cramers_v` (Bergsma 2013), for all pairs at once: tables of two columns are products of indicators.
+    """
+    n_columns, width = len(groups), _GROUPS + 1
+    indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
+    flat = indicators.reshape(n_columns * width, -1)
+    found = np.zeros((n_columns, n_columns))
+    for start in range(0, n_columns, _TOGETHER):
+        some = indicators[start : start + _TOGETHER]
+        tables = (some.reshape(len(some) * width, -1) @ flat.T).reshape(len(some), width, n_columns, width).astype(float)
+        found[start : start + _TOGETHER] = _cramers_v(tables.transpose(0, 2, 1, 3))
+    return found
+
+
+def _cramers_v(tables: np.ndarray) -> np.ndarray:
+    """Of many (..., n_first, n_second) tables; 0 where a column has one value."""
+    rows, columns = tables.sum(axis=-1), tables.sum(axis=-2)
+    n = rows.sum(axis=-1)
+    expected = rows[..., :, None] * columns[..., None, :] / np.maximum(n, 1)[..., None, None]
+    apart = np.divide((tables - expected) ** 2, expected, out=np.zeros_like(tables), where=expected > 0)
+    many, most = (rows > 0).sum(axis=-1), (columns > 0).sum(axis=-1)
+    usable, others = n > 1, np.maximum(n - 1, 1)
+    squared = np.maximum(0.0, apart.sum(axis=(-2, -1)) / np.maximum(n, 1) - (many - 1) * (most - 1) / others)
+    fewest = np.minimum(many - (many - 1) ** 2 / others, most - (most - 1) ** 2 / others)
+    usable &= (np.minimum(many, most) > 1) & (fewest > 1)
+    return np.sqrt(np.minimum(1.0, np.divide(squared, fewest - 1, out=np.zeros_like(squared), where=usable)))
+
+
+# Columns of codes and categories: each by itself, the frequent ones, or what the first characters of a code say.
+
+MAX_CATEGORIES = 40
+"""Categories that are released each by itself; of more, the frequent ones, and the others together."""
+MAX_WELL_FILLED, WELL_FILLED = 100, 100
+"""Categories that are released each by itself where at least half of them have so many rows."""
+COMMON = 0.0025
+"""Share of the rows from which on a category stays by itself where there are too many of them."""
+MOST_TOGETHER = 0.2
+"""Share of the rows of which no more than "all others" is told; above, the first characters of structured codes tell more."""
+MAX_BEGINNINGS = 100
+_LONGEST = 200
+"""Characters of a code, at most, as a codelist has them."""
+_WITH_POINT = re.compile(r"\d+(\.0+)?", re.ASCII)
+_LETTERS_FIRST = re.compile(r"([A-Za-z]{1,2})\d[0-9A-Za-z]*([.\-/][0-9A-Za-z]+)*", re.ASCII)
+_DOTTED = re.compile(r"(\d{1,3})\.[0-9A-Za-z.]+", re.ASCII)
+
+
+def draft_by_beginning(answers: Answers, taken: Collection[str]) -> ColumnDraft | None:
+    """Codes of a classification by their first characters, where these make at most 100 groups.
+
+    Such are the chapters of diagnoses (I21.4: I), groups of occupations (2310: 23), the counties of municipalities. Codes that
+    the public file does not have lie in one of the groups, too.
+
+    Returns
+    -------
+    None for few codes, codes that the codebook names, texts that are built in no such way, and where the frequent codes
+    tell more.
+    """
+    texts = answers.texts
+    if not are_too_many(texts) or (texts.keys() & answers.entry.labels.keys() and not answers.named_by):
+        return None
+    characters, named = _beginning(texts), share_of_frequent(texts)
+    if not characters or named >= 1 - MOST_TOGETHER:
+        return None
+    groups = _together(texts, lambda text: text[:characters])
+    first = "first character" if characters == 1 else f"first {characters} characters"
+    many = len(_frequent(texts))
+    have = "the most frequent has" if many == 1 else f"the {many} most frequent have"
+    frequent = f"{have} {named:.0%} of its rows" if many else "none is frequent"
+    remark = f"the {first} of {len(texts)} codes, of which {frequent}"
+    grouped = replace(answers, texts=groups, entry=replace(answers.entry, labels={}) if answers.named_by else answers.entry)
+    return replace(draft_codes(grouped, taken, remark, apart=True), kind="code", characters=characters)
+
+
+def _beginning(texts: Collection[str]) -> int:
+    """How many first characters say what a code is about; 0 where they do not tell, or make more than 100 groups.
+
+    The letters before digits, the digits before a point, or the first two of at least four digits (more where all begin so).
+    """
+    for pattern in (_LETTERS_FIRST, _DOTTED):
+        if found := [match[1] for text in texts if (match := pattern.fullmatch(text))]:
+            same = len(found) == len(texts) and len({len(letters) for letters in found}) == 1
+            return len(found[0]) if same and 1 < len(set(found)) <= MAX_BEGINNINGS else 0
+    lengths = {len(text) for text in texts}
+    if not all(map(str.isdigit, texts)) or len(lengths) > 1 or min(lengths) < 4:
+        return 0  # of numbers that lost their leading zeros the first digits say nothing
+    groups = {k: len({text[:k] for text in texts}) for k in range(2, min(lengths))}
+    first = next((k for k, n in groups.items() if n > 1), 0)
+    return first if first and groups[first] <= MAX_BEGINNINGS else 0
+
+
+def _together(texts: Mapping[str, int], named: Callable[[str], str]) -> Mapping[str, int]:
+    """How often each name occurs that texts are given."""
+    found = Counter[str]()
+    for text, times in texts.items():
+        found[named(text)] += times
+    return found
+
+
+def are_too_many(texts: Mapping[str, int]) -> bool:
+    """Whether categories are too many to stand by themselves."""
+    well_filled = len(texts) <= MAX_WELL_FILLED and statistics.median(texts.values()) >= WELL_FILLED
+    return len(texts) > MAX_CATEGORIES and not well_filled
+
+
+def share_of_frequent(texts: Mapping[str, int]) -> float:
+    """Share of the rows that have one of the codes that would stay by themselves."""
+    return sum(texts[text] for text in _frequent(texts)) / sum(texts.values())
+
+
+def _frequent(texts: Mapping[str, int]) -> list[str]:
+    """The codes that stay by themselves where there are too many of them."""
+    rows = sum(texts.values())
+    first = sorted(texts, key=lambda text: -texts[text])[: MAX_CATEGORIES - 1]
+    return [text for text in first if texts[text] >= COMMON * rows]
+
+
+def draft_codes(answers: Answers, taken: Collection[str], remark: str, *, apart: bool = False) -> ColumnDraft:
+    """A column whose texts are codes or categories, with the labels that the codebook gives them.
+
+    Parameters
+    ----------
+    apart : whether each stays apart, however many there are.
+    """
+    answers, spellings = _in_one_spelling(answers)
+    known = {**{text: text for text in answers.texts}, **answers.entry.labels}
+    order = [text for text in known if text not in answers.missing_values and text.isprintable() and len(text) <= _LONGEST]
+    listed = set(order)
+    unlisted = {text: times for text, times in answers.texts.items() if text not in listed}
+    named = bool(answers.entry.labels)
+    order.sort(key=_in_order)
+    used = [plain_label(known[text]) for text in order]
+    codes = {}
+    for text, label in zip(order, used, strict=True):
+        shown = label if used.count(label) == 1 else plain_label(f"{label} ({text})")
+        codes[text] = CodeDraft(label=shown, rows=answers.texts.get(text, 0), spellings=spellings.get(text, ()))
+    rows = answers.rows
+    rare = [draft.label for draft in codes.values() if draft.rows < 0.01 * rows]
+    common: tuple[str, ...] = ()
+    rows_of = {text: draft.rows for text, draft in codes.items()}
+    if not apart and are_too_many(rows_of):
+        frequent = set(_frequent(rows_of))
+        common = tuple(text for text in order if text in frequent)
+        each = f"each with at least {COMMON:.2%} of its rows"
+        remark += f"; the {len(common)} most frequent, {each}, and all others together"
+    elif unlisted and order and not apart:
+        common = tuple(order)
+        remark += f"; {_unlisted_in_words(unlisted)} ({so_many(sum(unlisted.values()), 'row')}) as all others"
+    elif rare:
+        remark += f"; below 1% of its rows: {', '.join(rare)}"
+    remark += _spellings_in_words(spellings)
+    as_numbers = all(NUMBER.fullmatch(text) for text in answers.texts)
+    return ColumnDraft(
+        name=plain_name(answers.source, taken),
+        source=answers.source,
+        kind="code" if named or as_numbers or common else "category",
+        remark=remark,
+        description=answers.entry.description,
+        codes=codes,
+        common=common,
+        missing_values=answers.missing_values,
+        missing_label=answers.label_of_missing,
+        missing_rows=answers.missing_rows,
+    )
+
+
+def _in_one_spelling(answers: Answers) -> tuple[Answers, Mapping[str, tuple[str, ...]]]:
+    """The answers with one text for all that differ by capitals, spaces, hidden characters or how an accent is stored ("Ja",
+    "ja", "JA ").
+
+    It is the most frequent one that a list can hold, with the others of each; 1.0 is 1. Codes of a codebook stay as they are,
+    and so do texts of which there are many.
+    """
+    texts = answers.texts
+    if all(map(_WITH_POINT.fullmatch, texts)) and not texts.keys() & answers.entry.labels.keys():
+        return replace(answers, texts=_together(texts, lambda text: text.partition(".")[0])), {}
+    of_word: dict[str, list[str]] = {}
+    for text in sorted(texts, key=lambda text: -texts[text]):
+        of_word.setdefault(" ".join(bare(text).casefold().split()), []).append(text)
+    if answers.entry.labels or len(of_word) == len(texts) or len(texts) > MAX_CATEGORIES:
+        return answers, {}
+    for group in of_word.values():
+        group.sort(key=lambda text: not text.isprintable())
+    merged = {group[0]: sum(texts[text] for text in group) for group in of_word.values()}
+    return replace(answers, texts=merged), {group[0]: tuple(group[1:]) for group in of_word.values()}
+
+
+def _unlisted_in_words(texts: Collection[str]) -> str:
+    """Texts that no list can hold, and why."""
+    unprintable = [ascii(text) for text in texts if len(text) <= _LONGEST]
+    shown = ", ".join(unprintable[:3]) + (f" and {len(unprintable) - 3} more" if len(unprintable) > 3 else "")
+    long = len(texts) - len(unprintable)
+    reasons = [f"{so_many(len(unprintable), 'text')} with characters that cannot be printed ({shown})"] if unprintable else []
+    return " and ".join([*reasons, *([f"{so_many(long, 'text')} of more than {_LONGEST} characters"] if long else [])])
+
+
+def _spellings_in_words(spellings: Mapping[str, tuple[str, ...]]) -> str:
+    """Which texts count as one category, for a remark; texts that look the same are shown with their codes."""
+    groups = [(first, *others) for first, others in spellings.items() if others]
+    shown = [" = ".join(map(ascii if alike(group) else repr, group)) for group in groups[:3]]
+    more = f", and {len(groups) - 3} more" if len(groups) > 3 else ""
+    return f"; counted as one category: {', '.join(shown)}{more}" if groups else ""
+
+
+def _in_order(text: str) -> tuple[int, float, str]:
+    """Numbers by size, before texts."""
+    return (0, float(text), text) if NUMBER.fullmatch(text) and math.isfinite(float(text)) else (1, 0.0, text)
+
+
+# Columns that name persons, events, records or places one by one: they are left out of a draft, and are questions.
+#
+# A key is told by its shape: how many values it has, how often they come again, and whether that is what a quantity would do
+# by
+# chance. Names decide where the shape allows both. Whether a key stands for a person no shape tells: `[unit]` of the draft
+# asks.
+
+_NAMED = re.compile(
+    r"(^|_)(id|ids|number(?!_of)|no|nr|num(?!_of)|key|code|serial|ssn|name|address|phone|email)($|_)|(?-i:Id$|ID$)",
+    re.IGNORECASE,
+)
+_KEY = re.compile(
+    r"(^|[_. ])(hh|person|patient|case|pat|pers|household|subject|client|resp)?_?(id|ids|ident|idnr|nr|no|key|serial)($|[_. ])"
+    r"|(?-i:Id$|ID$)|lopnr|l[oö]pnummer|serialno|personnummer"
+    r"|(^|_)(ssn|nhs|cpr|bsn|pesel|curp|nif|dni|uuid|guid|hash|pseudonym)($|_)",
+    re.IGNORECASE,
+)
+_WHOLE = re.compile(r"\d{1,18}(\.0*)?", re.ASCII)
+_MOMENT = re.compile(r"(19|20)\d\d(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(([01]\d|2[0-3])([0-5]\d){1,2})?(\.0*)?", re.ASCII)
+"""Digits of a date, and perhaps of a time of day behind it."""
+_FEWEST_ROWS = 50
+_CHANCE = 10
+"""Pairs of rows that would have the same number by chance, from which on it is none that no two have."""
+_MANY = 500
+"""Different values of a key whose values come again and whose shape says no more; codes and quantities have fewer."""
+_OWN = 0.9
+"""Share of the rows with a value of their own that is "nearly every row"."""
+_SHARED = 0.05
+"""Share of the rows with a value that others have, too, from which on it is a question whose rows these are."""
+_SPREAD = 5
+"""Standard deviations from the number of different values that a quantity would have by chance."""
+_WINDOWS = 20
+"""Parts of the range of a column, of about as many values each, in which a quantity is about as dense everywhere."""
+_ROWS_OF_ONE = {"wide": 20, "narrow": 3}
+"""Rows for each value, at most, of keys with six digits or more, and with fewer; of codes there are more."""
+_HEAVY = 10
+"""Times the rows of any other value, from which on it is a question whether a value of a key stands for none."""
+_TOP = 0.05
+_OF_TOP = 0.35
+"""Share of the rows that the most frequent twentieth of the values has, at most; of codes and amounts few have most rows."""
+
+
+def left_out_as_key(answers: Answers) -> LeftOut | None:
+    """Why a column is a key and no answer; None where it is none."""
+    texts, rows = answers.texts, answers.rows
+    if answers.entry.number or len(texts) <= _FEWEST_ROWS:
+        return None
+    numeric = all(map(NUMBER.fullmatch, texts))
+    whole = all(map(_WHOLE.fullmatch, texts))
+    if all(map(_MOMENT.fullmatch, texts)):
+        return None
+    if len(texts) > rows / 2 and (not numeric or (whole and _NAMED.search(answers.source))):
+        return _key(answers, "it may identify persons")
+    if answers.entry.labels or not (whole or not numeric):
+        return None
+    if whole and not answers.missing_rows and len(texts) == rows and _differ_by_design(answers):
+        return LeftOut(source=answers.source, because="no two rows have the same number: it may identify persons")
+    if len(texts) >= _MANY and _KEY.search(answers.source):
+        return _key(answers, "so it is named")
+    why = _number_of_something(answers) if whole else _mark_of_something(answers)
+    return _key(answers, why) if why else None
+
+
+def _key(answers: Answers, why: str) -> LeftOut:
+    """A key, with how many rows have a value of their own and how many share one."""
+    times, rows = list(answers.texts.values()), answers.rows
+    most, own = max(times), sum(one for one in times if one == 1) / rows
+    because = f"nearly every row has a value of its own: {why}"
+    if own < _OWN:
+        share = f"{own:.0%} of the rows have one of their own" if own else "no row has one of its own"
+        because = (
+            f"it has {len(times)} different values, up to {most} rows each, as a key of persons, events or places has "
+            f"({share}): {why}"
+        )
+    shared = most > 1 and 1 - own >= _SHARED
+    return LeftOut(
+        source=answers.source,
+        because=because,
+        rows_of_one=most if shared else 0,
+        mean_rows=rows / len(times) if shared else 0.0,
+        heavy=heavy_value(answers.texts) if shared else "",
+    )
+
+
+def heavy_value(times: Mapping[str, int]) -> str:
+    """The value of a key that far more rows have than any other, in words: it may say that there is none. Empty without one.
+
+    Parameters
+    ----------
+    times : how many rows of the public file have each value.
+    """
+    (value, most), (_, next_most) = Counter(times).most_common(2)
+    if most < max(_FEWEST_ROWS, _HEAVY * next_most):
+        return ""
+    return f"{value!r} in {most} rows, and no other value in more than {next_most}"
+
+
+def _differ_by_design(answers: Answers) -> bool:
+    """Whether somebody saw to it that numbers differ: by chance ten pairs of rows would be equal, or all have nine digits."""
+    values, rows = np.array([float(text) for text in answers.texts]), answers.rows
+    pairs = rows * (rows - 1) / 2 / (values.max() - values.min() + 1)
+    return bool(pairs >= _CHANCE or (values.min() >= 1e8 and len(_widths(answers)) == 1))
+
+
+def _number_of_something(answers: Answers) -> str:
+    """What in whole numbers no quantity has; empty where a quantity may have all of it.
+
+    A quantity is about as dense in neighbouring parts of its range, so chance says how many different values so many rows have.
+    Running numbers have more: hardly one is left out. Numbers that were given to somebody who comes again have fewer. So do
+    amounts that are rounded, that few values have most of, or that are dense at one end; and codes, which have many rows each.
+    """
+    by_value = Counter[int]()
+    for text, often in answers.texts.items():
+        by_value[int(text.partition(".")[0])] += often
+    values = np.array(sorted(by_value), dtype=np.float64)
+    times = np.array([by_value[value] for value in sorted(by_value)])
+    rows, widths = answers.rows, _widths(answers)
+    mean, spread = _by_chance(values, times)
+    few_each = _is_even(times) and rows / len(values) <= _ROWS_OF_ONE["wide"] and max(times) <= max(_FEWEST_ROWS, 0.02 * rows)
+    if few_each and len(values) > mean + max(_SPREAD * spread, 0.03 * mean):
+        return "fewer numbers are left out than by chance"
+    if len(widths) == 1 and len(values) >= _MANY and _fill_a_range(values, times, min(widths)):
+        return "most numbers of so many digits occur, and about as often in both halves"
+    comes_again = len(values) < mean - max(_SPREAD * spread, 0.02 * mean)
+    kind = "wide" if min(widths) >= 6 and len(widths) == 1 else "narrow"
+    if not (comes_again and few_each and rows / len(values) <= _ROWS_OF_ONE[kind] and _ends_evenly(values, times)):
+        return ""
+    if kind == "wide" or _lie_evenly(values):
+        return "the same numbers come again oftener than by chance, evenly and without being rounded"
+    return ""
+
+
+def _by_chance(values: np.ndarray, times: np.ndarray) -> tuple[float, float]:
+    """How many different values so many rows of a quantity would have, in the mean and as a standard deviation."""
+    step = float(np.gcd.reduce((values - values[0]).astype(np.int64)))
+    cuts = np.linspace(0, len(values), min(_WINDOWS, len(values) // 10) + 1).astype(int)
+    mean = variance = 0.0
+    for start, stop in zip(cuts[:-1], cuts[1:], strict=True):
+        begin = values[start - 1] + step if start else values[0]
+        width = (values[stop - 1] - begin) / step + 1
+        rate = times[start:stop].sum() / width
+        none = np.exp(-rate)
+        mean += width * -np.expm1(-rate)
+        variance += width * none * (1 - (1 + rate) * none)
+    return float(mean), float(np.sqrt(max(variance, 1.0)))
+
+
+def _fill_a_range(values: np.ndarray, times: np.ndarray, digits: int) -> bool:
+    """Whether most numbers occur, and in both halves of their range about as often."""
+    low, high = values[0], values[-1]
+    lower_half = times[values <= (low + high) / 2].sum() / times.sum()
+    return bool(digits >= 5 and len(values) / (high - low + 1) > 0.5 and 0.35 < lower_half < 0.65)
+
+
+def _is_even(times: np.ndarray) -> bool:
+    """Whether the most frequent values have no more than a few times their part of the rows."""
+    top = max(1, round(_TOP * len(times)))
+    return bool(np.sort(times)[-top:].sum() <= _OF_TOP * times.sum())
+
+
+def _ends_evenly(values: np.ndarray, times: np.ndarray) -> bool:
+    """Whether no last digit is much more frequent than others, as in rounded numbers."""
+    digits = (values % 10).astype(np.int64)
+    return bool(all(np.bincount(digits, weights=each, minlength=10).max() < 0.2 * each.sum() for each in (times, times > 0)))
+
+
+def _lie_evenly(values: np.ndarray) -> bool:
+    """Whether the values lie about as dense in all of their range."""
+    places = (values - values[0]) / (values[-1] - values[0])
+    return bool(np.abs(places - np.linspace(0, 1, len(values))).max() < 0.1)
+
+
+def _mark_of_something(answers: Answers) -> str:
+    """What marks have that were given out: they are made alike, with digits, and come again evenly. Empty for others."""
+    times = np.array(list(answers.texts.values()))
+    if answers.rows / len(times) > _ROWS_OF_ONE["wide"] or not _is_even(times):
+        return ""
+    shapes = Counter(_shape(text) for text in answers.texts)
+    alike = shapes.most_common(1)[0][1] >= 0.95 * len(times) or len({len(text) for text in answers.texts}) == 1
+    digits = np.array([sum(letter.isdigit() for letter in text) for text in answers.texts])
+    no_words = all(re.fullmatch(r"[\w./:-]+", text) for text in answers.texts)
+    return "all are written alike, with digits" if alike and no_words and np.median(digits) >= 4 else ""
+
+
+def _shape(text: str) -> str:
+    """Digits and letters as what they are, runs of letters as one."""
+    marked = ("9" if letter.isdigit() else "A" if letter.isalpha() else letter for letter in text)
+    return "".join(letter if letter == "A" else letter * len(list(run)) for letter, run in groupby(marked))
+
+
+def _widths(answers: Answers) -> set[int]:
+    return {len(text.partition(".")[0]) for text in answers.texts}
+
+
+# Columns that say the same as another one in every row of the public file: one of them is enough.
+
+LEAST = 5
+"""Rows in a second bin, at least: of a column that is nearly constant agreement says little."""
+
+
+def said_twice(columns: Sequence[ColumnDraft], table: Counts) -> dict[str, LeftOut]:
+    """Columns that could be told from another one that stays, by its bins, and the other from it; by name.
+
+    A table measured with noise would let rows contradict themselves (a stay of 3 days from Monday to Tuesday), and a mean of
+    one by the other is no finding. What is made of dates, or of the first characters of a code, goes first, then the later
+    column.
+
+    Parameters
+    ----------
+    table : the rows of the public file in the drafted bins of these columns.
+    """
+    digits = [table.digits(place) for place in range(len(columns))]
+    varies = [np.sort(np.bincount(each, weights=table.counts))[-2:][0] >= LEAST for each in digits]
+    used = [_used(each) for each in digits]
+    found: dict[str, LeftOut] = {}
+    for first, second in combinations(range(len(columns)), 2):
+        if (
+            not (varies[first] and varies[second] and used[first] == used[second])
+            or {columns[first].name, columns[second].name} & found.keys()
+        ):
+            continue
+        if _tell_each_other(digits[first], digits[second]):
+            derived = columns[first].derived and not columns[second].derived
+            gone, kept = (columns[first], columns[second]) if derived else (columns[second], columns[first])
+            of_it = f"{gone.name!r}, made of it," if gone.derived else "it"
+            found[gone.name] = LeftOut(
+                source=gone.source,
+                because=f"{of_it} says the same as {kept.name!r} in every row of the public file, in these bins",
+            )
+    return found
+
+
+def _tell_each_other(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether every bin of one goes with a single bin of the other, and the reverse."""
+    together = np.bincount(one.astype(np.int64) * (int(other.max()) + 1) + other)
+    return np.count_nonzero(together) == _used(one) == _used(other)
+
+
+def _used(digits: np.ndarray) -> int:
+    """How many bins occur."""
+    return int(np.count_nonzero(np.bincount(digits)))

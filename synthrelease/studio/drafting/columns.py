@@ -1,0 +1,743 @@
+"""A column of a public file is drafted as what it probably is: dates, numbers, codes, categories, a weight, or left out."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import date
+from functools import partial
+from itertools import pairwise
+
+import numpy as np
+
+from synthrelease.data.dates import DateFormat
+from synthrelease.data.schema import parse_bins
+from synthrelease.errors import so_many
+from synthrelease.settings.columns import InputTable
+from synthrelease.studio.drafting.column_draft import (
+    NUMBER,
+    Answers,
+    CodebookEntry,
+    ColumnDraft,
+    LeftOut,
+    NumberBins,
+    are_too_many,
+    draft_by_beginning,
+    draft_codes,
+    far_value,
+    left_out_as_key,
+    no_answers,
+    number_bins,
+    number_facts,
+    plain_name,
+    share_of_frequent,
+)
+from synthrelease.studio.drafting.options import AreasDraft, areas_asked, nested_columns
+from synthrelease.studio.drafting.public_file import (
+    Order,
+    PublicFile,
+    every_row,
+    one_to_one,
+    orders,
+    public_rows,
+    with_bins_for_gaps,
+)
+
+# Whether whole numbers are a quantity or codes: points for either, each with its reason, and a doubt where they balance.
+#
+# Nothing here knows what a column is called, but for the names of classifications; what counts is how the numbers look, how
+# often
+# each occurs, and what the other columns say (`together`).
+
+_FEW = 20
+"""Different numbers that could all be told apart as codes."""
+_RATHER_FEW, _VERY_FEW = 8, 5
+_MANY = 50
+"""Rows for each different number from which on numbers with gaps are taken for codes."""
+_DOUBT = 1.0
+"""Points up to which a decision is asked about."""
+_YEARS_OF_KINDS = range(1850, 2101)
+_LAGS = (1, 2, 5, 10)
+"""Distances at which numbers that people round are alike."""
+_CLASSIFICATION = re.compile(
+    r"(^|_)(icd|isco|isic|nace|naics|isced|coicop|nuts|fips|zip|plz|post(al|leit)?_?(code|zahl)|municip\w*|kommun\w*|gemeinde)"
+    r"(code|nr)?\d*r?\d*($|_)",
+    re.IGNORECASE,
+)
+"""Names of columns whose numbers are codes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Kind:
+    """What whole numbers are taken for.
+
+    Attributes
+    ----------
+    codes : whether they are codes.
+    because : the reasons for it.
+    doubt : the reasons against it, where it is doubtful; empty where it is plain.
+    """
+
+    codes: bool
+    because: str
+    doubt: str = ""
+
+
+def number_or_code(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
+    """Weigh the evidence.
+
+    Parameters
+    ----------
+    values, rows : (n_values,) at least three different whole numbers, increasing, and how many rows have each.
+    order : what the other columns say.
+    """
+    if _are_years(values):
+        return Kind(codes=False, because="years")
+    evidence = [each for each in (*_of_numbers(answers, values, rows), *_of_others(order)) if each[0]]
+    total = sum(points for points, _ in evidence)
+    few = len(values) <= _RATHER_FEW  # as codes each stands by itself, and nothing is lost
+    codes = total > 0 or (few and total >= -_DOUBT)
+    silent = order.unlike is None and rows.sum() >= _FEW * len(values)
+    strongest = sorted(evidence, key=lambda each: -abs(each[0]))
+    reasons = [because for points, because in strongest if (points > 0) == codes]
+    against = [because for points, because in strongest if (points > 0) != codes]
+    return Kind(
+        codes=codes,
+        because=" and ".join(reasons[:2]) or ("few different values" if codes else "nothing says that they are codes"),
+        doubt=(" and ".join(against[:2]) or "little tells")
+        if (abs(total) <= _DOUBT or (silent and not codes)) and len(values) > _VERY_FEW
+        else "",
+    )
+
+
+def _are_years(values: np.ndarray) -> bool:
+    """Whether all are years of four digits in no more than 150 years, of which many occur, or every second, fifth, ..."""
+    span = values[-1] - values[0]
+    if not (values[0] in _YEARS_OF_KINDS and values[-1] in _YEARS_OF_KINDS and span <= 150):
+        return False
+    return bool(len(values) >= 0.4 * (span / _step(values) + 1))
+
+
+def _step(values: np.ndarray) -> int:
+    """What all numbers are a multiple of apart."""
+    return int(np.gcd.reduce(np.diff(values).astype(np.int64)))
+
+
+def _are_rounded(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether most rows have a multiple of 5, 10, 50, ... and such a number is far more frequent than others are: of codes
+    that are given out in tens each is as frequent as another one.
+    """
+    rows = np.where(values == 0, 0, rows)
+    for base in (unit * 10**power for power in range(7) for unit in (5, 10)):
+        rounded = values % base == 0
+        if rounded.all() or not rounded.any():
+            continue
+        if rows[rounded].sum() > 0.5 * rows.sum() and rows[rounded].mean() > 2 * rows[~rounded].mean():
+            return True
+    return False
+
+
+def _has_holes(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether a fifth of the numbers does not occur where the nine tenths of the rows in the middle are."""
+    cumulated = np.cumsum(rows) / rows.sum()
+    middle = values[(cumulated > 0.05) & (cumulated - rows / rows.sum() < 0.95)]
+    return bool(len(middle) > 3 and len(middle) < 0.8 * ((middle[-1] - middle[0]) / _step(values) + 1))
+
+
+def _of_numbers(answers: Answers, values: np.ndarray, rows: np.ndarray) -> list[tuple[float, str]]:
+    """Points for codes, below 0 for a quantity, from the numbers themselves."""
+    n, total, filled = len(values), int(rows.sum()), len(values) / ((values[-1] - values[0]) / _step(values) + 1)
+    found = []
+    if n <= _VERY_FEW:
+        found.append((3.0, "few different values"))
+    elif n <= _RATHER_FEW:
+        found.append((0.5, "few different values"))
+    if n > total / 10:
+        found.append((-3.0 if n > total / 4 else -1.5, "there are nearly as many as rows"))
+    mostly_none = n > _VERY_FEW and rows[values == 0].sum() > total / 2
+    if mostly_none:
+        found.append((-2.5, "most are 0"))
+    if values[0] in (0, 1, 2) and filled > 0.75 and n > 5 and _fall(rows):
+        found.append((-1.5, "they get rarer from the first on, as numbers of things do"))
+    if _CLASSIFICATION.search(answers.source):
+        found.append((4.0, "named like a classification"))
+    if n > _FEW and _are_rounded(values, rows):
+        found.append((-1.5, "most are round"))
+    elif filled < 0.2 and values[0] > 0 and (total / n >= _MANY or _come_again(values, rows)):
+        found.append((2.0, "few of the numbers between occur, and those often"))
+    elif not mostly_none and total / n >= _FEW and _has_holes(values, rows):  # between 0 and amounts is a hole
+        found.append((1.0, "numbers between are left out"))
+    if n > 200 and filled > 0.95:
+        found.append((-1.0, "all numbers between occur"))
+    jumps = _jumps(values, rows)
+    if jumps is not None:
+        smooth, ragged = "neighbours are about equally frequent", "neighbours are not equally frequent"
+        steps = ((0.1, -2.0), (0.25, -1.5), (0.4, -0.5), (0.55, 0.0), (0.8, 0.7), (math.inf, 1.2))
+        points = next(points for limit, points in steps if jumps < limit)
+        found.append((points, ragged if points > 0 else smooth))
+    return found
+
+
+def _of_others(order: Order) -> list[tuple[float, str]]:
+    """Points for codes, below 0 for a quantity, from the other columns."""
+    found = []
+    if order.part_of:
+        found.append((4.0, f"{order.part_of!r} has the same first or last digits"))
+    if order.tells:
+        found.append((1.5, f"each goes with one {order.tells!r}, in no order"))
+    if order.unlike is not None:
+        alike, unlike = "neighbours are alike in other columns", "neighbours are no more alike in other columns than any two"
+        steps = ((0.15, -3.0), (0.3, -2.0), (0.5, 0.0), (0.65, 0.5), (0.8, 1.0), (math.inf, 2.0))
+        points = next(points for limit, points in steps if order.unlike < limit) * min(1, order.witnesses / 3)
+        found.append((points, unlike if points > 0 else alike))
+    return found
+
+
+def _fall(rows: np.ndarray) -> bool:
+    """Whether numbers get rarer beyond a most frequent one near the start, as numbers of things do and codes do not."""
+    most = int(np.argmax(rows))
+    return most < len(rows) / 3 and all(b <= a + 3 * math.sqrt(a) for a, b in pairwise(rows[most:].tolist()))
+
+
+def _come_again(values: np.ndarray, rows: np.ndarray) -> bool:
+    """Whether numbers of at least three digits come again far oftener than numbers without gaps would."""
+    total, span = rows.sum(), values[-1] - values[0] + 1
+    expected = span * -math.expm1(-total / span)
+    return bool(values[0] >= 100 and len(values) < 0.2 * expected)
+
+
+def _jumps(values: np.ndarray, rows: np.ndarray) -> float | None:
+    """How far the frequencies of neighbours differ, in units of how far any two do, both less what chance makes of them.
+
+    On the scale of logarithms. Numbers that people round are alike two, five or ten further on: the least counts. Of many
+    numbers the first and the last one stay aside: "none" and "this or more" are frequent. None where all are about equally
+    frequent, or too few are neighbours.
+    """
+    if len(values) > _FEW:
+        values, rows = values[1:-1], rows[1:-1]
+    logarithms, chance = np.log(rows + 0.5), 1 / rows
+    spread = logarithms.var() - chance.mean()
+    if len(values) <= 3 or spread < 0.1:
+        return None
+    found = []
+    step = _step(values)
+    for lag in _LAGS:
+        partner = np.searchsorted(values, values + lag * step)
+        partner = np.minimum(partner, len(values) - 1)
+        pairs = np.flatnonzero(values[partner] == values + lag * step)
+        if len(pairs) < (2 if lag == 1 else max(8, 0.2 * len(values))):
+            continue
+        others = partner[pairs]
+        apart = (logarithms[pairs] - logarithms[others]) ** 2 - chance[pairs] - chance[others]
+        found.append(float(apart.mean()) / 2 / spread)
+    return min(found, default=None)
+
+
+def labelled_scale(labels: Mapping[str, str], values: np.ndarray) -> bool:
+    """Whether numbers without gaps are a scale of which only the ends, or some, have names."""
+    return len(values) >= 7 and len(values) == values[-1] - values[0] + 1 and 0 < len(labels) < len(values) / 2
+
+
+MAX_CODES = 20_000
+LEAST_NAMED = 0.2
+"""Share of the rows that frequent codes have, at least, where there are more than 40: "all others" alone is no column."""
+_FEW_VALUES = 20
+"""Different whole numbers that are taken for codes where they have gaps."""
+_DECORATED = re.compile(
+    r"[-+(]?\s?([€$£¥]|[A-Z]{3})?\s?-?\d+([,.'\u2019\s]\d{3})*([.,]\d+)?\s?(%|‰|€|\$|£|[A-Z]{3}|kr|kg|g|cm|m|km|h|min)?\)?"
+)
+_SHORT_YEAR = re.compile(r"\d{1,2}([./-])(\d{1,2}|[A-Za-z]{3})\1\d{2}( .*)?", re.ASCII)
+_TIME = re.compile(r"\d{1,2}:\d{2}(:\d{2})?", re.ASCII)
+_WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
+_WEIGHT = re.compile(
+    r"(^|[_. ])([a-z]*we?i?g?h?ts?|wt|wgt|fnlwgt|[ph]?wgtp|factor|fac_?exp|fexp|expansion|poids|gewicht|peso_?exp\w*)"
+    r"(\d*)($|[_. ])",
+    re.IGNORECASE,
+)
+_BARE = re.compile(r"weights?|wt|peso|poids|gewicht", re.IGNORECASE)
+_DESCRIBED_WEIGHT = re.compile(
+    r"(survey|sampling|sample|design|person|household|final|respon\w*|expansion|grossing|calibrat\w*|post-?strat\w*)[ -]+weight"
+    r"|weighting (factor|variable)|(expansion|grossing|raising) factor|(hoch|auf)rechnungsfaktor|gewichtungs"
+    r"|(design|erhebungs)gewicht|facteur d.(extrapolation|expansion)|pond[ée]ration|factor de (expansi|ponderaci)|ponderaci"
+    r"|(opregnings|uppräknings|oppblåsnings)|weegfactor|wegingsfactor",
+    re.IGNORECASE,
+)
+"""Descriptions of design weights."""
+_AS_WEIGHT = "a weight, in classes; "
+_BODY = re.compile(
+    r"birth|body|baby|bab|kg|gram|newborn|born|infant|f[oe]et|geburts|körper|koerper|peso_?nac|gain|loss|lost|change",
+    re.IGNORECASE,
+)
+
+
+_NO_ORDER = Order()
+
+
+def draft_column(answers: Answers, taken: Collection[str], order: Order = _NO_ORDER) -> ColumnDraft | LeftOut:
+    """What becomes of one column that holds no dates.
+
+    Parameters
+    ----------
+    taken : names that other columns have.
+    order : what the other columns say of it, where its texts are whole numbers.
+    """
+    texts, source = answers.texts, answers.source
+    if not texts:
+        return LeftOut(source=source, because="it has no values")
+    if len(texts) == 1 and not answers.missing_rows:
+        return LeftOut(source=source, because="it has one value only")
+    if len(texts) == 1 and answers.rows + answers.missing_rows < 50 * min(answers.rows, answers.missing_rows):
+        return draft_codes(answers, taken, "one value, or none")
+    if len(texts) == 1:
+        return LeftOut(source=source, because="nearly all rows have one value")
+    if untidy := _untidy(answers):
+        return LeftOut(source=source, because=untidy)
+    if key := left_out_as_key(answers):
+        return key
+    if all(NUMBER.fullmatch(text) for text in texts):
+        return _numeric(answers, taken, order)
+    return _grouped(answers, taken, f"{len(texts)} categories in the public file")
+
+
+def _untidy(answers: Answers) -> str:
+    """What keeps texts from being numbers, where that is how they are written; empty for all others."""
+    texts = answers.texts
+    if all(map(NUMBER.fullmatch, texts)) or len(texts) <= _FEW_VALUES:
+        return ""
+    if all(map(_DECORATED.fullmatch, texts)):
+        return "its numbers are written with marks between thousands, units or signs: write plain numbers first"
+    if all(map(_SHORT_YEAR.fullmatch, texts)):
+        return "its dates have years of two digits, which do not tell the century: write four"
+    if all(map(_TIME.fullmatch, texts)):
+        return "its texts are times of day: write the hour as a number first"
+    return ""
+
+
+def _grouped(answers: Answers, taken: Collection[str], remark: str) -> ColumnDraft | LeftOut:
+    """Codes or categories: by their first characters where these tell more, each by itself, or the frequent ones."""
+    if by_beginning := draft_by_beginning(answers, taken):
+        return by_beginning
+    n = len(answers.texts)
+    if n > MAX_CODES or (are_too_many(answers.texts) and share_of_frequent(answers.texts) < LEAST_NAMED):
+        return LeftOut(source=answers.source, because=f"it has {n} different texts, few of them frequent: group them first")
+    return draft_codes(answers, taken, remark)
+
+
+def _numeric(answers: Answers, taken: Collection[str], order: Order) -> ColumnDraft | LeftOut:
+    """Numbers, codes that are written as numbers, or a weight."""
+    values, rows = _numbers_and_rows(answers.texts)
+    weight = _is_weight(answers, values)
+    kind = Kind(codes=False, because="a design weight") if weight else _kind(answers, values, rows, order)
+    if kind.codes:
+        found = _grouped(answers, taken, f"{len(answers.texts)} codes, not numbers: {kind.because}")
+        if not (isinstance(found, LeftOut) and kind.doubt):
+            return _asked(found, answers, kind)
+    if max(abs(values[0]), abs(values[-1])) > 1e14:
+        return LeftOut(source=answers.source, because="its numbers are too large: it may be a code")
+    found = numbers(answers, answers.source, taken, weight=weight)
+    if isinstance(found, LeftOut):
+        return found
+    if not weight and _said_to_be_weight(answers):
+        found = without_role(found)
+    return _asked(found, answers, kind)
+
+
+def _asked(found: ColumnDraft | LeftOut, answers: Answers, kind: Kind) -> ColumnDraft | LeftOut:
+    """The column with what is doubtful about it, and how to turn it around."""
+    if isinstance(found, LeftOut):
+        return found
+    questions = [found.doubt] if found.doubt else []
+    if kind.doubt:
+        taken, other = ("codes", "number") if found.kind == "code" else ("numbers", "code")
+        because = kind.because if kind.codes == (found.kind == "code") else kind.doubt
+        against = kind.doubt if because == kind.because else kind.because
+        answer = json.dumps({answers.source: {"kind": other}}, ensure_ascii=False)
+        questions.append(f"taken for {taken}, since {because}; but {against}. If not, draft again with a codebook: {answer}")
+    if answers.below_zero and found.bins:
+        rows = f"{', '.join(answers.below_zero)} below numbers that are never negative"
+        questions.append(f"{rows}, taken for no number. If it is one, take it out of missing_values")
+    return replace(found, doubt="; ".join(questions))
+
+
+def without_role(column: ColumnDraft) -> ColumnDraft:
+    """The column as a number, with the reason, where its name suggested a design weight."""
+    remark = column.remark.removeprefix(_AS_WEIGHT)
+    return replace(column, weight=False, remark=f'{remark}; taken for a number: set role = "weight" if it is a design weight')
+
+
+def _is_weight(answers: Answers, values: np.ndarray) -> bool:
+    """Whether it is called a design weight, by its name or by what is said of it, and adds up to the rows at least; where the
+    name may be a body's, its numbers must not be kilograms, pounds or, of the newborn, grams.
+    """
+    if not _said_to_be_weight(answers) or len(values) <= 20 or values[0] < 0:
+        return False
+    numbers, rows = _numbers_and_rows(answers.texts)
+    if numbers @ rows < 0.9 * rows.sum():  # scaled weights are 1 in the mean, others more
+        return False
+    if not _BARE.fullmatch(answers.source) or _DESCRIBED_WEIGHT.search(answers.entry.description):
+        return True
+    cumulated = np.cumsum(rows) / answers.rows
+    low, middle, high = (float(values[np.searchsorted(cumulated, share)]) for share in (0.1, 0.5, 0.9))
+    return not ((40 <= middle <= 220 or 1500 <= middle <= 5500) and high < 3 * low)
+
+
+def _said_to_be_weight(answers: Answers) -> bool:
+    name, description = answers.source, answers.entry.description
+    if _BODY.search(name) or _BODY.search(description):
+        return False
+    return bool(_WEIGHT.search(name) or _DESCRIBED_WEIGHT.search(description))
+
+
+def _kind(answers: Answers, values: np.ndarray, rows: np.ndarray, order: Order) -> Kind:
+    """Whether numbers are a quantity or codes: by what is said of them, how they are written, and then by the evidence."""
+    texts, entry = answers.texts, answers.entry
+    labels = {text: label for text, label in entry.labels.items() if text in texts and label != text}
+    if entry.number or entry.code:
+        return Kind(codes=entry.code, because="the codebook says so")
+    if sum(texts[text] for text in labels) >= 0.9 * answers.rows:
+        return Kind(codes=True, because=f"{answers.named_by!r} names them" if answers.named_by else "the codebook names them")
+    if any(re.fullmatch(r"0\d+", text) for text in texts) or _are_dotted_codes(texts):
+        return Kind(codes=True, because="some start with a 0")
+    if not all(_WHOLE.fullmatch(text) for text in texts):
+        return Kind(codes=False, because="they have fractions")
+    if len(values) <= 2:
+        return Kind(codes=True, because="two values")
+    if labelled_scale(labels, values):
+        return Kind(codes=False, because="a scale of which the ends have names")
+    return number_or_code(answers, values, rows, order)
+
+
+def _are_dotted_codes(texts: Collection[str]) -> bool:
+    """Whether they look like 01.11: as many digits before each point, also where a 0 is among them."""
+    before = {text.partition(".")[0] for text in texts}
+    return any(begin[:1] == "0" for begin in before) and {len(begin) for begin in before} == {2}
+
+
+def numbers(
+    answers: Answers,
+    wanted: str,
+    taken: Collection[str],
+    *,
+    weight: bool = False,
+    date: Mapping[str, str] | None = None,
+    known: NumberBins | None = None,
+) -> ColumnDraft | LeftOut:
+    """A column of numbers in bins.
+
+    Parameters
+    ----------
+    wanted : its name, of which one is made that rules and TOML can hold.
+    date : `part`, `minus`, `format` of a date.
+    known : bins that take the place of those that the numbers suggest.
+    """
+    values, counts = _numbers_and_rows(answers.texts)
+    if len(values) < 2:
+        return LeftOut(source=answers.source, because="it has one value only")
+    whole = all(_WHOLE.fullmatch(text) for text in answers.texts)
+    bins = number_bins(values, counts, whole=whole)
+    if not bins.coarse:
+        return LeftOut(source=answers.source, because="nearly all rows have one value")
+    bins = known or bins
+    texts = bins.texts(whole=whole, weight=weight).values()
+    alternatives = [parse_bins(alternative, whole_numbers=whole) for alternative in texts]
+    remark = f"public file: {values[0]:.12g} to {values[-1]:.12g}, {len(values)} different values"
+    return ColumnDraft(
+        name=plain_name(wanted, taken),
+        source=answers.source,
+        kind="integer" if whole else "real",
+        remark=f"{_AS_WEIGHT}{remark}" if weight else remark,
+        doubt=far_value(values, counts),
+        description=answers.entry.description,
+        bins=bins,
+        facts=number_facts(values, counts, alternatives, (bins.low, bins.high), whole=whole, weight=weight),
+        missing_values=answers.missing_values,
+        missing_label=answers.label_of_missing,
+        missing_rows=answers.missing_rows,
+        weight=weight,
+        **(date or {}),  # type: ignore[arg-type]
+    )
+
+
+def _numbers_and_rows(texts: Mapping[str, int]) -> tuple[np.ndarray, np.ndarray]:
+    """(n_values,) the different numbers, increasing, and how many rows have each: "1" and "1.0" are one."""
+    sums: dict[float, int] = {}
+    for text, times in texts.items():
+        sums[float(text)] = sums.get(float(text), 0) + times
+    values = sorted(sums)
+    return np.array(values), np.array([sums[value] for value in values])
+
+
+# Dates of a public file: one column of them by year and month or week, the others by their distance in days. Never a day.
+
+FORMATS = (
+    *("%Y-%m-%d", "%d.%m.%Y", "%d/%m/%Y", "%m/%d/%Y", "%Y/%m/%d", "%d-%m-%Y", "%Y%m%d", "%d%b%Y", "%d-%b-%Y", "%b %d, %Y"),
+    *("%Y-%m", "%m/%Y", "%m.%Y", "%Y%m"),
+)
+"""As they are tried: where a file allows two readings, the first one is taken, and the draft says which."""
+
+_FORMATS = {form: DateFormat(form) for form in FORMATS}
+_YEARS = range(1850, 2101)
+_QUARTERS = (4.0, 7.0, 10.0)
+_MONTHS = NumberBins(low=1.0, high=12.0, coarse=_QUARTERS, fine=tuple(float(month) for month in range(2, 13)), groups=_QUARTERS)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DateColumn:
+    """A column of dates.
+
+    Attributes
+    ----------
+    days : (n_rows,) days since year 1, or -1 where there is no answer.
+    """
+
+    answers: Answers
+    format: str
+    days: np.ndarray
+
+    @property
+    def name(self) -> str:
+        return self.answers.source
+
+
+def date_format(texts: Collection[str], formats: Collection[str] = FORMATS) -> str | None:
+    """The format in which all texts are dates between 1850 and 2100; None where there is none."""
+    return next((form for form in formats if texts and all(_parsed(text, form) for text in texts)), None)
+
+
+def _parsed(text: str, form: str) -> date | None:
+    """As a release reads it, in a year that dates of registers have."""
+    found = _FORMATS[form].read(text)
+    return found if found is not None and found.year in _YEARS else None
+
+
+def date_column(answers: Answers, texts: list[str], codes: np.ndarray) -> DateColumn | None:
+    """A column of the file as dates; None where it is not one.
+
+    Parameters
+    ----------
+    texts, codes : the different texts of the column, without surrounding blanks, and (n_rows,) which of them every row has.
+    """
+    form = date_format(answers.texts)
+    if form is None:
+        return None
+    days = [found.toordinal() if (found := _parsed(text, form)) else -1 for text in texts]
+    return DateColumn(answers=answers, format=form, days=np.array([*days, -1])[codes])
+
+
+def draft_dates(dates: list[DateColumn], taken: Collection[str]) -> dict[str, list[ColumnDraft] | LeftOut]:
+    """What becomes of all columns of dates: by source, what is drafted, or why nothing is.
+
+    The column with the fewest gaps, of these the earliest, stands for the time of the record. Of every other one it is how many
+    days later it is that people ask for.
+    """
+    constant = [column for column in dates if len(np.unique(column.days)) == 1]
+    found: dict[str, list[ColumnDraft] | LeftOut] = {
+        column.name: LeftOut(source=column.name, because="it has one value only") for column in constant
+    }
+    dates = [column for column in dates if column.name not in found]
+    if not dates:
+        return found
+    first = min(dates, key=lambda column: (column.answers.missing_rows, float(np.median(column.days[column.days >= 0]))))
+    used = list(taken)
+    for column in [first, *(column for column in dates if column is not first)]:
+        drafted = [] if column is first else _later(column, first, used)
+        drafted = drafted or _parts(column, used)
+        used += [each.name for each in drafted]
+        found[column.name] = drafted or LeftOut(source=column.name, because="all dates are in one month")
+    return found
+
+
+def _later(column: DateColumn, first: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
+    """Days between the first date and this one, from the one that mostly is the earlier; none where they are written unlike."""
+    both = (column.days >= 0) & (first.days >= 0)
+    if not both.any():
+        return []
+    earlier, later = (first, column) if np.median((column.days - first.days)[both]) >= 0 else (column, first)
+    apart, times = np.unique((later.days - earlier.days)[both], return_counts=True)
+    if later.format != earlier.format or _FORMATS[later.format].lacks(None):
+        return []
+    answers = _with_numbers(later, dict(zip(apart.tolist(), times.tolist(), strict=True)), int((~both).sum()))
+    gone = dict.fromkeys([*later.answers.missing_values, *earlier.answers.missing_values])
+    answers = replace(answers, missing_values=tuple(gone))
+    date = {"minus": earlier.name, "format": later.format}
+    drafted = numbers(answers, f"{later.name}_days_after_{plain_name(earlier.name, ())}", taken, date=date)
+    if isinstance(drafted, LeftOut):
+        return []
+    return [replace(drafted, remark=f"days from {earlier.name} to {later.name}; {drafted.remark}")]
+
+
+def _parts(column: DateColumn, taken: Collection[str]) -> list[ColumnDraft]:
+    """The year where there are several; and the month, or the ISO week where there are few months."""
+    given = column.days[column.days >= 0]
+    different, times = np.unique(given, return_counts=True)
+    dates = [date.fromordinal(int(day)) for day in different]
+    found: list[ColumnDraft] = []
+    months = {(day.year, day.month) for day in dates}
+    weeks = {day.isocalendar()[:2] for day in dates}
+    few = len(months) <= 6 and len(weeks) > 6 and len({year for year, _ in weeks}) == 1
+    fine = "week" if few and not _FORMATS[column.format].lacks("week") else "month"
+    for part in ("year", fine):
+        sums: dict[int, int] = {}
+        for day, rows in zip(dates, times.tolist(), strict=True):
+            value = day.isocalendar().week if part == "week" else getattr(day, part)
+            sums[value] = sums.get(value, 0) + rows
+        answers = _with_numbers(column, sums, column.answers.missing_rows)
+        named = {"part": part, "format": column.format}
+        drafted = numbers(answers, f"{column.name}_{part}", taken, date=named, known=_MONTHS if part == "month" else None)
+        if isinstance(drafted, LeftOut):
+            continue
+        found.append(replace(drafted, remark=f"only the {part} of the date is used"))
+    return found
+
+
+def _with_numbers(column: DateColumn, sums: Mapping[int, int], missing_rows: int) -> Answers:
+    """The answers of a column of dates with numbers in place of the dates."""
+    return replace(column.answers, texts={str(value): times for value, times in sums.items()}, missing_rows=missing_rows)
+
+
+# Typing errors of a public file: one text that is no number must not make a column of numbers one of codes.
+#
+# In a column of numbers a release takes a text that is no number for a missing value, and one that is no date in a column of
+# dates. A draft lists such texts as missing values where they are few, and asks.
+
+_ONE_IN = 1000
+"""Of so many rows at most one has such a text."""
+_MANY_TYPING_ERRORS = 20
+"""Different texts of which a column has more, where it is one of numbers or dates."""
+_TWICE = 2
+"""How often a typing error occurs; a code that is seldom used may occur more often."""
+_NAMED = 3
+
+
+def without_typing_errors(answers: Answers) -> tuple[Answers, str]:
+    """The column with such texts as missing values, and what the steward is asked about them; empty where there are none."""
+    texts, entry = answers.texts, answers.entry
+    most = answers.rows // _ONE_IN
+    if not most or len(texts) <= _MANY_TYPING_ERRORS or entry.labels or entry.code:
+        return answers, ""
+    if all(map(NUMBER.fullmatch, texts)) or date_format(texts):
+        return answers, ""
+    strays = _strays(texts, lambda text: bool(NUMBER.fullmatch(text)), most)
+    if strays and max(strays.values()) <= _TWICE:
+        other = json.dumps({answers.source: {"kind": "code"}}, ensure_ascii=False)
+        if_not = f"If it holds codes, draft again with a codebook: {other}"
+        return _without(answers, strays), f"no number is in it in {_rows(strays)}. {_TAKEN}. {if_not}"
+    for form in FORMATS:
+        if strays := _strays(texts, partial(_is_date, (form,)), most):
+            return _without(answers, strays), f"no date of the years 1850 to 2100 is in it in {_rows(strays)}. {_TAKEN}"
+    return answers, ""
+
+
+_TAKEN = "Such texts are listed as missing values"
+
+
+def _is_date(formats: tuple[str, ...], text: str) -> bool:
+    return date_format([text], formats) is not None
+
+
+def _strays(texts: Mapping[str, int], fits: Callable[[str], bool], most: int) -> dict[str, int]:
+    """The texts that do not fit, where some do not and no more rows than `most` have one; else none."""
+    found, rows = dict[str, int](), 0
+    for text, times in texts.items():
+        if not fits(text):
+            found[text], rows = times, rows + times
+            if rows > most:
+                return {}
+    return found
+
+
+def _without(answers: Answers, strays: Mapping[str, int]) -> Answers:
+    texts = {text: times for text, times in answers.texts.items() if text not in strays}
+    missing = (*answers.missing_values, *strays)
+    return replace(answers, texts=texts, missing_values=missing, missing_rows=answers.missing_rows + sum(strays.values()))
+
+
+def _rows(strays: Mapping[str, int]) -> str:
+    named = ", ".join(map(repr, list(strays)[:_NAMED])) + (", ..." if len(strays) > _NAMED else "")
+    return f"{so_many(sum(strays.values()), 'row')} of the public file ({named})"
+
+
+# Every column of a public file as a draft has it, or the reason why it is left out.
+
+
+def drafted_columns(
+    file: PublicFile, book: Mapping[str, CodebookEntry], key: str | None = None, as_key: str = ""
+) -> tuple[list[ColumnDraft], list[LeftOut], list[str]]:
+    """Every column of the file, in its order, without that of the key, left out because `as_key`; and which hold dates."""
+    read = {
+        source: without_typing_errors(answers_of(file, source, texts, book.get(source, CodebookEntry())))
+        for source, texts in file.columns.items()
+        if source != key
+    }
+    answers = {source: found for source, (found, _) in read.items()}
+    mistyped = {source: asked for source, (_, asked) in read.items()}
+    dated = draft_dates(_date_columns(file, answers), [])
+    rows = public_rows(file, answers)
+    once = one_to_one({source: found for source, found in answers.items() if source not in dated}, rows, file)
+    order = orders(once.answers, rows)
+    columns: list[ColumnDraft] = []
+    drafts = dict[str, ColumnDraft | LeftOut]()
+    left_out = [
+        LeftOut(source=source, because=f"it cannot be read ({because.partition(': ')[2].rstrip('.')})")
+        for source, because in file.unreadable.items()
+    ]
+    left_out += [LeftOut(source="", because="it has no name in the header")] * file.unnamed
+    left_out += file.not_wanted
+    left_out += [LeftOut(source=key, because=as_key)] if key is not None else []
+    left_out += once.left_out
+    for source in (source for source in answers if source in dated or source in once.answers):
+        taken = [column.name for column in columns]
+        own = order.get(source, Order())
+        drafted = dated[source] if source in dated else draft_column(once.answers[source], taken, own)
+        if not isinstance(drafted, list):
+            drafts[source] = drafted
+        if isinstance(drafted, LeftOut):
+            left_out.append(drafted)
+        else:
+            columns += drafted if isinstance(drafted, list) else [drafted]
+    nested = nested_columns(once.answers, drafts, rows)
+    columns = [replace(column, doubt=_questions(column, mistyped, once.doubts, nested)) for column in columns]
+    return with_bins_for_gaps(columns, rows), left_out, list(dated)
+
+
+def _questions(column: ColumnDraft, *others: Mapping[str, str]) -> str:
+    """What the steward is asked about a column."""
+    return "; ".join(filter(None, [column.doubt, *(questions.get(column.source, "") for questions in others)]))
+
+
+def answers_of(file: PublicFile, source: str, texts: Mapping[str | None, int], entry: CodebookEntry) -> Answers:
+    """The answers of a column, by its texts without surrounding blanks."""
+    notes, standard = file.notes.get(source), InputTable().missing_values
+    present, empty = Counter[str](), 0
+    for text, times in texts.items():
+        if text is None or text.strip() in standard:
+            empty += times
+        else:
+            present[text.strip()] += times
+    if notes:
+        labels = dict(notes.value_labels)
+        declared = frozenset(text for text in {**present, **labels} if notes.means_missing(text))
+        entry = entry.or_else(CodebookEntry(description=notes.label, labels=labels, missing=declared | no_answers(labels)))
+    return Answers.of(source, present, empty, entry)
+
+
+def _date_columns(file: PublicFile, answers: Mapping[str, Answers]) -> list[DateColumn]:
+    """The columns of dates, row by row: only they need a second look at the file."""
+    dated = [source for source, found in answers.items() if date_format(found.texts) and not found.entry.number]
+    columns = [date_column(answers[source], *found) for source, found in every_row(file, dated).items()]
+    return [column for column in columns if column is not None]
+
+
+def with_areas(
+    asked: str, file: PublicFile, book: Mapping[str, CodebookEntry], columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut]
+) -> tuple[AreasDraft, list[ColumnDraft], list[LeftOut]]:
+    """The draft of the areas, and the other columns, which are drafted first."""
+    *larger, smallest = areas_asked(asked, file)
+    others = [replace(each, doubt="") if each.source in larger else each for each in columns if each.source != smallest]
+    texts = answers_of(file, smallest, file.columns[smallest], book.get(smallest, CodebookEntry()))
+    gone = [each for each in left_out if each.source != smallest]
+    return AreasDraft.of(asked, file, texts, others), others, gone

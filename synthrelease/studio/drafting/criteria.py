@@ -1,0 +1,612 @@
+"""Drafted acceptance criteria: what each kind drafts of itself, with thresholds that the public file shows to be possible."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations
+
+import numpy as np
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.criteria.facts import (
+    MOST_EPSILON,
+    NOISE_SHARE,
+    CriterionDraft,
+    FileColumn,
+    FileFacts,
+    Partner,
+    budget,
+    figure,
+)
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice, with_pairs
+from synthrelease.data.member_counts import RowsOnBins
+from synthrelease.data.members import MemberRows
+from synthrelease.data.rules import Domain, RuleError, parse_rule
+from synthrelease.data.schema import Binning, Column, Schema, Transformation
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.generators.junction_tree import JunctionTree
+from synthrelease.privacy.charges import Meter
+from synthrelease.settings.columns import MOST_OF_RULE
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.drafting.column_draft import ColumnDraft
+from synthrelease.studio.rehearsal.attempts import AttemptResult, run_attempts
+from synthrelease.studio.rehearsal.closer_look import Yardstick, once_only, yardsticks
+from synthrelease.studio.rehearsal.dependence import Pair, strongest_pairs, tied_pairs, valued
+from synthrelease.studio.rehearsal.plan_race import TOLD
+
+MOST_GROUPS = 6
+MOST_OFF = 0.1
+"""Of the rows, by which the worst bin of a column may be off in a draft: more, and single columns mislead."""
+MOST_ERRORS, MOST_ERRORS_OF_STRONGEST = 0.75, 0.6
+"""Parts of the errors of independent columns that fits may have, on average over all tables of two columns, and over those of
+the pairs that hang together most: where most pairs are independent, what all have is chance above all."""
+ATTEMPTS = 6
+"""Noisy fits that a threshold has to leave room for."""
+_SLOW = 10
+"""Seconds of a fit after which the next one is told of."""
+_ROOM = 1.25
+"""Threshold over the largest figure of those fits and of the file's halves."""
+_MUCH_WIDER = 3
+"""A criterion of own values may have so many times the limit of one of bins, because it says more."""
+_ROUND = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0)
+
+
+@dataclass(frozen=True, kw_only=True)
+class AcceptanceDraft:
+    """The criteria, the groups of columns of numbers, and what was left out and why.
+
+    Attributes
+    ----------
+    lost : pairs of columns that hang together and that fits of the draft lose.
+    faint : the same of pairs that hang together in few rows alone.
+    """
+
+    criteria: tuple[CriterionDraft, ...]
+    groups: Mapping[str, tuple[float, ...]]
+    left_out: tuple[str, ...]
+    lost: tuple[tuple[str, str], ...] = ()
+    faint: tuple[Pair, ...] = ()
+
+    @property
+    def epsilon(self) -> Fraction:
+        """Sum of the criteria's budgets."""
+        return sum((Fraction(str(draft.settings.get("epsilon", 0))) for draft in self.criteria), Fraction(0))
+
+
+@dataclass(frozen=True, kw_only=True)
+class DraftStanding:
+    """A draft beside independent columns, on the public file.
+
+    Attributes
+    ----------
+    bins : how far off the worst bin of a column is in the typical fit of the draft, as a share of the rows.
+    fits, independent : the share of rows in a wrong cell, on average over all tables of two columns: of the typical fit of the
+        draft, with its noise, and of a table that has the same single columns and nothing else.
+    sample : that of another sample as large, on average over all tables of two columns. Where independent columns are about as
+        near, as with many columns that are nearly always the same, these tables do not tell what a draft keeps.
+    of_strongest : fits and independent columns for the pairs that hang together most alone.
+    tied : whether any two columns hang together.
+    judged : whether a criterion is drafted that judges pairs of columns, and that independent columns fail.
+    """
+
+    bins: float
+    fits: float
+    independent: float
+    sample: float
+    of_strongest: tuple[float, float]
+    tied: bool
+    judged: bool
+
+    @property
+    def errors(self) -> float:
+        """Of the fits, over those of independent columns, as parts of what is allowed; at most 1 where they are better."""
+        strongest = _part(*self.of_strongest) / MOST_ERRORS_OF_STRONGEST
+        if self.independent <= TOLD * self.sample:
+            return strongest
+        return max(_part(self.fits, self.independent) / MOST_ERRORS, strongest)
+
+    @property
+    def kept(self) -> float | None:
+        """Of how columns hang together in pairs, by the typical fit, from 0 for independent columns to 1 for another sample;
+        None where that cannot be told."""
+        if self.independent <= TOLD * self.sample:
+            return None
+        return min(1.0, max(0.0, 1 - (self.fits - self.sample) / (self.independent - self.sample)))
+
+    @property
+    def good(self) -> bool:
+        """Whether its single columns are right, it promises more than independent columns keep, and its fits keep more."""
+        return self.bins <= MOST_OFF and (not self.tied or (self.judged and self.errors <= 1))
+
+    @property
+    def near(self) -> bool:
+        """Whether coarser bins alone might make it good."""
+        return self.errors <= 2
+
+
+def _part(fits: float, independent: float) -> float:
+    return fits / independent if independent else math.inf
+
+
+def ties(columns: Sequence[ColumnDraft], table: Counts) -> list[Pair]:
+    """All pairs of columns, the most dependent first.
+
+    Parameters
+    ----------
+    table : the public rows in the drafted bins.
+    """
+    return strongest_pairs(table, missing={column.name for column in columns if column.keeps_missing})
+
+
+def draft_acceptance(
+    columns: Sequence[ColumnDraft],
+    table: Counts,
+    pairs: Sequence[Pair],
+    members: Sequence[str] = (),
+    unique: float | None = None,
+) -> AcceptanceDraft:
+    """Criteria for these columns, with first guesses of their thresholds.
+
+    Parameters
+    ----------
+    table : the public rows in the drafted bins; the private file is taken to have about as many.
+    pairs : how they hang together (`ties`).
+    members : the columns of a member, where rows are roots that may have several.
+    unique : share of the public rows that occur once, where they have more columns than the table.
+    """
+    n_rows = table.total
+    cell = 0.01 if n_rows >= 50_000 else 0.02 if n_rows >= 10_000 else 0.03 if n_rows >= 2_000 else 0.05
+    partners = _partners(columns, table, pairs)
+    facts = [_facts(column, partners[column.name]) for column in columns]
+    strongest = tuple(pair.columns for pair in tied_pairs(pairs)[: len(columns)])
+    unique = once_only(table) if unique is None else unique
+    file = FileFacts(columns=tuple(facts), n_rows=n_rows, cell=cell, unique=unique, strongest=strongest, members=tuple(members))
+    found = [each for criterion in CRITERIA.values() for each in criterion.drafts(file)]
+    drafted = tuple(each for each in found if isinstance(each, CriterionDraft))
+    grouped = {name for draft in drafted for name in _names(draft.settings.get("by"))}
+    return AcceptanceDraft(
+        criteria=drafted,
+        groups={column.name: column.bins.groups for column in columns if column.bins and column.name in grouped},
+        left_out=tuple(each for each in found if isinstance(each, str)),
+    )
+
+
+def _names(found: object) -> tuple[str, ...]:
+    return tuple(found) if isinstance(found, list | tuple) else ()
+
+
+def _partners(columns: Sequence[ColumnDraft], table: Counts, pairs: Sequence[Pair]) -> dict[str, dict[str, Partner]]:
+    """For every column the others, the strongest first."""
+    drafted, marginals = {column.name: column for column in columns}, with_pairs(table)
+    numbers = {name: number for number, name in enumerate(table.layout.columns)}
+    missing = {column.name for column in columns if column.keeps_missing}
+    found: dict[str, dict[str, Partner]] = {column.name: {} for column in columns}
+    for pair in pairs:
+        names = sorted(pair.columns, key=numbers.__getitem__)
+        together = valued(marginals.get(tuple(numbers[name] for name in names)), *(name in missing for name in names))
+        for one, other, counts in ((*names, together.sum(axis=0)), (*names[::-1], together.sum(axis=1))):
+            found[one][other] = Partner(distance=pair.distance, smallest_group=_smallest_group(drafted[other], counts))
+    return found
+
+
+def _smallest_group(column: ColumnDraft, counts: np.ndarray) -> int:
+    """Rows in the smallest of its few groups; 0 where it has too many.
+
+    Parameters
+    ----------
+    counts : rows in each of its bins that is a value.
+    """
+    if column.bins:
+        starts = [0, *(column.bins.coarse.index(limit) + 1 for limit in column.bins.groups)]
+        return int(np.add.reduceat(counts, starts).min())
+    return int(counts.min()) if len(counts) <= MOST_GROUPS else 0
+
+
+def _facts(column: ColumnDraft, partners: Mapping[str, Partner]) -> FileColumn:
+    categories = _categories(column)
+    return FileColumn(
+        name=column.name,
+        of_date=column.of_date,
+        weight=column.weight,
+        alternative=column.alternative,
+        limits=column.bins.coarse if column.bins else None,
+        category_rows=categories,
+        missing_rows=column.missing_rows if column.keeps_missing else 0,
+        partners=partners,
+        mean_range=column.facts.mean_range if column.facts else (0.0, 1.0),
+        line_range=column.facts.line_range if column.facts else (0.0, 1.0),
+    )
+
+
+def _categories(column: ColumnDraft) -> dict[str, int]:
+    """How often each released category occurs."""
+    if not column.common:
+        return {draft.label: draft.rows for draft in column.codes.values()}
+    rows = {column.codes[text].label: column.codes[text].rows for text in column.common}
+    return {**rows, OTHERS: sum(draft.rows for draft in column.codes.values()) - sum(rows.values())}
+
+
+OTHERS = "all others"
+"""The group of the categories that are too rare to stay by themselves."""
+
+
+def settle(
+    draft: AcceptanceDraft, spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None], *, tied: bool
+) -> tuple[AcceptanceDraft, DraftStanding]:
+    """The criteria with thresholds and budgets that the public file shows to be possible, without those that say nothing; and
+    how the draft stands.
+
+    A threshold is a round number above what the halves of the file have between them, and above what `ATTEMPTS` noisy fits of
+    the draft reach, with room for the noise of the test.
+
+    Parameters
+    ----------
+    spec : both files as they were drafted, with first guesses.
+    public : the public rows over atomic cells.
+    progress : told of each fit, where they are slow.
+    tied : whether any two columns hang together.
+    """
+    attempts = _fits(spec, public, seed, progress)
+    found = yardsticks(spec, public, spec.space[0], seed)
+    margin = spec.joint_test.margin if spec.joint_test else 0.0
+    settled: list[CriterionDraft | str | None] = [
+        _settled(
+            _measured_in(one, spec),
+            found[index],
+            [_figure(attempt, index) for attempt in attempts],
+            _sensitivity(attempts, index),
+            margin,
+        )
+        for index, one in enumerate(draft.criteria)
+    ]
+    settled = one_of_each(draft.criteria, settled)
+    asked = [each.asks for each in draft.criteria]
+    of_pairs = [place for place, asks in enumerate(asked) if asks == "pairs"]  # of all; of the strongest
+    of_bins = asked.index("shares of single columns")
+    standing = DraftStanding(
+        bins=_typical(attempts, of_bins),
+        fits=_typical(attempts, of_pairs[0]),
+        independent=found[of_pairs[0]].independent,
+        sample=found[of_pairs[0]].perfect / math.sqrt(2),  # halves have half of the rows each
+        of_strongest=(_typical(attempts, of_pairs[-1]), found[of_pairs[-1]].independent),
+        tied=tied,
+        judged=any(isinstance(each, CriterionDraft) and each.asks == "pairs" for each in settled),
+    )
+    if not any(isinstance(each, CriterionDraft) for each in settled):
+        fits = [_figure(attempt, 0) for attempt in attempts]
+        settled[0] = _kept_anyway(draft.criteria[0], found[0], fits, _sensitivity(attempts, 0) or 1 / public.total)
+    settled_draft = replace(
+        draft,
+        criteria=tuple(each for each in settled if isinstance(each, CriterionDraft)),
+        left_out=(*draft.left_out, *(each for each in settled if isinstance(each, str))),
+    )
+    return settled_draft, standing
+
+
+def _fits(spec: ReleaseSpec, public: Counts, seed: int, progress: Callable[[str], None]) -> list[AttemptResult]:
+    """One by one, so that nobody waits minutes for a word."""
+    fits: list[AttemptResult] = []
+    while len(fits) < ATTEMPTS:
+        start = time.perf_counter()
+        fits += run_attempts(spec, PrivateCounts(public, Meter(())), {}, seed, [(0, len(fits))], spec.generation_budget)
+        if len(fits) < ATTEMPTS and (seconds := time.perf_counter() - start) > _SLOW:
+            progress(f"fit {len(fits) + 1} of {ATTEMPTS}; the last one took {seconds:.0f} seconds")
+    return fits
+
+
+def _measured_in(draft: CriterionDraft, spec: ReleaseSpec) -> CriterionDraft:
+    """With the unit of its figures in the remark, where they have one."""
+    facts = spec.setting.facts(spec.space[0].transformation)
+    criterion = next(each for each in spec.criteria if each.name == draft.settings["name"])
+    unit = criterion.figure_unit(facts)
+    below = "; below 0 is room to spare" if criterion.best_figure < 0 else ""
+    return replace(draft, remark=f"{draft.remark} (in: {unit}{below})") if unit else draft
+
+
+def one_of_each(
+    drafts: Sequence[CriterionDraft], settled: Sequence[CriterionDraft | str | None]
+) -> list[CriterionDraft | str | None]:
+    """None in place of a criterion, or of the one that would stand for it: of the two the limit of one says more."""
+    found, names = list(settled), [draft.settings["name"] for draft in drafts]
+    for index, draft in enumerate(drafts):
+        if draft.in_place_of:
+            place = names.index(draft.in_place_of)
+            first, second = found[place], found[index]
+            taken = isinstance(second, CriterionDraft) and (
+                not isinstance(first, CriterionDraft) or _threshold(first) > _MUCH_WIDER * _threshold(second)
+            )
+            if taken and isinstance(second, CriterionDraft):
+                instead = f"a limit of {_shown(_threshold(first))}" if isinstance(first, CriterionDraft) else "none"
+                why = f"Features count by the numbers of their bins: by their own values {instead} could be met"
+                found[index] = replace(second, remark=f"{second.remark}. {why}")
+            found[place if taken else index] = None
+    return found
+
+
+def _threshold(draft: CriterionDraft) -> float:
+    return float(str(draft.settings["threshold"]))
+
+
+def _kept_anyway(draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float) -> CriterionDraft:
+    """The first criterion, where no columns hang together and none says more than single columns."""
+    reached = max(yardstick.perfect, *fits)
+    threshold = min(1.0, rounded_up(_ROOM * reached)) if math.isfinite(reached) else 1.0
+    epsilon = min(MOST_EPSILON, budget(NOISE_SHARE * sensitivity / threshold))
+    return replace(draft, settings={**draft.settings, "threshold": threshold, "epsilon": epsilon})
+
+
+def _typical(attempts: Sequence[AttemptResult], index: int) -> float:
+    return float(np.median([_figure(attempt, index) for attempt in attempts]))
+
+
+def _figure(attempt: AttemptResult, index: int) -> float:
+    figure = attempt.figures[index]
+    return math.inf if figure is None else figure
+
+
+def _sensitivity(attempts: Sequence[AttemptResult], index: int) -> float | None:
+    found = [attempt.sensitivities[index] for attempt in attempts]
+    return max((each for each in found if each is not None), default=None)
+
+
+def _settled(
+    draft: CriterionDraft, yardstick: Yardstick, fits: Sequence[float], sensitivity: float | None, margin: float
+) -> CriterionDraft | str:
+    name = draft.settings["name"]
+    if sensitivity is None:
+        return draft
+    if not math.isfinite(max(*fits, yardstick.perfect)):
+        return f"{name}: in some group of a fit there is nothing to compare"
+
+    def above(reached: float) -> float:
+        return rounded_up(max(reached, 0) * _ROOM + 2 * margin * sensitivity)
+
+    threshold = above(max(*fits, yardstick.perfect))
+    if draft.asks == "pairs" and yardstick.independent <= threshold:
+        threshold = above(max(fits))
+    seen = (
+        f"On the public file: {_shown(yardstick.perfect)} between its halves, up to {_shown(max(fits))} in {len(fits)} fits of "
+        f"this draft, {_shown(yardstick.independent)} if columns were independent"
+    )
+    if yardstick.independent <= threshold and "single columns" not in draft.asks:
+        return f"{name}: a table with independent columns would pass. {seen}"
+    epsilon = budget(NOISE_SHARE * sensitivity / threshold)
+    if epsilon > MOST_EPSILON:
+        return f"{name}: with so few rows its noise would need a budget of {float(epsilon):g}"
+    clip = draft.settings.get("clip")
+    if isinstance(clip, int | float) and threshold >= clip:
+        return f"{name}: some bins are so rare that no limit below {clip:g} can be met. {seen}"
+    settings = {**draft.settings, "threshold": threshold, "epsilon": epsilon}
+    return replace(draft, settings=settings, remark=f"{draft.remark}. {seen}")
+
+
+def _shown(value: float) -> str:
+    return figure(value, 2) if math.isfinite(value) else "nothing to compare"
+
+
+def rounded_up(value: float) -> float:
+    """The next number with one or two digits that a steward would write; above 0."""
+    if value <= 0:
+        return _ROUND[0] / 1000
+    power = 10.0 ** math.floor(math.log10(value))
+    return float(f"{next(factor for factor in _ROUND if power * factor >= value * (1 - 1e-9)) * power:.4g}")
+
+
+# Plausibility rules that a public file suggests: pairs of values that hundreds of rows would have by chance, and none has.
+#
+# A suggestion is no more: what no row of the public file has may still be true of somebody.
+
+LEAST_EXPECTED = 50
+"""Rows that independent columns would have, at least, where none has."""
+SURE = 0.01
+"""Share of the rows that independent columns would have, from which on a rule is active: less may just be rare."""
+MOST_SUGGESTED, MOST_OF_A_PAIR = 32, 4
+MOST_LISTED = MOST_OF_RULE * 7 // 10
+"""Characters of a list of categories in a rule; a longer one is several rules."""
+MOST_CELLS = 2**14
+"""Of the largest table that a model needs for the active rules."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Suggestion:
+    """A rule for released rows.
+
+    Attributes
+    ----------
+    columns : the two columns.
+    expected : rows of the public file that would break it if the columns were independent.
+    active : whether the draft uses it; others stand there as a comment.
+    """
+
+    never: str
+    columns: tuple[str, str]
+    expected: float
+    active: bool
+
+
+def suggested_of_members(schema: Schema, transformation: Transformation, table: Counts) -> list[Suggestion]:
+    """Rules for pairs of columns of a member; the table has the wide records of their roots, in bins."""
+    linked = schema.linked
+    if linked is None:
+        return []
+    of_each = MemberRows(linked=linked, of="members", wide=schema.names, names=linked.names)
+    rows = RowsOnBins(rows=of_each, wide=transformation)
+    counts, (members, binnings) = rows.on_bins(table), (rows.transformation.schema, rows.transformation.binnings)
+    return _best(_found(members, binnings, counts, ()), members, counts)
+
+
+def suggested_rules(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str] = ()
+) -> list[Suggestion]:
+    """Rules for pairs of columns, the best founded first; those are active that are sure, and that a model can keep together.
+
+    Parameters
+    ----------
+    binnings : the drafted bins of every column, which `table` has.
+    without : columns of which no rule speaks.
+    """
+    return _best([*_about_gaps(schema, binnings, table, without), *_found(schema, binnings, table, without)], schema, table)
+
+
+def _best(rules: Iterable[tuple[str, tuple[str, str], float]], schema: Schema, table: Counts) -> list[Suggestion]:
+    of_pair = Counter[tuple[str, str]]()
+    found: list[tuple[str, tuple[str, str], float]] = []
+    domains = {column.name: _domain(column) for column in schema.columns}
+    for rule in sorted(rules, key=lambda rule: -rule[2]):
+        if not _can_be_read(rule[0], domains):
+            continue
+        of_pair[rule[1]] += 1
+        if of_pair[rule[1]] <= MOST_OF_A_PAIR and len(found) < MOST_SUGGESTED:
+            found.append(rule)
+    names, sizes = table.layout.columns, table.layout.sizes
+    tied: list[tuple[int, ...]] = []
+    suggestions = []
+    for never, columns, expected in found:
+        pair = tuple(sorted(map(names.index, columns)))
+        active = expected >= SURE * table.total and JunctionTree.of(sizes, [*tied, pair]).largest <= MOST_CELLS
+        if active:
+            tied.append(pair)
+        suggestions.append(Suggestion(never=never, columns=columns, expected=expected, active=active))
+    return suggestions
+
+
+def _domain(column: Column) -> Domain:
+    labels = column.atoms.labels if column.kind == "category" else ()
+    return Domain(kind=column.kind, bounds=column.bounds, categories=labels, missing=True)
+
+
+def _can_be_read(never: str, domains: Mapping[str, Domain]) -> bool:
+    """Whether a configuration with this rule can be loaded: one that it refuses would cost the whole draft."""
+    try:
+        parse_rule(never, domains)
+    except RuleError:
+        return False
+    return len(never) <= MOST_OF_RULE
+
+
+def _found(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    marginals = with_pairs(table)
+    for a, b in combinations([place for place, name in enumerate(schema.names) if name not in without], 2):
+        counts = marginals.get((a, b))[: binnings[a].present, : binnings[b].present]
+        if not counts.sum():
+            continue
+        expected = np.outer(counts.sum(axis=1), counts.sum(axis=0)) / counts.sum()
+        empty = counts == 0
+        names = schema.names[a], schema.names[b]
+        first, second = schema[names[0]], schema[names[1]]
+        if ((~empty).sum(axis=1) <= 1).all() or ((~empty).sum(axis=0) <= 1).all():
+            continue  # one column follows from the other: a codelist, and no rule of plausibility
+        for row in range(len(empty)):  # each bin of the first column, with the bins of the second that it never meets
+            for never, cells in _conditions(second, binnings[b], empty[row]):
+                rows = float(expected[row, cells].sum())
+                here = _one(first, binnings[a], row)
+                if rows >= LEAST_EXPECTED and here:
+                    yield f"{here} and {never}", names, rows
+
+
+def _about_gaps(
+    schema: Schema, binnings: Sequence[Binning], table: Counts, without: Collection[str]
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    """Who is asked a question, and who is not: for every column with gaps, by the one column that tells most of them.
+
+    A column that has a value in every row goes before one that has gaps itself.
+    """
+    marginals, places = lattice(table), [place for place, name in enumerate(schema.names) if name not in without]
+    for answered in (place for place in places if binnings[place].missing is not None):
+        told = []
+        for asked in (place for place in places if place != answered):
+            counts = marginals.get((min(asked, answered), max(asked, answered)))
+            counts = counts if asked < answered else counts.T
+            rules = [*_of_gaps(schema.columns[asked], schema.columns[answered], binnings[asked], binnings[answered], counts)]
+            told.append((binnings[asked].missing is None, sum(rows for _, _, rows in rules), rules))
+        certain = [each for each in told if each[2]]
+        if certain:
+            yield from max(certain, key=lambda each: each[:2])[2]
+
+
+def _of_gaps(
+    asked: Column, answered: Column, of_asked: Binning, of_answered: Binning, counts: np.ndarray
+) -> Iterable[tuple[str, tuple[str, str], float]]:
+    """Bins of one column in which another one never has a value, or always.
+
+    Parameters
+    ----------
+    counts : (n_bins of `asked`, n_bins of `answered`) rows.
+    """
+    rows, gaps = counts.sum(axis=1), counts[:, of_answered.missing]
+    share = float(gaps.sum() / max(1, rows.sum()))
+    for row in range(len(rows)):
+        here = f"{asked.name} is missing" if row == of_asked.missing else _one(asked, of_asked, row)
+        for none, expected, state in (
+            (gaps[row] == rows[row], rows[row] * (1 - share), "is not missing"),
+            (gaps[row] == 0, rows[row] * share, "is missing"),
+        ):
+            if here and none and expected >= LEAST_EXPECTED:
+                yield f"{here} and {answered.name} {state}", (asked.name, answered.name), float(expected)
+
+
+def _conditions(column: Column, binning: Binning, empty: np.ndarray) -> Iterable[tuple[str, np.ndarray]]:
+    """The bins that are never met as conditions: of ordered columns what lies below or above all that are met."""
+    met = np.flatnonzero(~empty)
+    if not len(met):
+        return
+    places = np.arange(len(empty))
+    if binning.lower:
+        if met[0] > 0:
+            yield f"{column.name} < {_number(binning.lower[met[0]])}", places < met[0]
+        if met[-1] < len(empty) - 1:
+            yield f"{column.name} >= {_number(binning.upper[met[-1]])}", places > met[-1]
+        return
+    texts = {int(place): text for place in np.flatnonzero(empty) if (text := _quoted(binning.labels[place])) is not None}
+    if len(texts) == np.count_nonzero(empty) and _by_itself(column, binning):
+        for listed in _short_lists(texts):
+            shown = f"== {texts[listed[0]]}" if len(listed) == 1 else f"in [{', '.join(texts[place] for place in listed)}]"
+            yield f"{column.name} {shown}", np.isin(places, listed)
+
+
+def _short_lists(texts: Mapping[int, str]) -> list[list[int]]:
+    """The places of texts, in lists of at most `MOST_LISTED` characters, or of one text."""
+    lists: list[list[int]] = []
+    characters = 0
+    for place, text in texts.items():
+        characters += len(text) + len(", ")
+        if not lists or characters > MOST_LISTED:
+            lists.append([])
+            characters = len(text) + len(", ")
+        lists[-1].append(place)
+    return lists
+
+
+def _number(value: float) -> str:
+    """A number as rules write it: without an exponent."""
+    text = f"{value:.15g}"
+    return text if "e" not in text else np.format_float_positional(float(text), trim="-")
+
+
+def _one(column: Column, binning: Binning, place: int) -> str:
+    """A condition for one bin; empty where none can be written."""
+    if not binning.lower:
+        text = _quoted(binning.labels[place])
+        return f"{column.name} == {text}" if text and _by_itself(column, binning) else ""
+    low, high = column.bounds or (0.0, 0.0)
+    parts = [f"{column.name} >= {_number(binning.lower[place])}"] if binning.lower[place] > low else []
+    parts += [f"{column.name} < {_number(binning.upper[place])}"] if binning.upper[place] <= high else []
+    return " and ".join(parts)
+
+
+def _by_itself(column: Column, binning: Binning) -> bool:
+    """Whether the bins are categories, of which rules speak, and not groups of them."""
+    return binning.labels == column.atoms.labels
+
+
+def _quoted(label: str) -> str | None:
+    mark = next((mark for mark in "'\"" if mark not in label), None)
+    return None if mark is None else f"{mark}{label}{mark}"

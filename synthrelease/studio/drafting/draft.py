@@ -1,0 +1,869 @@
+"""From a public file to the drafted files of a release.
+
+Columns are drafted from how often each text occurs; then the file is read as a release would read it, and tables, rules and
+criteria are drafted from its counts; then the draft is tried on it, which sets the thresholds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.criteria.facts import MOST_UNIQUE, CriterionDraft
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import IntervalBin, parse_bins
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, OutputError, Problem, SpecError, listing, on_public_data, percent, so_many
+from synthrelease.privacy.charges import SHORTFALL
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.reference import (
+    ACCEPTANCE_NAME,
+    CONFIGURATION_NAME,
+    acceptance_schema,
+    configuration_schema,
+    schema_text,
+)
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.tried import leave
+from synthrelease.studio.drafting.column_draft import (
+    ALL,
+    MOST_COLUMNS,
+    AskedFor,
+    ColumnDraft,
+    LeftOut,
+    chosen_columns,
+    read_codebook,
+    said_twice,
+)
+from synthrelease.studio.drafting.columns import drafted_columns, with_areas, without_role
+from synthrelease.studio.drafting.criteria import (
+    MOST_OFF,
+    AcceptanceDraft,
+    DraftStanding,
+    draft_acceptance,
+    settle,
+    suggested_of_members,
+    suggested_rules,
+    ties,
+)
+from synthrelease.studio.drafting.members import AS_KEY_OF_ROOTS, MembersDraft, read_members
+from synthrelease.studio.drafting.options import AS_KEY, AreasDraft, UnitAnswer, draft_marks, ignoring, with_drafted_order
+from synthrelease.studio.drafting.public_file import PublicFile, names_of, read_public_file
+from synthrelease.studio.drafting.text import (
+    TEST,
+    Choices,
+    Draft,
+    acceptance_text,
+    codelist_name,
+    codelist_text,
+    configuration_text,
+    paths_of,
+    write_files,
+)
+from synthrelease.studio.rehearsal.closer_look import once_only
+from synthrelease.studio.rehearsal.dependence import Pair, tied_pairs
+from synthrelease.studio.rehearsal.plan_race import PROMISED, KeptByFits, PlanRace, Promise, Raced, plan_words, with_marks_in
+
+# A draft is tried: what the file is for is fitted to it, and its thresholds are those that the fits reach.
+
+SEED = 2014
+"""A draft is the same each time."""
+
+FIGURES = Fraction(2, 5)
+"""Epsilon of all figures, until it is known; of a small total no more than a fifth of it."""
+
+ANY = Promise()
+
+Progress = Callable[[str], None]
+"""Told what is being done."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Tried:
+    """A draft that was tried on the public file.
+
+    Attributes
+    ----------
+    table : the rows of the public file in the drafted bins.
+    pairs : how its columns hang together.
+    """
+
+    drafting: Drafting
+    choices: Choices
+    acceptance: AcceptanceDraft
+    standing: DraftStanding
+    table: Counts
+    pairs: tuple[Pair, ...]
+
+
+class Drafting:
+    """One draft on its way: the columns are given, the rest follows from the counts."""
+
+    def __init__(
+        self,
+        name: str,
+        file: PublicFile,
+        columns: Sequence[ColumnDraft],
+        left_out: Sequence[LeftOut],
+        progress: Progress,
+        unit: UnitAnswer | None = None,
+        promise: Promise = ANY,
+        members: MembersDraft | None = None,
+        areas: AreasDraft | None = None,
+    ):
+        self.promise, self.members, self.areas = promise, members, areas
+        self.name, self.file, self.columns, self.left_out, self.progress = name, file, columns, left_out, progress
+        self.unit, self.n_kept, self.wider = unit, 0, ""
+
+    def of(self, columns: Sequence[ColumnDraft], left_out: Sequence[LeftOut], progress: Progress | None = None) -> Drafting:
+        """The same draft of other columns, without areas."""
+        progress = progress or self.progress
+        return Drafting(self.name, self.file, columns, left_out, progress, self.unit, self.promise, self.members)
+
+    @property
+    def wide(self) -> list[ColumnDraft]:
+        """The columns of a record: with members those of all of them, too."""
+        return [*self.columns, *(self.members.wide() if self.members else ())]
+
+    @property
+    def of_members(self) -> list[str]:
+        """The columns that several members of a root have."""
+        return [column.name for column in self.members.columns] if self.members and self.members.most > 1 else []
+
+    def tried(self, most: Fraction, *, above: Fraction = Fraction(0), only_pairs: bool = False) -> Tried:
+        """The draft of these columns, with the thresholds that it reaches on the public file.
+
+        Parameters
+        ----------
+        most, above : epsilon of the whole release, at most, and what it has to be more than.
+        """
+        choices, race, table, pairs = self.begun
+        first, figures, rows = draft_acceptance(self.wide, table, pairs, self.of_members), min(FIGURES, most / 5), None
+        while True:
+            others = choices.rows + TEST + figures
+            raced = race.cheapest(most, others, above, only_pairs=only_pairs)
+            choices = self._choices_of(choices, raced, raced.purse.cost, race.terms(raced.told))
+            self.progress(f"trying the draft on the public file at epsilon {float(raced.total):g}")
+            spec = self.loaded(choices, replace(first, lost=raced.told.lost))
+            rows = rows or self.read(spec)  # read again: criteria use the rows' own values
+            drafted = replace(first, lost=raced.told.lost, faint=raced.told.faint)
+            acceptance, standing = settle(drafted, spec, rows, SEED, self.progress, tied=bool(tied_pairs(pairs)))
+            if acceptance.epsilon <= figures or raced.total <= others:
+                break
+            figures = acceptance.epsilon + FIGURES / 4
+        others = choices.rows + TEST + acceptance.epsilon
+        left = raced.total - others
+        cost = self.promise.purse(left).cost if left > 0 else raced.purse.cost
+        raced = race.paid(raced, others)
+        words = plan_words(race, raced, others)
+        if self.wider and (race.kept_by(raced) or 0.0) < PROMISED:
+            words = f"{words} {self.wider}"
+        choices = replace(self._choices_of(choices, raced, cost, race.terms(raced.told)), plan=words, limit=raced.total)
+        return Tried(
+            drafting=self,
+            choices=choices,
+            acceptance=acceptance,
+            standing=standing,
+            table=table,
+            pairs=tuple(pairs),
+        )
+
+    @cached_property
+    def begun(self) -> tuple[Choices, PlanRace, Counts, list[Pair]]:
+        """What a draft of these columns begins with: its rules, the race of its plans, and the rows of the public file in the
+        drafted bins, with how the columns hang together there."""
+        self.progress(f"counting the rows in the drafted bins of {len(self.wide)} columns")
+        spec, table = self._counted_at_last()
+        if twice := said_twice(self.columns, table):
+            self.left_out = [*self.left_out, *twice.values()]
+            self.columns = [column for column in self.columns if column.name not in twice]
+            spec, table = self._counted()
+        choices = self._first_choices()
+        transformation = spec.space[0].transformation
+        rules = suggested_rules(spec.schema, transformation.binnings, table, self._unruled())
+        if self.members is not None:
+            self.members = replace(self.members, rules=tuple(suggested_of_members(spec.schema, transformation, table)))
+        unique = once_only(table)
+        choices = replace(choices, gaps=(self.members.n_roots if self.members else self.file.n_rows) - round(table.total))
+        choices = replace(choices, rules=tuple(rules), unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
+        self.progress("looking for the tables in which the columns hang together")
+        spec = self.loaded(choices, FIRST)
+        plausible = spec.synthetic.merge(spec.space[0].transformation)
+        gaps = {column.name for column in self.wide if column.keeps_missing}
+        pairs = ties(self.wide, table)
+        race = PlanRace(table, plausible, pairs, transformation.ordered, gaps, self.promise, SEED)
+        return choices, race, table, pairs
+
+    def _choices_of(self, choices: Choices, raced: Raced, cost: Fraction, tables: tuple[str, ...]) -> Choices:
+        """With what was raced, at this cost of the tables."""
+        return replace(
+            choices,
+            family=raced.family,
+            prior_weight=raced.prior_weight,
+            tables=tables,
+            generation=cost,
+            delta=self.promise.delta,
+        )
+
+    def _first_choices(self) -> Choices:
+        """What a draft begins with: every column by itself."""
+        return Choices(
+            tables=tuple(column.name for column in self.wide),
+            rules=(),
+            minimum_count=1,
+            unique=0.0,
+            rows=rows_budget(self.n_kept or self.file.n_rows),
+            limit=Fraction(1000),
+            family="marginals",
+            prior_weight=1,
+            generation=Fraction(1),
+            delta=Fraction(0),
+        )
+
+    def _counted_at_last(self) -> tuple[ReleaseSpec, Counts]:
+        """As `_counted`; a column whose draft cannot be loaded loses the role that was guessed, or is left out, and says so.
+
+        Raises
+        ------
+        InputError : when what is left cannot be loaded either.
+        """
+        problems: tuple[Problem, ...] = ()
+        while len(self.columns) > (1 if self.members is None else 0):
+            try:
+                return self._counted()
+            except SpecError as error:
+                problems = error.problems
+            if any(column.weight for column in self.columns):
+                self.columns = [without_role(each) if each.weight else each for each in self.columns]
+                continue
+            at_fault = {problem.path.split(".")[1]: problem for problem in problems if problem.path.startswith("columns.")}
+            of_members = {each.path.split(".")[2]: each for each in problems if each.path.startswith("members.columns.")}
+            if self.members is not None and 0 < len(of_members) < len(self.members.columns):
+                self.members = self.members.without({name: _undrafted(problem) for name, problem in of_members.items()})
+                continue
+            gone = [column for column in self.columns if column.name in at_fault]
+            if not gone:
+                break
+            self.columns = [column for column in self.columns if column not in gone]
+            self.left_out = [
+                *self.left_out,
+                *(LeftOut(source=each.source, because=_undrafted(at_fault[each.name])) for each in gone),
+            ]
+        raise no_draft(self.file, problems)
+
+    def _counted(self) -> tuple[ReleaseSpec, Counts]:
+        """The columns loaded, and the rows of the public file in their drafted bins."""
+        spec = self.loaded(self._first_choices(), FIRST)
+        public = self.read(spec)
+        if not public.total:
+            raise InputError(f"{self.file.name}: every row has a gap in some column; nothing is left to draft from.")
+        if self.members is not None or (self.unit is not None and self.unit.key is not None):
+            self.n_kept = public.total
+        transformation = spec.space[0].transformation
+        return spec, public.merge(transformation.layout, transformation.maps)
+
+    def read(self, spec: ReleaseSpec) -> Counts:
+        return read_public(self.file.source, spec.schema, spec.input, spec.raw, spec.unit)
+
+    def _unruled(self) -> list[str]:
+        """Columns that plausibility has nothing to say about."""
+        members = [column.name for column in self.members.wide()[1:]] if self.members else []
+        return [*(column.name for column in self.columns if column.weight), *members]
+
+    def draft(self, choices: Choices, acceptance: AcceptanceDraft) -> Draft:
+        unit = with_drafted_order(self.unit, {name for each in self.columns for name in (each.source, each.minus) if name})
+        return Draft(
+            configuration=configuration_text(self.name, self.file, self.columns, self.left_out, choices, unit, self.members),
+            acceptance=acceptance_text(self.name, self.file, acceptance, self.wide),
+            columns=tuple(self.columns),
+            left_out=tuple(self.left_out),
+            criteria=acceptance,
+            n_rows=self.file.n_rows,
+            source=self.file.name,
+            smaller=choices.smaller,
+            plan=choices.plan,
+            unit=unit,
+            members=self.members,
+            codelists={path: codelist_text(column) for column in self.columns if (path := codelist_name(self.name, column))},
+        )
+
+    def loaded(self, choices: Choices, acceptance: AcceptanceDraft) -> ReleaseSpec:
+        """The draft so far, loaded as a release would load it."""
+        found, problems = self.draft(choices, acceptance), tuple[Problem, ...]()
+        with tempfile.TemporaryDirectory() as folder:
+            try:
+                return load_spec(write_files(Path(folder), self.name, found)[0])
+            except SpecError as error:  # told of the file that it would become
+                problems = tuple(
+                    replace(problem, file=f"{Path(problem.file).parent.name}/{self.name}.toml") for problem in error.problems
+                )
+        raise SpecError(problems)
+
+
+def _undrafted(problem: Problem) -> str:
+    return f"it could not be drafted ({_why(problem)})"
+
+
+def _why(problem: Problem) -> str:
+    """A mistake in a draft, without the file that nobody has seen."""
+    return f"expected {problem.expected}; found {problem.found}"
+
+
+def no_draft(file: PublicFile, problems: Sequence[Problem]) -> InputError:
+    """What to tell the steward where the draft as a whole cannot be loaded."""
+    found = "; ".join(f"{problem.path}: {_why(problem)}" for problem in problems[:3])
+    if not found:
+        return InputError(f"{file.name}: expected at least two columns that can be released, found fewer.")
+    if all(problem.path.startswith("criteria") for problem in problems):
+        return InputError(
+            f"{file.name}: no criterion could be drafted from {so_many(file.n_rows, 'row')}. Take a public file with more "
+            "rows, or with columns that have fewer different values."
+        )
+    return InputError(f"{file.name}: no draft could be made of it ({found}). Try a file without the columns that this names.")
+
+
+FIRST = AcceptanceDraft(
+    criteria=(
+        CriterionDraft(
+            settings={
+                "name": "columns",
+                "kind": "absolute_marginal_error",
+                "largest": 1,
+                "threshold": 0.5,
+                "epsilon": Fraction(1, 100),
+            },
+            remark="",
+        ),
+    ),
+    groups={},
+    left_out=(),
+)
+"""What a draft is read with before it has criteria of its own."""
+
+
+def rows_budget(n_rows: int) -> Fraction:
+    """Epsilon of counting the kept rows: 0.05, or what leaves out at most about a fiftieth of so many rows.
+
+    The margin of the count is about ln(1 / (2 SHORTFALL)) / epsilon.
+    """
+    wanted = math.log(float(1 / (2 * SHORTFALL))) / (n_rows / 50)
+    return max(Fraction(1, 20), Fraction(math.ceil(wanted * 100), 100))
+
+
+# A draft with areas is tried: the one of the larger areas, with the smallest ones beside it.
+
+
+def with_smallest_areas(whole: Tried, areas: AreasDraft, progress: Progress) -> Tried:
+    """The draft with the smallest areas, too, and with tables of each level; thresholds that its fits reach.
+
+    Raises
+    ------
+    InputError : when a level is left out for too few rows.
+    """
+    progress(f"trying it with {areas.chain[-1]} on the public file")
+    before, drafted = whole.drafting, {column.name for column in whole.drafting.columns}
+    if gone := [level.name for level in areas.levels if level.name not in drafted]:
+        raise InputError(f"--areas: expected {gone[0]!r} among the drafted columns; there are too few rows for it.")
+    sizes = dict(zip(whole.table.layout.columns, whole.table.layout.sizes, strict=True))
+    noise = before.promise.purse(whole.choices.limit).kind
+    n_rows, cost = round(whole.table.total), whole.choices.generation
+    measured = areas.measured(whole.choices.tables, sizes, n_rows, cost, noise)
+    choices = replace(
+        whole.choices,
+        areas=areas,
+        family="nested" if whole.choices.delta else "nested_pure",
+        tables=measured.texts,
+        wanted=measured.wanted,
+        rules=areas.rules(whole.choices.rules),
+    )
+    columns = areas.placed(before.columns)
+    drafting = before.of(columns, before.left_out, progress)
+    spec = drafting.loaded(choices, FIRST)
+    transformation = spec.space[0].transformation
+    unique = once_only(drafting.read(spec).merge(transformation.layout, transformation.maps))
+    choices = replace(choices, unique=unique, minimum_count=1 if unique > MOST_UNIQUE else 2)
+    first = draft_acceptance(before.wide, whole.table, whole.pairs, before.of_members, unique=unique)
+    first = replace(first, criteria=areas.criteria(first.criteria), lost=whole.acceptance.lost, faint=whole.acceptance.faint)
+    spec = drafting.loaded(choices, first)
+    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
+    left = choices.limit - choices.rows - TEST - acceptance.epsilon
+    told = "" if standing.kept is None else f" With tables of areas beside the others they keep {percent(standing.kept)}."
+    cost = drafting.promise.purse(left).cost if left > 0 else choices.generation
+    choices = replace(choices, generation=cost, plan=f"{choices.plan}{told}")
+    return replace(whole, drafting=drafting, choices=choices, acceptance=acceptance, standing=standing)
+
+
+# A draft with numbers of marks is tried beside the one without.
+
+
+def counting_marks(whole: Tried) -> Tried:
+    """The draft with the number of marks of each group of rare ones, where it loses fewer pairs by that."""
+    drafting, before, choices = whole.drafting, whole.acceptance, whole.choices
+    race = drafting.begun[1]
+    names, sizes = whole.table.layout.columns, whole.table.layout.sizes
+    marks = draft_marks(drafting.columns, whole.table, [*before.lost, *(pair.columns for pair in before.faint)])
+    if marks is None:
+        return whole
+    drafting.progress(f"trying it with the numbers of marks in {listing(marks.groups)} on the public file")
+
+    def tested(choices: Choices) -> KeptByFits | None:
+        spec = drafting.loaded(choices, FIRST)
+        return race.tested(spec, drafting.read(spec), whole.pairs)
+
+    counting = replace(choices, tables=marks.tables(choices.tables, names, sizes), marks=tuple(marks.lines(0, 0)))
+    without, found = tested(choices), tested(counting)
+    if without is None or found is None or not found.better(without):
+        return whole
+    counting = replace(
+        counting,
+        marks=tuple(marks.lines(len(without.lost), len(found.lost))),
+        plan=with_marks_in(choices.plan, len(before.faint), found),
+    )
+    first = draft_acceptance(drafting.wide, whole.table, whole.pairs)
+    first = replace(
+        first,
+        criteria=tuple(ignoring(list(marks.groups), each) for each in first.criteria),
+        lost=tuple(pair.columns for pair in found.lost if pair.strong),
+        faint=tuple(pair for pair in found.lost if not pair.strong),
+    )
+    spec = drafting.loaded(counting, first)
+    acceptance, standing = settle(first, spec, drafting.read(spec), SEED, drafting.progress, tied=whole.standing.tied)
+    left = counting.limit - counting.rows - TEST - acceptance.epsilon
+    if not left > 0 or (whole.standing.good and not standing.good):
+        return whole
+    counting = replace(counting, generation=drafting.promise.purse(left).cost)
+    return replace(whole, choices=counting, acceptance=acceptance, standing=standing)
+
+
+# A draft in wider bins: of neighbouring numbers and of rare codes, where a fit in the drafted ones keeps too little.
+#
+# Coarser bins put more rows into a cell, and so more of how columns hang together stands out from the noise.
+
+FEW_CATEGORIES = 6
+FREQUENT = 0.05
+"""Share of the rows of a category that stays by itself in coarser bins."""
+
+_NEARLY = PROMISED - 0.03
+"""What tables have to keep before it is known that figures cost less, as they mostly do."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Floor:
+    """How many rows a bin has at least in a draft with coarser bins.
+
+    Attributes
+    ----------
+    share : of the rows of the public file; a code below it counts among the others, neighbouring bins of numbers join.
+    most : columns of so many bins stay as they are.
+    """
+
+    share: float
+    most: int
+
+    def __str__(self) -> str:
+        return f"of at least {self.share:.0%} of the rows"
+
+
+FLOORS = (Floor(share=0.04, most=12), Floor(share=0.05, most=FEW_CATEGORIES), Floor(share=0.1, most=FEW_CATEGORIES))
+"""That are tried in turn where too little is kept: first of the columns with very many bins alone."""
+
+
+def coarser(columns: Sequence[ColumnDraft], table: Counts) -> list[ColumnDraft]:
+    """The columns with the bins that their numbers are grouped in, three at most, and with their frequent categories.
+
+    Parameters
+    ----------
+    table : the rows of the public file in the drafted bins of these columns.
+    """
+    return [_coarser(column, table.marginal((place,))) for place, column in enumerate(columns)]
+
+
+def floored(columns: Sequence[ColumnDraft], table: Counts, floor: Floor) -> list[ColumnDraft]:
+    """The columns with more bins than the floor lets be, in bins that have its share of the rows.
+
+    Parameters
+    ----------
+    table : the rows of the public file in the drafted bins of these columns.
+    """
+    found = []
+    for place, column in enumerate(columns):
+        rows = table.marginal((place,))
+        if column.n_bins <= floor.most:
+            found.append(column)
+        elif column.bins and not column.weight:
+            limits = _joined(column.bins.coarse, rows[: column.n_bins] / rows.sum(), floor.share)
+            found.append(_in_bins(column, rows, limits))
+        else:
+            found.append(_frequent(column, rows, floor.share, f"in this draft the {{}} with at least {floor.share:.0%}"))
+    return found
+
+
+def _joined(limits: Sequence[float], shares: np.ndarray, least: float) -> tuple[float, ...]:
+    """The limits between bins that have so large a share of the rows each; the one nearest to the middle where none are.
+
+    Parameters
+    ----------
+    shares : of the rows, in the bins between all limits; what is missing of 1 has no value.
+    """
+    kept, held = list[float](), 0.0
+    below = np.cumsum(shares)
+    for limit, share, reached in zip(limits, shares, below, strict=False):
+        held += share
+        if held >= least and below[-1] - reached >= least:
+            kept, held = [*kept, limit], 0.0
+    return tuple(kept) or (limits[int(np.abs(below[:-1] - below[-1] / 2).argmin())],)
+
+
+def _coarser(column: ColumnDraft, rows: np.ndarray) -> ColumnDraft:
+    if column.bins and not column.weight:
+        return _in_bins(column, rows, column.bins.groups)
+    if column.n_bins <= FEW_CATEGORIES:
+        return column
+    return _frequent(column, rows, FREQUENT, f"in this smaller draft the {{}} with at least {FREQUENT:.0%}")
+
+
+def _frequent(column: ColumnDraft, rows: np.ndarray, least: float, told: str) -> ColumnDraft:
+    """Its categories that have so large a share of the rows, and all others together."""
+    rare = [text for text in column.common or column.codes if column.codes[text].rows < least * rows.sum()]
+    spelled = any(code.spellings for code in column.codes.values())
+    frequent = tuple(text for text in column.common or column.codes if text not in rare)
+    if not column.codes or not frequent or len(rare) < 2 or spelled:
+        return column
+    return replace(column, kind="code", common=frequent, remark=f"{column.remark}; {told.format(len(frequent))} of the rows")
+
+
+def _in_bins(column: ColumnDraft, rows: np.ndarray, limits: tuple[float, ...]) -> ColumnDraft:
+    """These limits in place of the coarse ones, of which they are some; the coarse ones in place of the fine ones."""
+    bins, facts = column.bins, column.facts
+    if bins is None or facts is None or limits == bins.coarse:
+        return column
+    groups = bins.groups if set(bins.groups) <= set(limits) else limits[:: max(1, len(limits) // 2)][:2]
+    fewer = replace(bins, coarse=limits, fine=bins.coarse, groups=groups)
+    whole = column.kind == "integer"
+    old, new = (parse_bins(each.texts(whole=whole, weight=False)["coarse"], whole_numbers=whole) for each in (bins, fewer))
+    stands = np.array([facts.numbers.get(one.label, one.number) for one in old])
+    numbers = {one.label: _mean(one, old, stands, rows, facts.numbers) for one in new}
+    kept = {label: number for label, number in facts.numbers.items() if label in {one.label for one in old}}
+    return replace(column, bins=fewer, facts=replace(facts, numbers={**kept, **numbers}))
+
+
+def _mean(
+    one: IntervalBin, old: Sequence[IntervalBin], stands: np.ndarray, rows: np.ndarray, known: Mapping[str, float]
+) -> float:
+    """The mean of the rows of a bin that is made up of others, by the numbers that stand for these."""
+    inside = np.array([one.lower <= each.lower and each.upper <= one.upper for each in old])
+    if one.label in known or not rows[: len(old)][inside].sum():
+        return known.get(one.label, one.number)
+    return float(f"{np.average(stands[inside], weights=rows[: len(old)][inside]):.4g}")
+
+
+def in_wider_bins(drafting: Drafting, total: Fraction) -> Tried | None:
+    """The draft of these columns in wider bins, where at this epsilon they keep what a draft aims at and those that were
+    drafted do not; None elsewhere."""
+    if drafting.members is not None or drafting.areas is not None:
+        return None
+    choices, race, table, _ = drafting.begun
+    others = choices.rows + TEST + min(FIGURES, total / 5)
+    narrow = race.keeps(total, others)
+    if narrow is None or narrow >= _NEARLY:
+        return None
+    best: tuple[float, Floor, Drafting] | None = None
+    for floor in FLOORS:
+        columns = floored(drafting.columns, table, floor)
+        if columns == (best[2].columns if best else drafting.columns):
+            continue
+        drafting.progress(f"in these bins too little is kept: trying some {floor}")
+        other = drafting.of(columns, drafting.left_out)
+        kept = other.begun[1].keeps(total, others)
+        if kept is not None and (best is None or kept > best[0]):
+            best = kept, floor, other
+        if kept is not None and kept >= PROMISED:
+            break
+    if best is None:
+        return None
+    kept, floor, other = best
+    drafting.wider = f"In bins {floor} {max(0.0, kept):.0%} would be kept at epsilon {float(total):g}."
+    if kept < _NEARLY:
+        return None
+    one = other.tried(total)
+    if not one.standing.good:
+        return None
+    before = {column.name: column.n_bins for column in drafting.columns}
+    wider = listing(column.name for column in other.columns if column.n_bins < before[column.name])
+    smaller = (
+        f"In narrower bins fits keep {max(0.0, narrow):.0%} of how columns hang together at epsilon "
+        f"{float(total):g}. So in this draft {wider} have wider ones, {floor} each. The narrower ones are there, too, for "
+        "[transformations]: `codes` of codes, `fine` of numbers."
+    )
+    return replace(one, choices=replace(one.choices, smaller=smaller))
+
+
+# A smaller draft: fewer columns where a fit is no better than independent columns.
+#
+# Every measured table gets its share of one budget, so the noise of each grows with their number, and with few rows it hides
+# how
+# columns hang together. Fewer columns need fewer tables.
+
+_NEXT = 0.7
+"""Part of the columns that is tried next."""
+
+_KEPT = ": those of the pairs that hang together most, then those with the fewest bins"
+_KEPT_IN_COARSER = f"{_KEPT}, in coarser bins"
+
+
+def in_order(columns: Sequence[ColumnDraft], pairs: Sequence[Pair]) -> list[ColumnDraft]:
+    """Columns in the order in which a smaller draft keeps them.
+
+    A design weight first, because nothing can be estimated without it; then the columns of the pairs that hang together most,
+    pair by pair; then those that hang together with none, the ones with the fewest bins first.
+    """
+    by_name = {column.name: column for column in columns}
+    names = [column.name for column in columns if column.weight]
+    names += [name for pair in tied_pairs(pairs) for name in pair.columns]
+    names += sorted(by_name, key=lambda name: by_name[name].n_bins)
+    return [by_name[name] for name in dict.fromkeys(names)]
+
+
+def sizes(n_columns: int, errors: float) -> Iterator[int]:
+    """How many columns to try, fewer and fewer: all, what noise that grows with their square suggests, and on down to two.
+
+    Parameters
+    ----------
+    errors : of a fit to all columns, over those of independent columns.
+    """
+    yield n_columns
+    kept = n_columns * min(_NEXT, math.sqrt(1 / max(errors, 1.0)))
+    while kept > 2:
+        yield max(2, round(kept))
+        kept *= _NEXT
+    yield 2
+
+
+def fewer(columns: Sequence[ColumnDraft], order: Sequence[ColumnDraft], kept: int) -> tuple[list[ColumnDraft], list[LeftOut]]:
+    """The first `kept` columns of the order, in their own order, and why the others are left out."""
+    stay = {column.name for column in order[:kept]}
+    because = (
+        "the draft had to become smaller, and it is in no pair that hangs together more than those that stay (--only tries "
+        "other columns)"
+    )
+    gone = [LeftOut(source=column.source, because=because) for column in columns if column.name not in stay]
+    return [column for column in columns if column.name in stay], gone
+
+
+def what_stays(kept: int, columns: int, how: str) -> str:
+    """What a smaller draft has: all columns in coarser bins, or some, chosen as `how` says."""
+    return f"{kept} of the {columns} columns{how}" if kept < columns else "coarser bins"
+
+
+def smaller_draft(drafting: Drafting, whole: Tried) -> Tried:
+    """The draft of as many columns as stand beside independent columns; in its drafted bins where it can.
+
+    Raises
+    ------
+    InputError : when no two columns do.
+    """
+    columns, order = whole.drafting.columns, in_order(whole.drafting.columns, whole.pairs)
+    in_coarse_bins = coarser(columns, whole.table)
+    most = whole.choices.limit
+    why = _too_many(len(columns), drafting.file.n_rows, whole.standing, most)
+
+    def tried(drafted: Sequence[ColumnDraft], kept: int, how: str) -> Tried:
+        drafting.progress(f"too many columns for so few rows: trying {kept} of {len(columns)} columns")
+        stay, gone = fewer(drafted, order, kept)
+        left_out = [*whole.drafting.left_out, *gone]
+        one = drafting.of(stay, left_out, lambda doing: None).tried(most, above=most, only_pairs=True)
+        stays = what_stays(len(one.drafting.columns), len(columns), how)
+        reached = f" In fits to it {_off(one.standing)}." if one.standing.tied else ""
+        smaller = f"{why} So this draft has {stays}.{reached}"
+        return replace(one, choices=replace(one.choices, smaller=smaller))
+
+    if whole.standing.near and (one := tried(in_coarse_bins, len(columns), "")).standing.good:
+        return one
+    steps = pairwise(sizes(len(columns), whole.standing.errors))
+    good = ((wide, n, one) for wide, n in steps if (one := tried(in_coarse_bins, n, _KEPT_IN_COARSER)).standing.good)
+    if (first := next(good, None)) is None:
+        raise InputError(f"{why} Nor is a draft of the two columns that hang together most better. No draft was written.")
+    wider, kept, found = first
+    if (between := (kept + wider) // 2) not in (kept, wider):
+        one = tried(in_coarse_bins, between, _KEPT_IN_COARSER)
+        kept, found = (between, one) if one.standing.good else (kept, found)
+    in_drafted_bins = tried(columns, kept, _KEPT)
+    return in_drafted_bins if in_drafted_bins.standing.good else found
+
+
+def _too_many(n_columns: int, n_rows: int, standing: DraftStanding, total: Fraction) -> str:
+    """Why a draft of all columns is none."""
+    found = []
+    if standing.bins > MOST_OFF:
+        found.append(f"the worst bin of a column is off by {standing.bins:.0%} of all rows")
+    if standing.tied and not (standing.judged and standing.errors <= 1):
+        found.append(_off(standing))
+    return (
+        f"Too many columns for so few rows at this epsilon: in fits to all {n_columns} columns ({n_rows:,} rows, epsilon "
+        f"{float(total):g} in all) {'; '.join(found)}."
+    )
+
+
+def _off(standing: DraftStanding) -> str:
+    """How far off tables of two columns are in fits, beside independent columns."""
+    strongest, independent = standing.of_strongest
+    return (
+        f"{standing.fits:.1%} of the rows are in a wrong cell of a table of two columns, on average, where independent "
+        f"columns have {standing.independent:.1%}; in the pairs that hang together most {strongest:.1%} are, where these "
+        f"have {independent:.1%}"
+    )
+
+
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,60}", re.ASCII)
+_WINDOWS_DEVICES = {"con", "prn", "aux", "nul", *(f"{port}{i}" for port in ("com", "lpt") for i in range(1, 10))}
+
+
+@on_public_data()
+def draft(
+    name: str,
+    public: str | Path,
+    table: str | None = None,
+    codebook: str | Path | None = None,
+    progress: Progress = lambda doing: None,
+    wanted: AskedFor = ALL,
+    unit: str | None = None,
+    promise: Promise = ANY,
+    members: str | Path | None = None,
+    key: str | None = None,
+    areas: str | None = None,
+) -> Draft:
+    """Draft a release from a **public** file.
+
+    Parameters
+    ----------
+    name : of the release: letters, digits, - and _; the files are named after it.
+    table : of a database.
+    codebook : a JSON or CSV file that says what columns and codes mean (`codebook`).
+    wanted : the columns of the file that are drafted. Of more than a release can have some are chosen (`chosen_columns`).
+    unit : how rows belong to persons: "row", "KEY" or "KEY:3" (`persons.UnitAnswer`). None leaves the question open.
+    promise : the most that the release may spend, and whether delta is 0; else the cheapest plan that keeps enough is drafted.
+    members, key : a public file of the members of these rows, and the column of both that says whose member a row is; with a
+        key alone the one file has a row for each member, with the columns of its root.
+    areas : columns that are areas within areas, the largest first, as "region > municipality" (`areas.AreasDraft`).
+
+    Raises
+    ------
+    InputError : when the name cannot be used, `unit` names no column, a file cannot be read, lacks a column that is wanted, or
+        has fewer than two columns for a release.
+    """
+    if not _NAME.fullmatch(name) or name.lower() in _WINDOWS_DEVICES:
+        device = ", which Windows takes for a device" if name.lower() in _WINDOWS_DEVICES else ""
+        expected = "a name of letters, digits, - and _ that starts with a letter (two files get it)"
+        raise InputError(f"expected {expected}, found {name!r}{device}.")
+    book = read_codebook(codebook) if codebook else {}
+    answer = None if unit is None else UnitAnswer.of(unit, names_of(public, table))
+    progress("reading the public file")
+    linked = None
+    if key is not None:
+        if answer is not None and answer.key is not None:
+            raise InputError(f"--unit: expected `row` with --key (a record is a root with all its members), found {unit!r}.")
+        file, linked = read_members(public, members, key, book, table, wanted)
+    elif members is not None:
+        raise InputError("--members: expected --key with it, the column of both files that says whose member a row is.")
+    else:
+        file = read_public_file(public, table, wanted)
+    own_key, as_key = (key, AS_KEY_OF_ROOTS) if answer is None or answer.key is None else (answer.key, AS_KEY)
+    columns, left_out, dated = drafted_columns(file, book, own_key, as_key)
+    answer = answer and answer.ordered(file, dated)
+    within = None
+    if areas is not None:
+        within, columns, left_out = with_areas(areas, file, book, columns, left_out)
+    if len(columns) < 2 and (linked is None or not columns):
+        reasons = "; ".join(f"{column.source!r}: {column.because}" for column in left_out)
+        told = f" ({reasons})" if reasons else ""
+        raise InputError(f"{public}: expected at least two columns that a release can have, found {len(columns)}{told}.")
+    if len(columns) > MOST_COLUMNS:
+        progress("choosing among the columns")
+        columns, others = chosen_columns(columns, file.batches(), file.n_rows)
+        left_out += others
+    problems: tuple[Problem, ...] = ()
+    try:
+        return _tried(Drafting(name, file, columns, left_out, progress, answer, promise, linked, within))
+    except SpecError as error:  # told of the file, not of a draft that nobody has seen
+        problems = error.problems
+    raise no_draft(file, problems)
+
+
+def _tried(drafting: Drafting) -> Draft:
+    """In steps: in wider bins, at a larger epsilon, with fewer columns, until it stands; then with its smallest areas."""
+    total = drafting.promise.totals[0]
+    tried = in_wider_bins(drafting, total) or drafting.tried(total)
+    for most in drafting.promise.totals[1:]:
+        if not tried.standing.good:
+            tried = tried.drafting.tried(most, above=tried.choices.limit)
+    if not tried.standing.good and drafting.members is None:
+        tried = smaller_draft(drafting, tried)
+    if drafting.members is None and drafting.areas is None and tried.choices.measures:
+        tried = counting_marks(tried)
+    if drafting.areas is not None:
+        tried = with_smallest_areas(tried, drafting.areas, drafting.progress)
+    choices, acceptance = tried.choices, tried.acceptance
+    tried.drafting.loaded(choices, acceptance).plan.check_limit(choices.limit)
+    return tried.drafting.draft(choices, acceptance)
+
+
+def write_draft(
+    name: str,
+    public: str | Path,
+    into: str | Path = ".",
+    table: str | None = None,
+    codebook: str | Path | None = None,
+    progress: Progress = lambda doing: None,
+    wanted: AskedFor = ALL,
+    unit: str | None = None,
+    promise: Promise = ANY,
+    members: str | Path | None = None,
+    key: str | None = None,
+    areas: str | None = None,
+) -> tuple[Path, Path, Draft]:
+    """Write configs/NAME.toml and acceptance/NAME.toml under a folder; neither may be there already.
+
+    The JSON Schema that the first line of each names for editors is put beside it, unless one is there; long codelists are put
+    into configs/codes.
+
+    Returns
+    -------
+    Both paths and the draft.
+
+    Raises
+    ------
+    InputError : as `draft`.
+    OutputError : when one of the files is there, or cannot be written.
+    """
+    into = Path(into)
+    for path in paths_of(into, name):
+        if os.path.lexists(path):
+            raise OutputError(f"{path}: expected no such file, found one. Nothing was overwritten: choose another name.")
+    found = draft(name, public, table, codebook, progress, wanted, unit, promise, members, key, areas)
+    for codelist in (into / "configs" / name for name in found.codelists):
+        if os.path.lexists(codelist):
+            raise OutputError(f"{codelist}: expected no such file, found one. Nothing was written: choose another name.")
+    problem = ""
+    try:
+        paths = write_files(into, name, found)
+        leave(load_spec(paths[0]), "draft", found.n_rows)
+        schemas = (CONFIGURATION_NAME, configuration_schema), (ACCEPTANCE_NAME, acceptance_schema)
+        for beside, (schema_name, schema) in zip(paths, schemas, strict=True):
+            path = beside.parent / schema_name
+            if not os.path.lexists(path):
+                path.write_text(schema_text(schema()), encoding="utf-8", newline="\n")
+    except OSError as error:
+        problem = f"{error.filename or into}: the draft could not be written ({error.strerror})."
+    if problem:
+        raise OutputError(problem)
+    return *paths, found

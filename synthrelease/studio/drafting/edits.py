@@ -1,0 +1,884 @@
+"""Taking columns out of a finished draft, with all that names them.
+
+Whoever decides that a column is not released would have to find it in rules, tables of generators, criteria and so on. What is
+about the column goes with it; what names it among others stays without it. What somebody has to decide is said, and then
+nothing is written.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+import tomllib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from synthrelease.criteria import CRITERIA
+from synthrelease.data.schema import Column, IntervalBin, parse_bins
+from synthrelease.errors import InputError, OutputError, SpecError, Unexpected, closest, listing
+from synthrelease.generators.measurements import FormulaTerm, read_terms
+from synthrelease.parts import PARTS
+from synthrelease.privacy.charges import Charge, decimal_text
+from synthrelease.privacy.selection import FiniteLaw
+from synthrelease.settings.columns import InputTable
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml
+from synthrelease.settings.tables import list_of_questions
+from synthrelease.sources.paths import checked_path
+from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
+from synthrelease.spec.tried import leave, rows_tried
+from synthrelease.studio.drafting.column_draft import CodebookEntry, ColumnDraft, LeftOut, bin_numbers, bin_texts, plain_name
+from synthrelease.studio.drafting.columns import drafted_columns
+from synthrelease.studio.drafting.public_file import PublicFile, own_numbers
+from synthrelease.studio.drafting.text import codelist_name, column_lines
+from synthrelease.studio.drafting.toml_edit import (
+    Edit,
+    Path_,
+    changed,
+    loaded_changed,
+    replace_files,
+    taken_over,
+    toml,
+    wrapped,
+)
+from synthrelease.studio.rehearsal.advice import Offer, with_law
+from synthrelease.studio.rehearsal.rehearse import Rehearsal
+from synthrelease.studio.rehearsal.words import rounds_text
+
+# Writing what a rehearsal proposes into the configuration: the generation budget and the law of the number of rounds.
+#
+# Both are chosen on public data, so they are fixed before any private file is read (theory 2b, price of a law).
+
+OF_OTHER_LAWS = ("stop_probability", "shape")
+"""Settings of [selection] that a hidden number of rounds takes the place of."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Adopted:
+    """What was written.
+
+    Attributes
+    ----------
+    changes : in sentences.
+    before : what the release cost.
+    spec : as it is now.
+    """
+
+    path: Path
+    changes: tuple[str, ...]
+    before: Charge
+    spec: ReleaseSpec
+
+
+def why_not(found: Rehearsal) -> str:
+    """Why nothing of a rehearsal can be adopted, in a sentence; empty where something can."""
+    proposal = found.proposal
+    if not found.complete:
+        return "the rehearsal is not complete. The same command goes on"
+    if proposal is None or proposal.chosen is None or proposal.chosen.total is None:
+        return "it proposes no number of rounds"
+    if proposal.chosen.total >= found.spec.plan.total.epsilon:
+        return "the specification costs no more than what the rehearsal found"
+    if proposal.judgement is None:
+        return "what it proposes was not confirmed by fresh attempts. The same command goes on"
+    return ""
+
+
+def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
+    """Write an offer of a rehearsal into the configuration, comments kept. What is changed is loaded before it is written.
+
+    Parameters
+    ----------
+    spec : as it was rehearsed.
+
+    Raises
+    ------
+    OutputError : when the configuration was changed since, cannot be changed line by line, or cannot be written.
+    SpecError, BudgetError : when the changed configuration could not be used. Nothing is written then.
+    """
+    path = checked_path(config)
+    before = path.read_bytes()
+    if load_spec(path).digest != spec.digest:
+        raise OutputError(f"{path}: was changed since it was rehearsed. Nothing was adopted: rehearse it as it is now.")
+    after = changed(path, before, list(_edits(path, chosen)))
+    loaded = loaded_changed(path, after)
+    if loaded.plan.total.epsilon != chosen.total:
+        raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
+    loaded.plan.check_limit(loaded.limit)
+    rows = rows_tried(spec)
+    replace_files({path: (before, after)})
+    leave(loaded, "rehearsal", rows)
+    given = read_configuration(path, before).tables.get("selection", {})
+    instead = [f"{name} = {toml(given[name])}" for name in OF_OTHER_LAWS if name in given]
+    return Adopted(
+        path=path,
+        changes=(
+            f"generation = {decimal_text(chosen.generation)}, before {decimal_text(spec.generation_budget)}",
+            f"rounds = {_rounds(chosen)}" + (f", in place of {' and '.join(instead)}" if instead else ""),
+        ),
+        before=spec.plan.total,
+        spec=loaded,
+    )
+
+
+def adopt_listed(config: str | Path, shortlist: str | Path) -> Adopted:
+    """The same for the plan that the shortlist of a rehearsal proposes, where it costs less than the configuration.
+
+    Raises
+    ------
+    OutputError : where it proposes none, or none that was confirmed by fresh attempts; and as `adopt`.
+    SpecError, BudgetError : as `adopt`.
+    """
+    spec = load_spec(checked_path(config))
+    proposal = cheaper_plan(spec, shortlist)
+    if proposal is None or proposal.nothing_high is None:
+        raise OutputError(f"{shortlist}: proposes no cheaper plan that was confirmed. Nothing was adopted.")
+    rounds = tomllib.loads(proposal.lines, parse_float=Decimal)["selection"]["rounds"]
+    law = FiniteLaw(atoms=tuple((int(number), Fraction(share)) for number, share in rounds.items()))
+    changed_spec = with_law(spec, proposal.generation, law)
+    chosen = Offer(generation=proposal.generation, chances=(), law=law, total=changed_spec.plan.total.epsilon)
+    return adopt(config, spec, chosen)
+
+
+def _rounds(chosen: Offer) -> str:
+    return rounds_text(chosen.law) if chosen.law is not None else "{}"
+
+
+def _edits(path: Path, chosen: Offer) -> Iterable[Edit]:
+    """The changes; a table that another configuration hands down is written out, since it is taken whole or not at all."""
+    own, file = read_toml(path), read_configuration(path)
+    remark = "adopted from a rehearsal on public data"
+    new = {
+        "budget": {"generation": decimal_text(chosen.generation)},
+        "selection": {"mode": toml("hidden_number"), "rounds": _rounds(chosen)},
+    }
+    for name, values in new.items():
+        handed_down = {} if name in own else file.tables.get(name, {})
+        for key, value in handed_down.items():
+            if key not in values and key not in OF_OTHER_LAWS:
+                yield Edit(path=(name, key), toml=toml(value))
+        for key, value in values.items():
+            yield Edit(path=(name, key), toml=value, remark=remark if key in ("generation", "rounds") else "")
+    for key in OF_OTHER_LAWS:
+        if key in own.get("selection", {}):
+            yield Edit(path=("selection", key))
+
+
+def adopted_before(spec: ReleaseSpec, out: Path) -> bool:
+    """Whether the rehearsal in this folder was of the specification before its proposal was adopted."""
+    path = out / "shortlist.toml"
+    if not path.is_file():
+        return False
+    file = validated(ShortlistFile, read_toml(path), str(path))
+    if isinstance(file, list) or file.proposal is None or file.rehearsed is None:
+        return False
+    return file.proposal.is_of(spec) and not file.rehearsed.is_of(spec)
+
+
+ABOUT = ("column", "target", "weight")
+"""Settings of a criterion that say what it is about."""
+AMONG = ("by", "features", "exact", "within_one_bin", "ignored")
+"""Settings of a criterion that are lists of columns."""
+BY_COLUMN = ("representation", "ranges", "exact_around")
+"""Settings of a criterion with a value for each of some columns; those of a `prior` of a line are in it."""
+OF_A_PRIOR = ("coefficients", "centres", "spreads")
+_WORD = re.compile(r"(?P<text>'[^']*'|\"[^\"]*\")|(?<![\w.])(?P<name>[A-Za-z_]\w*)")
+_IN_A_SUM = re.compile(r"(\w+)\s*[\[(]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOutOf:
+    """What was taken out of a configuration and its acceptance file, or would be.
+
+    Attributes
+    ----------
+    paths : the two files.
+    taken : what went, and what stays without the columns, in sentences.
+    to_look_at : what is left to the steward.
+    before, after : what the release cost, and costs.
+    """
+
+    paths: tuple[Path, Path]
+    taken: tuple[str, ...]
+    to_look_at: tuple[str, ...]
+    before: Charge
+    after: Charge
+
+
+def leave_out(config: str | Path, columns: Sequence[str], *, dry_run: bool = False, take_over: bool = False) -> LeftOutOf:
+    """Take columns out of a configuration and of its acceptance file, comments kept.
+
+    The changed files are loaded before they are written; either both are written or none.
+
+    Parameters
+    ----------
+    columns : by their names in the release.
+    dry_run : only say what would be changed.
+    take_over : write tables that another configuration hands down out in this one, where a column has to go from them; else
+        that is refused.
+
+    Raises
+    ------
+    InputError : when there is no such column, or something that names it needs a decision.
+    SpecError : when the files cannot be loaded as they are, or could not be afterwards.
+    OutputError : when they cannot be changed line by line, or written.
+    """
+    path = checked_path(config)
+    spec = load_spec(path)
+    gone = tuple(dict.fromkeys(columns))
+    for name in gone:
+        if name not in spec.schema.by_name:
+            near = closest(name, spec.schema.names)
+            guess = f" Did you mean {near!r}?" if near else ""
+            raise InputError(f"{path}: expected columns of the release ({listing(spec.schema.names)}), found {name!r}.{guess}")
+    file = read_configuration(path)
+    acceptance_path = Path(os.path.normpath(beside(file.file_of("acceptance"), str(file.tables["acceptance"]))))
+    found = _References(gone, file.tables, read_toml(acceptance_path))
+    found.look()
+    undecided = [*found.undecided]
+    theirs = [edit for edit in found.of_configuration if file.file_of(dotted(edit.path)) == file.base]
+    copied = list(dict.fromkeys(str(edit.path[0]) for edit in theirs if take_over and edit.path[0] in file.inherited))
+    undecided += [
+        f"{dotted(edit.path)} stands in {file.base}, which this configuration extends: take the column out there"
+        for edit in theirs
+        if edit.path[0] not in copied
+    ]
+    undecided += _shared(path, acceptance_path, bool(found.of_acceptance))
+    if undecided:
+        raise InputError(
+            f"{path}: expected that {listing(gone)} can be left out without a decision, found what needs one. Nothing was "
+            "written.\n" + "\n".join(f"- {text}." for text in dict.fromkeys(undecided))
+        )
+    contents = {path: found.of_configuration, acceptance_path: found.of_acceptance}
+    before = {each: each.read_bytes() for each in contents}
+    own = before | {path: taken_over(file, before[path], copied)}
+    after = {each: changed(each, own[each], edits) for each, edits in contents.items()}
+    loaded = loaded_changed(path, after[path], after[acceptance_path])
+    if not dry_run:  # the acceptance file first: without the column it still fits the configuration with it
+        replace_files({each: (before[each], after[each]) for each in (acceptance_path, path)})
+    return LeftOutOf(
+        paths=(path, acceptance_path),
+        taken=(*found.taken, *(f"[{name}] of {file.base} is copied here first" for name in copied)),
+        to_look_at=(*found.to_look_at, *_still_named(gone, after)),
+        before=spec.plan.total,
+        after=loaded.plan.total,
+    )
+
+
+def _shared(path: Path, acceptance: Path, changes: bool) -> Iterable[str]:
+    """Other configurations beside this one that the change would reach."""
+    for other in sorted(path.parent.glob("*.toml")):
+        if other.resolve() == path.resolve():
+            continue
+        try:
+            tables = read_toml(other)
+        except SpecError:
+            continue
+        extends, named = tables.get("extends"), tables.get("acceptance")
+        if isinstance(extends, str) and beside(other, extends).resolve() == path.resolve():
+            yield f"{other} extends this configuration and would lose the column, too: give one of them tables of its own"
+        elif changes and isinstance(named, str) and beside(other, named).resolve() == acceptance.resolve():
+            yield f"{other} has the same acceptance file, {acceptance}, which would be changed: give one of them a copy"
+
+
+def _still_named(gone: Collection[str], contents: Mapping[Path, bytes]) -> Iterable[str]:
+    """Comments and texts of the changed files in which a column is still named."""
+    names = re.compile(rf"(?<!\w)({'|'.join(map(re.escape, gone))})(?!\w)")
+    for path, content in contents.items():
+        lines = [str(n) for n, line in enumerate(content.decode("utf-8-sig").split("\n"), 1) if names.search(line)]
+        if lines:
+            yield f"{path}: comments or texts still name it in line{'s' if len(lines) > 1 else ''} {', '.join(lines)}"
+
+
+class _References:
+    """All that names some columns in the tables of the two files, and what becomes of it."""
+
+    def __init__(self, gone: Collection[str], configuration: Mapping[str, Any], acceptance: Mapping[str, Any]):
+        self.gone, self.tables, self.acceptance = set(gone), configuration, acceptance
+        self.of_configuration, self.of_acceptance = list[Edit](), list[Edit]()
+        self.taken, self.to_look_at, self.undecided = list[str](), list[str](), list[str]()
+
+    def look(self) -> None:
+        self._columns()
+        for index, rule in enumerate(self.tables.get("rules", ())):
+            if self._names(rule.get("never", "")):
+                self._take(("rules", index), f"the rule {_one_line(rule['never'])!r}")
+        for name in self.tables.get("transformations", {}):
+            if name in self.gone:
+                self._take(("transformations", name), f"transformations.{name}")
+        for index, generator in enumerate(self.tables.get("generators", ())):
+            self._generator(index, generator)
+        questions = list_of_questions() or ""
+        for index, query in enumerate(self.tables.get(questions, ())):
+            asked = [query.get(part) or "" for part in ("query", "given", "minus")]
+            if query.get("mean") in self.gone or any(map(self._names, asked)):
+                told = _one_line(" ".join(filter(None, [query.get("mean"), *asked])))
+                self._take((questions, index), f"the question {told!r} that it is meant to answer")
+        self._card()
+        self._imputation()
+        self._to_decide()
+        for name in self.acceptance.get("groups", {}):
+            if name in self.gone:
+                self._take(("groups", name), f"groups.{name} of the acceptance file", acceptance=True)
+        for place, pair in enumerate(self.acceptance.get("not_promised", {}).get("pairs", ())):
+            if self.gone & {name.strip() for name in pair.split(":")}:
+                self._take(("not_promised", "pairs", place), f"{pair!r} in not_promised.pairs", acceptance=True)
+        self._criteria()
+
+    def _take(self, path: Path_, told: str, *, acceptance: bool = False, value: str | None = None) -> None:
+        """Take out what stands there, or put another value in its place."""
+        edits = self.of_acceptance if acceptance else self.of_configuration
+        edits.append(Edit(path=path, toml=value))
+        if told:
+            self.taken.append(told)
+
+    def _names(self, condition: str) -> bool:
+        """Whether a condition compares one of the columns."""
+        return any(match["name"] in self.gone for match in _WORD.finditer(condition) if match["name"])
+
+    def _columns(self) -> None:
+        columns = self.tables["columns"]
+        listed = [table.get("codes") for name, table in columns.items() if name not in self.gone]
+        for name in columns:
+            if name in self.gone:
+                self._take(("columns", name), f"columns.{name}")
+                codes = columns[name].get("codes")
+                if isinstance(codes, str) and codes not in listed:
+                    self.to_look_at.append(f"the codelist {codes} is used by no column of this configuration any more")
+
+    def _generator(self, index: int, generator: Mapping[str, Any]) -> None:
+        readings = {"tables": self._formula, "only_measured": self._formula, "sums": self._sums}
+        for setting, without in readings.items():
+            given = generator.get(setting)
+            texts = given if isinstance(given, list) else [given] if isinstance(given, str) else []
+            left = [without(text) for text in texts]
+            if left == texts or not texts:
+                continue
+            left = list(dict.fromkeys(left))
+            told = f"terms of generators[{index}].{setting}"
+            if "" in left and (setting == "tables" or len(left) > 1):
+                self.undecided.append(f"generators[{index}].{setting} would be left without a term: say what it shall measure")
+            elif "" in left:
+                self._take(("generators", index, setting), f"generators[{index}].{setting}")
+            elif isinstance(given, list):
+                self._take(("generators", index, setting), told, value=toml(left))
+            else:
+                self._take(
+                    ("generators", index, setting), told, value=_multiline(left[0]) if "\n" in texts[0] else toml(left[0])
+                )
+
+    def _formula(self, text: str) -> str:
+        """Without the columns; a table that is then part of another one is not measured by itself."""
+        terms = read_terms(text)
+        if not any(self.gone & {*term.columns} for term in terms):
+            return text
+        kept = [{*term.columns} for term in terms if term.weight and not self.gone & {*term.columns}]
+        widest = max((term.ways for term in terms if term.weight), default=0)
+        left = list[str]()
+        for term, written in zip(terms, text.split("+"), strict=True):
+            columns = [name for name in term.columns if name not in self.gone]
+            if len(columns) == len(term.columns):
+                left.append(" ".join(written.split()))
+            elif columns and len(columns) > widest and not any({*columns} <= other for other in kept):
+                weight = "" if term.weight == 1 else f"{float(term.weight):g} "
+                left.append(f"{weight}{':'.join(columns)}")
+                kept.append({*columns})
+        return " + ".join(left)
+
+    def _sums(self, text: str) -> str:
+        """Without the sums of products in which one of the columns is a factor: without it they are other numbers."""
+        terms = [" ".join(term.split()) for term in text.split("+")]
+        left = [term for term in terms if not self.gone & {*_IN_A_SUM.findall(term)}]
+        return text if left == terms else " + ".join(left)
+
+    def _card(self) -> None:
+        card = self.tables.get("card", {})
+        own: Path_ = ("card", "columns")
+        places = {own: card.get("columns", {})}
+        places |= {("card", each, "columns"): card[each].get("columns", {}) for each in ("en", "he") if each in card}
+        for path, names in places.items():
+            for name in names:
+                if name in self.gone:
+                    self._take((*path, name), dotted((*path, name)))
+
+    def _imputation(self) -> None:
+        match = self.tables.get("imputation", {}).get("match", [])
+        named = [place for place, name in enumerate(match) if name in self.gone]
+        if named and len(named) == len(match):
+            self.undecided.append("imputation.match would be left empty: say in which columns donors shall agree")
+            return
+        for place in named:
+            self._take(("imputation", "match", place), f"{match[place]!r} in imputation.match")
+
+    def _to_decide(self) -> None:
+        """Tables in which a column is a promise of its own: totals, persons, pieces."""
+        unit, columns = self.tables.get("unit", {}), self.tables["columns"]
+        made = {
+            source: {name for name, table in columns.items() if source in (table.get("source", name), table.get("minus"))}
+            for source in unit.get("first_by", ())
+        }
+        for source, names in made.items():
+            if names and names <= self.gone:
+                self.undecided.append(f"unit.first_by orders by {source!r}, of which no column would be left: change it first")
+        for top in PARTS:
+            for path in _places(self.tables.get(top), (top,), self.gone):
+                self.undecided.append(f"{dotted(path)} names it: decide what shall stand there, and change it first")
+
+    def _criteria(self) -> None:
+        criteria = self.acceptance["criteria"]
+        about = {index: self._about(table) for index, table in enumerate(criteria)}
+        gone = {index: f"is about {column}" for index, column in about.items() if column}
+        changes = {index: self._smaller(table) for index, table in enumerate(criteria) if index not in gone}
+        gone |= {index: "has nothing left to look at" for index, smaller in changes.items() if smaller is None}
+        said = dict[str, int]()
+        for index, smaller in changes.items():
+            if smaller is None:
+                continue
+            what = str(sorted((name, str(value)) for name, value in smaller.items() if name not in _OF_ONE))
+            first = said.setdefault(what, index)
+            if first != index and (smaller != criteria[index] or changes[first] != criteria[first]):
+                gone[index] = f"says the same as {criteria[first]['name']!r} then"
+        while building := self._building_on({criteria[index]["name"] for index in gone}, gone):
+            gone |= building
+        for index, why in sorted(gone.items()):
+            name = criteria[index]["name"]
+            self._take(("criteria", index), f"the criterion {name!r}, which {why}", acceptance=True)
+        if len(gone) == len(criteria):
+            self.undecided.append("no criterion would be left: write one that is about other columns first")
+        for index, smaller in changes.items():
+            if index not in gone and smaller is not None and smaller != criteria[index]:
+                self._replace(index, criteria[index], smaller)
+
+    def _about(self, table: Mapping[str, Any]) -> str:
+        """The column that goes and that a criterion is about; empty where it is about none."""
+        named = (table.get(setting) for setting in ABOUT)
+        return next((name for name in named if isinstance(name, str) and name in self.gone), "")
+
+    def _building_on(self, names: Collection[str], gone: Collection[int]) -> dict[int, str]:
+        """Criteria that name one that goes, as the prediction of a line names the line."""
+        return {
+            index: f"builds on {table['coefficients']!r}"
+            for index, table in enumerate(self.acceptance["criteria"])
+            if index not in gone and table.get("coefficients") in names
+        }
+
+    def _smaller(self, table: Mapping[str, Any]) -> dict[str, Any] | None:
+        """The criterion without the columns; None where nothing is left that it could look at."""
+        found = dict(table)
+        for setting in AMONG:
+            if isinstance(found.get(setting), list):
+                found[setting] = [name for name in found[setting] if name not in self.gone]
+        for setting in BY_COLUMN:
+            if isinstance(found.get(setting), dict):
+                found[setting] = self._others(found[setting])
+        if isinstance(found.get("prior"), dict):
+            of_prior = {name: self._others(found["prior"][name]) for name in OF_A_PRIOR if name in found["prior"]}
+            found["prior"] = {**found["prior"], **of_prior}
+        if isinstance(found.get("tables"), list):
+            found["tables"] = self._tables_of(found["tables"])
+            if not found["tables"] and table["tables"]:
+                if "largest" not in found:
+                    return None
+                del found["tables"]
+        looked_at = [fields for fields in (("features",), ("exact", "within_one_bin")) if any(map(table.get, fields))]
+        return None if any(not any(map(found.get, fields)) for fields in looked_at) else found
+
+    def _tables_of(self, terms: Sequence[str]) -> list[str]:
+        found = dict[str, None]()
+        for text in terms:
+            try:
+                columns = FormulaTerm.of(text).columns
+            except Unexpected:  # "all columns"
+                columns = ()
+            if not self.gone & set(columns):
+                found[text] = None
+        return list(found)
+
+    def _others(self, table: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: value for name, value in table.items() if name not in self.gone}
+
+    def _replace(self, index: int, table: Mapping[str, Any], smaller: Mapping[str, Any]) -> None:
+        fields = [setting for setting in table if table[setting] != smaller.get(setting)]
+        self.taken.append(f"from {', '.join(fields)} of the criterion {table['name']!r}, which stays")
+        if "features" in fields:
+            self.to_look_at.append(f"the line of {table['name']!r} has other features now: look at its threshold")
+        if "by" in fields and not smaller["by"]:
+            self.to_look_at.append(f"{table['name']!r} has no groups any more: it is about all rows together")
+        for setting in fields:
+            for edit in _edits_of_leaving_out(("criteria", index, setting), table[setting], smaller.get(setting)):
+                self.of_acceptance.append(edit)
+
+
+_OF_ONE = ("name", "threshold", "epsilon", "reason")
+"""What may differ between two criteria that say the same."""
+
+
+def _edits_of_leaving_out(path: Path_, before: Any, after: Any) -> Iterable[Edit]:
+    """What is to be changed there, element by element, so that the layout of lists stays."""
+    if after is None:
+        yield Edit(path=path)
+    elif isinstance(before, dict):
+        for name, value in before.items():
+            if name not in after:
+                yield Edit(path=(*path, name))
+            elif value != after[name]:
+                yield from _edits_of_leaving_out((*path, name), value, after[name])
+    elif isinstance(before, list) and set(after) <= set(before):
+        yield from (Edit(path=(*path, place)) for place, value in enumerate(before) if value not in after)
+    else:
+        yield Edit(path=path, toml=toml(after))
+
+
+def _places(value: Any, path: Path_, names: Collection[str]) -> Iterable[Path_]:
+    """Where a name stands, as a text or as a key."""
+    if isinstance(value, str) and value in names:
+        yield path
+    elif isinstance(value, dict):
+        for key, inner in value.items():
+            yield from [(*path, key)] if key in names else _places(inner, (*path, key), names)
+    elif isinstance(value, list):
+        for place, inner in enumerate(value):
+            yield from _places(inner, (*path, place), names)
+
+
+def _multiline(formula: str) -> str:
+    """As drafts write a long formula: lines of terms between three quotes."""
+    return "\n".join(['"""', *wrapped(formula.split(" + ")), '"""'])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+# Other limits between the bins of a column of numbers, and what follows from them in both files.
+
+Limits = tuple[float, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MovedLimits:
+    """What is written.
+
+    Attributes
+    ----------
+    alternatives : the bins of each alternative that changes.
+    numbers : what stands for bins, by their labels, as a whole.
+    groups : the bins of [groups]; None where they stay as they are.
+    """
+
+    alternatives: Mapping[str, list[str]]
+    numbers: Mapping[str, float]
+    groups: list[str] | None
+
+
+def limits_of(column: Column) -> dict[str, Limits]:
+    """The limits between the bins of each alternative of a column of numbers; empty for others."""
+    return {} if column.bounds is None else {name: each.lower[1:] for name, each in column.alternatives.items()}
+
+
+def with_limits(
+    column: Column,
+    alternative: str,
+    limits: Sequence[float],
+    *,
+    numbers: Mapping[str, Any],
+    groups: Sequence[str] | None,
+    public: PublicFile | None,
+    policy: InputTable,
+) -> MovedLimits:
+    """Give one alternative other limits.
+
+    A limit that only moves, moves in the other alternatives and in [groups], too, where these have it; one that goes leaves
+    [groups]. A bin that is new has the mean of the public rows in it as its number, as in a draft.
+
+    Parameters
+    ----------
+    limits : increasing, between the bounds.
+    numbers : `numbers` of the column as they stand.
+    groups : the bins of the column in [groups]; None where it has none, or names an alternative.
+    public : the public file; without one new bins stand for their middle.
+    policy : [input] of the configuration.
+
+    Raises
+    ------
+    ValueError : for no limit, or one that is not between the bounds, or no whole number in a column of these.
+    """
+    whole, before = column.kind == "integer", limits_of(column)
+    wanted = tuple(sorted(set(limits)))
+    low, high = column.bounds or (-math.inf, math.inf)
+    wrong = [each for each in wanted if not low < each <= high or (whole and each != int(each))]
+    if wrong or not wanted:
+        what = "whole numbers" if whole else "numbers"
+        found = ", ".join(f"{each:.12g}" for each in wrong) or "none"
+        raise ValueError(f"Expected limits that are {what} above {low:.12g} and at most {high:.12g}, found {found}.")
+    old = before[alternative]
+    moved = {a: b for a, b in zip(old, wanted, strict=True) if a != b} if len(old) == len(wanted) else {}
+    after = {name: wanted if name == alternative else _moved(each, moved) for name, each in before.items()}
+    texts = {name: _texts(column, name, after[name]) for name in before if after[name] != before[name]}
+    labels = {name: [*column.alternatives[name].labels] for name in before} | {
+        name: [one.label for one in parse_bins(each, whole_numbers=whole)] for name, each in texts.items()
+    }
+    every = {label for each in labels.values() for label in each}
+    known = {label for binning in column.alternatives.values() for label in binning.labels}
+    fresh = [one for each in texts.values() for one in parse_bins(each, whole_numbers=whole) if one.label not in known]
+    kept = {label: number for label, number in numbers.items() if label in every}
+    return MovedLimits(
+        alternatives=texts,
+        numbers=kept | _numbers(column, fresh, public, policy),
+        groups=None if groups is None else _groups(groups, moved, set(old) - set(wanted), whole),
+    )
+
+
+def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:
+    """Where a limit would meet another one, all stay."""
+    found = tuple(sorted(moved.get(each, each) for each in limits))
+    return found if len(set(found)) == len(limits) and not set(moved.values()) & set(limits) else limits
+
+
+def _texts(column: Column, alternative: str, limits: Limits) -> list[str]:
+    """The bins as they are written; the first and the last stay as closed as they were."""
+    binning, whole = column.alternatives[alternative], column.kind == "integer"
+    texts = bin_texts(limits, whole=whole)
+    first, last = binning.lower[0], binning.upper[-1]
+    if math.isfinite(first):
+        texts[0] = _closed(first, limits[0], whole)
+    if math.isfinite(last):
+        texts[-1] = _closed(limits[-1], last, whole)
+    return texts
+
+
+def _closed(low: float, high: float, whole: bool) -> str:
+    if not whole:
+        return f"{low:.12g} to {high:.12g}"
+    return f"{low:.0f}" if high == low + 1 else f"{low:.0f}-{high - 1:.0f}"
+
+
+def _groups(groups: Sequence[str], moved: Mapping[float, float], gone: set[float], whole: bool) -> list[str] | None:
+    bins = parse_bins([str(each) for each in groups], whole_numbers=whole)
+    before = [one.lower for one in bins[1:]]
+    after = sorted({moved.get(each, each) for each in before if each in moved or each not in gone})
+    if after == before or not after:
+        return None
+    return bin_texts(after, whole=whole)
+
+
+def _numbers(column: Column, fresh: Sequence[IntervalBin], public: PublicFile | None, policy: InputTable) -> dict[str, float]:
+    if public is None or column.source not in public.columns or column.bounds is None or not fresh or column.dates is not None:
+        return {}
+    values, times = own_numbers(public, column, policy)
+    if not len(values):
+        return {}
+    order = np.argsort(values)
+    return bin_numbers(values[order], times[order], fresh, column.bounds, column.kind == "integer")
+
+
+# A criterion that a steward asks for in words, as a table of the acceptance file.
+
+MARGIN = 0.02
+"""By how much of all rows a group may be smaller than in the candidate, where the criteria say nothing else."""
+
+
+def kinds_asked_for() -> dict[str, str]:
+    """By their kind, what each criterion that can be asked for is about."""
+    return {kind: each.asked_for for kind, each in CRITERIA.items() if each.asked_for}
+
+
+def criterion_edits(
+    spec: ReleaseSpec,
+    acceptance: Mapping[str, Any],
+    kind: str,
+    columns: Sequence[str],
+    *,
+    threshold: str,
+    epsilon: str,
+    value: str = "",
+    reason: str = "",
+) -> list[Edit]:
+    """The changes of the acceptance file.
+
+    Parameters
+    ----------
+    acceptance : its tables.
+    kind : of `kinds_asked_for`.
+    columns : the column that it is about, and those of the table, or to group by.
+    threshold, epsilon : numbers as they are written.
+    value : a label of the column, for a kind that asks how often it occurs.
+
+    Raises
+    ------
+    ValueError : for columns that there are not, and another kind.
+    """
+    named = list(dict.fromkeys(name for name in columns if name))
+    unknown = [name for name in named if name not in spec.schema.by_name]
+    if kind not in kinds_asked_for() or unknown or not named:
+        raise ValueError(f"Expected a kind of criterion and columns of the release, found {', '.join(unknown) or 'none'}.")
+    settings = _settings(spec, kind, [spec.schema[name] for name in named], value)
+    lines = {key: toml(each) for key, each in {"name": _name(spec, kind, named), "kind": kind, **settings}.items()}
+    lines |= {"threshold": threshold, "epsilon": epsilon} | ({"reason": toml(reason)} if reason else {})
+    table = "{ " + ", ".join(f"{key} = {each}" for key, each in lines.items()) + " }"
+    found = [
+        Edit(path=("groups", column.name), toml=toml(next(iter(column.alternatives))))
+        for column in (spec.schema[name] for name in named[1:] if "by" in settings)
+        if column.name not in acceptance.get("groups", {}) and len(column.alternatives) > 1
+    ]
+    return [*found, Edit(path=("criteria", len(acceptance["criteria"])), toml=table)]
+
+
+def _name(spec: ReleaseSpec, kind: str, columns: Sequence[str]) -> str:
+    """A name that no other criterion has."""
+    by = f" by {' and '.join(columns[1:])}" if columns[1:] else ""
+    known, words = {each.name for each in spec.criteria}, f"{kind.replace('_', ' ')} of {columns[0]}{by}"[:74]
+    return next(name for name in (words, *(f"{words} {number}" for number in range(2, 400))) if name not in known)
+
+
+def _settings(spec: ReleaseSpec, kind: str, columns: Sequence[Column], value: str) -> dict[str, object]:
+    """What the criterion's own settings are to be, by their names."""
+    fields, first, names = CRITERIA[kind].model_fields, columns[0], [column.name for column in columns]
+    if "tables" in fields:
+        return {"tables": [":".join(names)]}
+    if "range" in fields and first.bounds is None:
+        raise ValueError(f"Expected a column of numbers, found {first.name}, which is none.")
+    margins = [float(getattr(each, "size_margin", 0)) for each in spec.criteria]
+    known = {"range": list(first.bounds or ()), "size_margin": max(margins) or MARGIN, "bins": [value], "within": 1}
+    found: dict[str, object] = {"column": first.name} | ({"by": names[1:]} if names[1:] else {})
+    return found | {key: each for key, each in known.items() if key in fields}
+
+
+# What the columns of a public file were taken for and why, and a column drafted as another kind.
+
+Kind = Literal["number", "name", "date"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Guesses:
+    """What a draft makes of a public file.
+
+    Attributes
+    ----------
+    because : by the name of the column in the file, why it is what it was taken for.
+    doubtful : of some of them what speaks against it.
+    left_out : columns of the file that a draft leaves out, with the reason.
+    dates : columns of the file that hold dates.
+    """
+
+    because: Mapping[str, str] = field(default_factory=dict)
+    doubtful: Mapping[str, str] = field(default_factory=dict)
+    left_out: tuple[LeftOut, ...] = ()
+    dates: frozenset[str] = frozenset()
+
+    @classmethod
+    def of(cls, *files: PublicFile) -> Guesses:
+        """Reads each file once more: the public one, and that of members where there is one."""
+        because, doubtful, left_out, dates = dict[str, str](), dict[str, str](), list[LeftOut](), set[str]()
+        for file in files:
+            columns, others, dated = drafted_columns(file, {})
+            because |= {each.source: each.remark for each in columns}
+            doubtful |= {each.source: each.doubt.partition(". If not")[0] for each in columns if each.doubt}
+            left_out += [each for each in others if each.source]
+            dates |= set(dated)
+        return cls(because=because, doubtful=doubtful, left_out=tuple(left_out), dates=frozenset(dates))
+
+
+def column_as(file: PublicFile, source: str, kind: Kind) -> dict[str, Any]:
+    """The settings of a column of the configuration that holds this column of the file as another kind.
+
+    Raises
+    ------
+    InputError : where the file's values are of no such kind.
+    """
+    entry = CodebookEntry(number=kind == "number", code=kind == "name")
+    columns, left_out, _ = drafted_columns(file, {source: entry})
+    column = next((each for each in columns if each.source == source and _is(each, kind)), None)
+    if column is None:
+        reason = next((each.because for each in left_out if each.source == source), "its values are of another kind")
+        raise InputError(f"{source!r} cannot be read as a {kind}: {reason}.")
+    if codelist_name("", column):
+        raise InputError(f"{source!r} has {len(column.codes)} codes, which need a file of their own: draft anew with `init`.")
+    tables = tomllib.loads("\n".join(column_lines("", column)), parse_float=Decimal)
+    settings: dict[str, Any] = tables["columns"][column.name]
+    return settings | {"source": source}
+
+
+def _is(column: ColumnDraft, kind: Kind) -> bool:
+    if kind == "date":
+        return column.of_date
+    return not column.of_date and (column.kind in ("integer", "real")) == (kind == "number")
+
+
+# A column of the public file that a configuration does not release, added with what has to name it.
+
+
+def bring_back(
+    spec: ReleaseSpec,
+    configuration: Mapping[str, Any],
+    acceptance: Mapping[str, Any],
+    file: PublicFile,
+    source: str,
+    kind: Kind,
+) -> tuple[list[Edit], list[Edit]]:
+    """The changes of the configuration and of the acceptance file.
+
+    It is released in its coarse bins, and a generator that measures tables by name measures its single table with the weight
+    of the like. Criteria that ask about every column leave it out of account.
+
+    Parameters
+    ----------
+    configuration, acceptance : the tables of the two files.
+    source : the column of the file.
+
+    Raises
+    ------
+    InputError : where its values are of no such kind, or it is released.
+    """
+    if source not in file.columns or any(source in column.sources for column in spec.schema.columns):
+        raise InputError(f"{source!r} is no column of the public file that is left out.")
+    if source == spec.unit.key:
+        raise InputError(f"{source!r} says whose row a row is, so it is never released.")
+    settings = column_as(file, source, kind)
+    name = plain_name(source, spec.schema.names)
+    if name == source:
+        del settings["source"]
+    edits = [Edit(path=("columns", name, key), toml=toml(value)) for key, value in settings.items()]
+    alternatives = list(settings.get("alternatives", {}))
+    if alternatives and configuration.get("transformations"):
+        edits.append(Edit(path=("transformations", name), toml=toml(alternatives[:1])))
+    for place, generator in enumerate(configuration["generators"]):
+        given = generator.get("tables")
+        if isinstance(given, str) and not _covers_all(given):
+            edits.append(Edit(path=("generators", place, "tables"), toml=_written(given, name)))
+        elif isinstance(given, list):
+            terms = [text if _covers_all(text) else f"{text} + {_term(text, name)}" for text in given]
+            edits.append(Edit(path=("generators", place, "tables"), toml=toml(terms)))
+    ignoring = [
+        Edit(path=("criteria", place, "ignored"), toml=toml([*table.get("ignored", ()), name]))
+        for place, (table, criterion) in enumerate(zip(acceptance["criteria"], spec.criteria, strict=True))
+        if "ignored" in type(criterion).model_fields
+    ]
+    return edits, ignoring
+
+
+def _covers_all(tables: str) -> bool:
+    return any(term.ways and term.weight for term in read_terms(tables))
+
+
+def _term(tables: str, name: str) -> str:
+    """The table of the column alone, with the middle weight of the others of one column."""
+    weights = sorted(float(term.weight) for term in read_terms(tables) if len(term.columns) == 1)
+    weight = weights[len(weights) // 2] if weights else 1.0
+    return name if weight == 1 else f"{weight:g} {name}"
+
+
+def _written(tables: str, name: str) -> str:
+    """The formula with one more term, in the lines that it has."""
+    if "\n" not in tables.strip():
+        return toml(f"{tables} + {_term(tables, name)}")
+    return f'"""\n{tables.strip()} +\n{_term(tables, name)}\n"""'

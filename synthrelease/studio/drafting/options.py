@@ -1,0 +1,593 @@
+"""Areas within areas: columns of a public file of which one tells the other, and the draft that `--areas` asks for.
+
+The other columns are drafted as without the smallest areas, with tables that are raced and measured of the whole. Beside these
+every level of areas gets its own: those of an area that its rows can bear.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from itertools import combinations, pairwise
+from typing import NamedTuple
+
+import numpy as np
+
+from synthrelease.criteria.facts import CriterionDraft
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
+from synthrelease.errors import InputError, closest, listing
+from synthrelease.generators.measured_noise import CountNoise
+from synthrelease.generators.measurements import divided, power_of
+from synthrelease.parts import PARTS
+from synthrelease.privacy.charges import decimal_text
+from synthrelease.settings.tables import NOT_ANSWERED
+from synthrelease.sources.paths import without_secrets
+from synthrelease.studio.drafting.column_draft import (
+    Answers,
+    ColumnDraft,
+    LeftOut,
+    are_too_many,
+    draft_codes,
+    heavy_value,
+    left_out_as_key,
+    plain_name,
+)
+from synthrelease.studio.drafting.criteria import Suggestion
+from synthrelease.studio.drafting.public_file import PublicFile, PublicRows, every_row
+from synthrelease.studio.drafting.toml_edit import comment, toml
+from synthrelease.studio.rehearsal.dependence import LEAST_ODD, WEAKEST, cramers_v, from_independence, weight_of
+
+WITHIN = ">"
+_ROWS = 5
+"""Rows of the public file for each area on average, and for each cell of a table of areas, at least."""
+_TIMES = 3
+"""Areas for each one of the level above, at least."""
+_MOST_GROUPS = 200
+_MOST_CELLS = 2**18
+"""That an area of the level above is divided into: all bins of its tables together."""
+_WHOLE, _NEXT = 0.002, 5
+"""How far off a mean cell of the whole may be, and how many times as much on each next level, where the budget allows it."""
+_LEAST = 0.1
+"""Of the budget, that a level gets, at least."""
+_BEARABLE = 0.5
+"""One standard deviation of the noise in a table of areas, as a share of its mean cell, at most."""
+
+
+def nested_columns(
+    answers: Mapping[str, Answers], drafted: Mapping[str, ColumnDraft | LeftOut], rows: PublicRows
+) -> dict[str, str]:
+    """The question whether two columns are areas within areas, by the source of the larger ones: of codes or words, of which
+    there are too many to be drafted each by itself, and each of which has one value in the other column."""
+    found: dict[str, str] = {}
+    groups = [source for source, column in drafted.items() if isinstance(column, ColumnDraft) and _may_be_level(column)]
+    for source, column in drafted.items():
+        n = len(answers[source].texts) if source in answers else 0
+        worded = (
+            column.kind in ("code", "category")
+            if isinstance(column, ColumnDraft)
+            else n and not left_out_as_key(answers[source])
+        )
+        if not (n and worded and are_too_many(answers[source].texts)) or answers[source].missing_rows:
+            continue
+        if answers[source].rows < _ROWS * n:
+            continue
+        chain = [source]
+        for other in sorted(groups, key=lambda each: -len(answers[each].texts)):
+            smaller = chain[0]
+            larger = other != source and _TIMES * len(answers[other].texts) <= len(answers[smaller].texts)
+            if larger and _tells(rows.codes[smaller], rows.codes[other]):
+                chain.insert(0, other)
+        if len(chain) > 1:
+            found.setdefault(
+                chain[-2],
+                f"each of the {n} values of {source!r} in the public file has one of {chain[-2]!r}, and as it is drafted they "
+                f"are not told apart. If they are areas within areas, draft again with --areas {f' {WITHIN} '.join(chain)!r}",
+            )
+    return found
+
+
+def _may_be_level(column: ColumnDraft) -> bool:
+    plain = column.kind in ("code", "category") and not column.common and column.characters is None
+    return plain and 2 <= len(column.codes) <= _MOST_GROUPS
+
+
+def _texts(column: ColumnDraft) -> dict[str, str]:
+    """What each text of an area becomes."""
+    return {text: code.label for first, code in column.codes.items() for text in (first, *code.spellings)}
+
+
+def _known(found: tuple[list[str], np.ndarray], texts: Container[str]) -> np.ndarray:
+    """(n_rows,) which text each row has, -1 for one that is no area."""
+    return np.array([place if text in texts else -1 for place, text in enumerate(found[0])])[found[1]]
+
+
+def _tells(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether rows that are alike in one column are so in the other one."""
+    known = (one >= 0) & (other >= 0)
+    pairs = np.unique(np.stack([one[known], other[known]]), axis=1)
+    return len(np.unique(pairs[0])) == pairs.shape[1]
+
+
+@dataclass(frozen=True, kw_only=True)
+class AreasDraft:
+    """The draft of [geography].
+
+    Attributes
+    ----------
+    levels : the columns of the larger areas, the largest first, as they are drafted by themselves.
+    column : the smallest areas, with a code for each, and the levels that its codelist gives it.
+    """
+
+    levels: tuple[ColumnDraft, ...]
+    column: ColumnDraft
+
+    @property
+    def chain(self) -> tuple[str, ...]:
+        """The columns of areas in the release, from the largest to the smallest."""
+        return (*(level.name for level in self.levels), self.column.name)
+
+    @classmethod
+    def of(cls, asked: str, file: PublicFile, answers: Answers, columns: Sequence[ColumnDraft]) -> AreasDraft:
+        """From the words "region > municipality".
+
+        Parameters
+        ----------
+        answers : of the smallest areas.
+        columns : as they are drafted without them.
+
+        Raises
+        ------
+        InputError : when a column is none that can be a level, or is told by no other one.
+        """
+        sources = areas_asked(asked, file)
+        known = {column.source: column for column in columns}
+        for source in sources[:-1]:
+            if source not in known or not _may_be_level(known[source]):
+                usable = listing(each for each, column in known.items() if _may_be_level(column))
+                raise InputError(f"--areas: expected columns of at most {_MOST_GROUPS} areas ({usable}), found {source!r}.")
+        rows, texts = every_row(file, sources), {source: _texts(known[source]) for source in sources[:-1]}
+        areas = {source: _known(rows[source], texts.get(source, answers.texts)) for source in sources}
+        for upper, lower in pairwise(sources):
+            if not _tells(areas[lower], areas[upper]):
+                raise InputError(
+                    f"--areas: expected each {lower!r} of the public file in one {upper!r}, found one in several. The largest "
+                    "areas come first."
+                )
+        column = draft_codes(answers, [one.name for one in columns], "", apart=True)
+        own, levels = areas[sources[-1]], {}
+        for source in sources[:-1]:
+            both = np.unique(np.stack([own, areas[source]])[:, (own >= 0) & (areas[source] >= 0)], axis=1).T.tolist()
+            home = {rows[sources[-1]][0][at]: texts[source][rows[source][0][of]] for at, of in both}
+            if lost := [code for code in column.codes if code not in home]:
+                raise InputError(f"--areas: expected an area of {source!r} for every code, found none for {lost[0]!r}.")
+            levels[known[source].name] = {code: home[code] for code in column.codes}
+        remark = f"{len(answers.texts)} areas in the public file"
+        drafted = replace(column, kind="code", levels=levels, remark=remark)
+        return cls(levels=tuple(known[source] for source in sources[:-1]), column=drafted)
+
+    def placed(self, columns: Sequence[ColumnDraft]) -> list[ColumnDraft]:
+        """The columns with the smallest areas in the place of the level above, and without the levels, which come with them."""
+        found = [self.column if column.name == self.chain[-2] else column for column in columns]
+        return [column for column in found if column.name not in self.chain[:-1]]
+
+    def measured(
+        self, raced: Sequence[str], sizes: Mapping[str, int], n_rows: int, cost: Fraction, noise: type[CountNoise]
+    ) -> AreaTables:
+        """The tables of the whole, which are those of the other columns that were raced, and those of each level: of the
+        smallest columns, as far as a mean cell bears the noise that is left for it; else the areas alone.
+
+        Parameters
+        ----------
+        raced : tables with weights, as `PlanRace.terms` has them.
+        sizes : bins of all columns but the smallest areas.
+        cost : of all tables, in the measure of the noise.
+        """
+        whole = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
+        whole = [columns for columns in whole if not set(columns) & {*self.chain}]
+        others = sorted((name for name in sizes if name not in self.chain), key=lambda each: sizes[each])
+        whole += [(name,) for name in sizes if name in others and not any(name in columns for columns in whole)]
+        areas = {**{level.name: len(level.codes) for level in self.levels}, self.column.name: len(self.column.codes)}
+        own = {level: others[: self._most(others, sizes, count, n_rows)] for level, count in areas.items()}
+        bins = {**sizes, **areas}
+        for level in reversed(self.chain):
+            while own[level]:
+                found = AreaTables.of(whole, own, bins, noise)
+                largest = (level, own[level][-1])
+                deviation = math.sqrt(noise.of_table(cost * found.shares[largest]).variance_above)
+                if deviation * math.prod(bins[name] for name in largest) <= _BEARABLE * n_rows:
+                    break
+                own[level] = own[level][:-1]
+        return AreaTables.of(whole, own, bins, noise)
+
+    def _most(self, others: Sequence[str], sizes: Mapping[str, int], areas: int, n_rows: int) -> int:
+        """How many of these columns, the smallest first, have tables of a level that are not too large for the model."""
+        cells, found = 1, 0
+        for name in others:
+            cells *= sizes[name]
+            if sizes[name] * areas * _ROWS > n_rows or cells > _MOST_CELLS // len(self.column.codes):
+                break
+            found += 1
+        return found
+
+    def rules(self, suggested: Sequence[Suggestion]) -> tuple[Suggestion, ...]:
+        """Those about areas stay as comments: they would tie columns to every area."""
+        return tuple(replace(rule, active=rule.active and not {*self.chain} & {*rule.columns}) for rule in suggested)
+
+    def criteria(self, drafted: Sequence[CriterionDraft]) -> tuple[CriterionDraft, ...]:
+        """Those of the other columns, and how many rows the smallest areas have, as that of single columns. Where rows are
+        compared, smallest areas are not."""
+        name = self.column.name
+        single = next(each for each in drafted if each.asks == "shares of single columns")
+        settings = {key: value for key, value in single.settings.items() if key != "largest"}
+        settings |= {"name": f"rows of each {name}", "tables": [name]}
+        remark = "The share of the rows in each of the smallest areas"
+        own = CriterionDraft(settings=settings, remark=remark, asks="single columns")
+        return (*(ignoring([name], each) for each in drafted), own)
+
+
+class AreaTables(NamedTuple):
+    """Tables of the whole and of each level, and how the budget is divided among them.
+
+    Attributes
+    ----------
+    wanted : of the generator: how far off a mean cell of each level may be.
+    shares : of the budget, for each table.
+    """
+
+    wanted: str
+    shares: Mapping[tuple[str, ...], Fraction]
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        return tuple(":".join(columns) for columns in self.shares)
+
+    @classmethod
+    def of(
+        cls,
+        whole: Sequence[tuple[str, ...]],
+        own: Mapping[str, Sequence[str]],
+        bins: Mapping[str, int],
+        noise: type[CountNoise],
+    ) -> AreaTables:
+        """A level that would get less than its least part of the budget gets that much."""
+        levels: list[list[tuple[str, ...]]] = [[*whole]]
+        levels += [[(level, name) for name in names] or [(level,)] for level, names in own.items()]
+        power = power_of(noise)
+        cells = [{columns: math.prod(bins[name] for name in columns) for columns in tables} for tables in levels]
+        wanted = [_WHOLE * _NEXT**level for level in range(len(levels))]
+        parts = [sum((n / off) ** power for n in tables.values()) for tables, off in zip(cells, wanted, strict=True)]
+        raised = set[int]()
+        while True:
+            enough = _LEAST * sum(part for at, part in enumerate(parts) if at not in raised) / (1 - _LEAST * len(raised))
+            low = {at for at, part in enumerate(parts) if at and at not in raised and part < enough}
+            if not low:
+                break
+            raised |= low
+        for at in raised:
+            wanted[at] = float(f"{wanted[at] * (parts[at] / enough) ** (1 / power):.2g}")
+        together = {columns: n for tables in cells for columns, n in tables.items()}
+        shares = divided(together, {columns: wanted[at] for at, tables in enumerate(cells) for columns in tables}, noise)
+        return cls(wanted=f" {WITHIN} ".join(f"{off:g}" for off in wanted), shares=shares)
+
+
+def ignoring(names: Sequence[str], drafted: CriterionDraft) -> CriterionDraft:
+    """A criterion that says of every column how rows compare in it, with these left out of the comparison."""
+    if "exact" not in drafted.settings:
+        return drafted
+    ignored = drafted.settings.get("ignored", [])
+    return replace(drafted, settings={**drafted.settings, "ignored": [*(ignored if isinstance(ignored, list) else ()), *names]})
+
+
+def areas_asked(asked: str, file: PublicFile) -> list[str]:
+    """The columns of the file that --areas names, the largest areas first.
+
+    Raises
+    ------
+    InputError : for fewer than two different columns of the file.
+    """
+    sources = [each.strip() for each in asked.split(WITHIN)]
+    if unknown := [each for each in sources if each not in file.columns]:
+        raise InputError(f"--areas: expected columns of the file ({listing(file.columns)}), found {unknown[0]!r}.")
+    if not 2 <= len(set(sources)) == len(sources):
+        raise InputError(
+            f"--areas: expected different columns, the largest areas first, as 'region > municipality'; found {asked!r}."
+        )
+    return sources
+
+
+# Groups of rare marks that come together, and whether a draft keeps more of them by their number in each row.
+#
+# A mark that one row in a hundred has comes together with another one in a few rows, which the noise of their own table
+# hides.
+# How many marks of a group a row has is one table of four cells, and each mark by that number one of eight: a model of
+# largest
+# entropy shares the number out among the marks. Everything here looks at public data alone.
+
+MOST = 3
+"""Marks of one row that are told apart: so many stand for more, too."""
+RARE = 0.1
+"""Part of the rows that have a mark, at most."""
+_TOGETHER = 0.8 * WEAKEST
+"""Mean Cramer's V between the marks of two groups from which on they are one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MarksDraft:
+    """The draft of [marks].
+
+    Attributes
+    ----------
+    groups : by the name of the column with their number, the columns of marks.
+    yes : of each of these the category that is a mark.
+    """
+
+    groups: Mapping[str, tuple[str, ...]]
+    yes: Mapping[str, str]
+
+    def tables(self, raced: Sequence[str], names: Sequence[str], sizes: Sequence[int]) -> tuple[str, ...]:
+        """The tables that were raced, without those of two marks of one group, and the number of each group by each mark.
+
+        These tell how many rows have each mark, too, so that tables of single marks count half, and they themselves twice as
+        much as other tables (docs/appendix/benchmarks.md has what other weights keep).
+
+        Parameters
+        ----------
+        raced : tables with weights, as `PlanRace.terms` has them.
+        names, sizes : of the columns without the numbers.
+        """
+        places = {name: place for place, name in enumerate((*names, *self.groups))}
+        sizes = [*sizes, *(min(MOST, len(marks)) + 1 for marks in self.groups.values())]
+        named = [tuple(term.rpartition(" ")[2].split(":")) for term in raced]
+        inside = [set(marks) for marks in self.groups.values()]
+        kept = [columns for columns in named if len(columns) == 1 or not any(set(columns) <= group for group in inside)]
+        if any(len(columns) == 1 for columns in named):
+            kept += [(number,) for number in self.groups]
+        kept += [(number, mark) for number, marks in self.groups.items() for mark in marks]
+
+        def weight(columns: tuple[str, ...]) -> str:
+            of_numbers, whole = {*columns} & {*self.groups}, weight_of(tuple(sorted(places[name] for name in columns)), sizes)
+            if len(columns) == 1:
+                return decimal_text(whole / 2 if {*columns} & {*self.yes, *self.groups} else whole)
+            return decimal_text(2 * whole if of_numbers else whole)
+
+        return tuple(f"{weight(columns)} {':'.join(columns)}" for columns in kept)
+
+    def lines(self, before: int, lost: int) -> list[str]:
+        """The table [marks], and what is said above it.
+
+        Parameters
+        ----------
+        before, lost : pairs that fits of the draft lose without and with it.
+        """
+        yes = {name: [label] for name, label in self.yes.items() if label != "1"}
+        return [
+            *comment(
+                "Rare marks that come together in the public file. How many of a group a row has gets a column of its own, "
+                f"which follows from the row exactly: with it most fits to the public file lose {lost} pairs of columns that "
+                f"hang together, without it {before}, at the same epsilon."
+            ),
+            "[marks]",
+            f"most = {MOST}".ljust(31) + " # stands for itself and all above",
+            *([f"yes = {toml(yes)}"] if yes else []),
+            "",
+            "[marks.groups]",
+            *(f"{name} = {toml(marks)}" for name, marks in self.groups.items()),
+        ]
+
+
+def draft_marks(columns: Sequence[ColumnDraft], table: Counts, lost: Collection[tuple[str, str]]) -> MarksDraft | None:
+    """Groups of rare marks that come together, as far as a draft loses pairs of them; None where there are none.
+
+    Parameters
+    ----------
+    table : the public rows in the drafted bins.
+    lost : pairs of columns that fits of the draft lose.
+    """
+    if "marks" not in PARTS:
+        return None
+    yes = dict(_marks(columns, table))
+    of_pairs = [set(pair) for pair in lost]
+    if not any(pair <= set(yes) for pair in of_pairs):
+        return None
+    together = _together(table, yes)
+    groups, taken = dict[str, tuple[str, ...]](), {column.name for column in columns}
+    for group in _joined(list(yes), together):
+        ties = [set(pair) for pair, (_, odd) in together.items() if odd >= LEAST_ODD and set(pair) <= set(group)]
+        if len(group) > 2 and ties and any(pair <= set(group) for pair in of_pairs):
+            name = plain_name(f"marks_{len(groups) + 1}", taken | set(groups))
+            groups[name] = tuple(group)
+    found = {mark: yes[mark][1] for group in groups.values() for mark in group}
+    return MarksDraft(groups=groups, yes=found) if groups else None
+
+
+def _marks(columns: Sequence[ColumnDraft], table: Counts) -> Iterator[tuple[str, tuple[int, str]]]:
+    """The columns of two categories of which one is rare, with its bin and its label."""
+    for column in columns:
+        plain = column.kind in ("code", "category") and not column.common and not column.levels and len(column.codes) == 2
+        if plain and column.name in table.layout.columns:
+            rows = table.marginal([table.layout.columns.index(column.name)])[:2]
+            mark = int(rows.argmin())
+            if 0 < rows[mark] <= RARE * rows.sum():
+                yield column.name, (mark, [draft.label for draft in column.codes.values()][mark])
+
+
+def _together(table: Counts, yes: Mapping[str, tuple[int, str]]) -> dict[tuple[str, str], tuple[float, float]]:
+    """Of every two marks Cramer's V, 0 where they avoid each other, and the rows that have both beyond chance."""
+    names, tables, found = table.layout.columns, lattice(table), dict[tuple[str, str], tuple[float, float]]()
+    for one, other in combinations(sorted(yes, key=names.index), 2):
+        counts = tables.get((names.index(one), names.index(other)))[:2, :2]
+        odd = float(from_independence(counts)[yes[one][0], yes[other][0]])
+        found[one, other] = (cramers_v(counts) if odd > 0 else 0.0, odd)
+    return found
+
+
+def _joined(marks: Sequence[str], together: Mapping[tuple[str, str], tuple[float, float]]) -> list[list[str]]:
+    """Groups: again and again the two that come together most are joined, by the mean over their marks."""
+    strength = np.zeros((len(marks), len(marks)))
+    for (one, other), (v, _) in together.items():
+        strength[marks.index(one), marks.index(other)] = strength[marks.index(other), marks.index(one)] = v
+    groups = [[place] for place in range(len(marks))]
+    while len(groups) > 1:
+        mean, first, second = max(
+            (float(strength[np.ix_(groups[a], groups[b])].mean()), a, b) for a, b in combinations(range(len(groups)), 2)
+        )
+        if mean < _TOGETHER:
+            break
+        groups[first] += groups.pop(second)
+    return [[marks[place] for place in sorted(group)] for group in groups]
+
+
+# How rows belong to persons: what `init --unit` answers, and the table [unit] of a draft, which asks where nobody has.
+
+ROW = "row"
+MOST_ROWS, FEWEST_PERSONS = 1000, 20
+AS_KEY = "[unit] has it as the key, which tells whose row it is and is never released"
+_IF_NONE = (
+    "If that says that a row has no key, leave the key of such rows empty in the private file: then they are left out. As it "
+    "is, they count as one person, of whom the first rows are released."
+)
+_MENTIONED = 6
+"""Candidates that a draft names."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnitAnswer:
+    """How rows belong to persons.
+
+    Attributes
+    ----------
+    key, records : the column that tells whose row it is, and how many rows of each person are released; without a key each
+        row is another person.
+    first_by : the column by which a person's rows are ordered, where there is one.
+    heavy : the value of the key that may stand for none (`keys.heavy_value`).
+    """
+
+    key: str | None = None
+    records: int = 1
+    first_by: tuple[str, ...] = ()
+    heavy: str = ""
+
+    @property
+    def doubt(self) -> str:
+        """What the steward is asked about the key, in sentences; empty where nothing is doubtful."""
+        return f"In the public file the key {self.key!r} has {self.heavy}. {_IF_NONE}" if self.heavy else ""
+
+    @classmethod
+    def of(cls, asked: str, names: Collection[str]) -> UnitAnswer:
+        """From the words `row`, `KEY` or `KEY:3`.
+
+        Raises
+        ------
+        InputError : when there is no such column, or the number is none from 1 to 1000.
+        """
+        if asked == ROW:
+            return cls()
+        key, mark, number = asked.rpartition(":")
+        if asked in names or not mark:
+            key, number = asked, "1"
+        if key not in names:
+            guess = closest(key, names)
+            meant = f" Did you mean {guess!r}?" if guess else ""
+            raise InputError(
+                f"--unit: expected `row`, or a column of the file ({listing(names)}), perhaps with how many rows of each "
+                f"person are released behind a colon; found {without_secrets(repr(key), [key])}.{meant}"
+            )
+        if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= MOST_ROWS):
+            raise InputError(
+                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} behind {key + ':'!r}, found {number!r}."
+            )
+        return cls(key=key, records=int(number))
+
+    def ordered(self, file: PublicFile, dated: Sequence[str]) -> UnitAnswer:
+        """With the first column of dates in which the rows of one person differ, and the value that may stand for no key.
+
+        Raises
+        ------
+        InputError : when the key has so few values that it tells no persons apart.
+        """
+        if self.key is None:
+            return self
+        rows = every_row(file, (self.key, *dated), self.key)
+        keys, every = rows[self.key]
+        if (n := len({*keys} - {""})) < FEWEST_PERSONS:
+            raise InputError(
+                f"--unit: expected a column that tells persons apart, by at least {FEWEST_PERSONS} values; found {self.key!r} "
+                f"with {n} in the public file."
+            )
+        times = np.bincount(every, minlength=len(keys)).tolist()
+        heavy = heavy_value({key: often for key, often in zip(keys, times, strict=True) if key})
+        with_key = every != (keys.index("") if "" in keys else -1)
+        persons = every[with_key]
+        for name in dated:
+            texts, codes = rows[name]
+            pairs = persons * len(texts) + codes[with_key]
+            if len(np.unique(pairs)) > len(np.unique(persons)):
+                return replace(self, first_by=(name,), heavy=heavy)
+        return replace(self, heavy=heavy)
+
+
+def with_drafted_order(answer: UnitAnswer | None, sources: Collection[str]) -> UnitAnswer | None:
+    """The answer without a date of which no column is released: only a released column says how its dates are written."""
+    return answer and replace(answer, first_by=tuple(name for name in answer.first_by if name in sources))
+
+
+def unit_lines(answer: UnitAnswer | None, left_out: Sequence[LeftOut]) -> list[str]:
+    """The table [unit], and what is said above it."""
+    keys = sorted((each for each in left_out if each.rows_of_one > 1), key=lambda each: (-each.mean_rows, each.source))
+    named = [f"{each.source!r} up to {each.rows_of_one} rows, {each.mean_rows:.3g} in the mean" for each in keys]
+    more = f"; and {len(keys) - _MENTIONED} more" if len(keys) > _MENTIONED else ""
+    found = f"In the public file rows share the values of {'; '.join(named[:_MENTIONED])}{more}." if keys else ""
+    if heavy := "; ".join(f"{each.source!r} has {each.heavy}" for each in keys[:_MENTIONED] if each.heavy):
+        found += f" {heavy}. {_IF_NONE}"
+    if answer is None:
+        none = "No column of the public file looks like a key that several rows share. Persons may come again all the same."
+        return [
+            *_comment(
+                "HOW MANY ROWS CAN ONE PERSON HAVE? All rows of a person are protected together only as far as this table "
+                f"says. `plan`, `check` and `release` refuse to go on until it is answered. {found or none} The answers:"
+            ),
+            "# - each row is another person:",
+            "#     records_per_person = 1",
+            "# - a column tells whose row it is:",
+            f"#     key = {_text(keys[0].source)}" if len(keys) == 1 else '#     key = "COLUMN"',
+            "#     records_per_person = 1",
+            *_comment(
+                "The first row of each person is then released, all others are left out, and all rows of a person are "
+                "protected. With records_per_person = 3 up to three rows of each are released, at three times a person's "
+                'epsilon. first_by = ["COLUMN"], a date for example, says which rows come first; without it low values do. To '
+                "release persons with all their rows as a second table, draft with --key in place of --unit (docs/linked.md)."
+            ),
+            "[unit]",
+            'name = "record"                 # what a record is, in a word or two',
+            f"records_per_person = {_text(NOT_ANSWERED)}",
+        ]
+    if answer.key is None:
+        said = "Each row is another person, says `init --unit row`. Who stands in k rows is protected at k times the epsilon."
+        return [*_comment(f"{said} {found}"), "[unit]", "records_per_person = 1"]
+    order = "which rows of a person come first"
+    if not answer.first_by:
+        order = "no released date differs within persons: rows with low values come first"
+    return [
+        *_comment(
+            f"{answer.key!r} tells whose row it is, says `init --unit`. All rows of a person are protected together. Rows "
+            "beyond those that are released, and rows without a key, are left out. The fits of this draft leave them out, too; "
+            "numbers of rows beside a column are of all rows. " + answer.doubt
+        ),
+        "[unit]",
+        f"key = {_text(answer.key)}",
+        f"first_by = [{', '.join(map(_text, answer.first_by))}]".ljust(31) + f" # {order}",
+        f"records_per_person = {answer.records}".ljust(31) + " # rows of each person that are released, at most",
+    ]
+
+
+def _comment(text: str) -> list[str]:
+    return textwrap.wrap(text, 120, initial_indent="# ", subsequent_indent="# ", break_long_words=False, break_on_hyphens=False)
+
+
+def _text(value: str) -> str:
+    return json.dumps(value, ensure_ascii=False).replace("\x7f", "\\u007f")

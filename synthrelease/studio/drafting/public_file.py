@@ -1,0 +1,897 @@
+"""Reading a public file of unknown layout, of any format: its columns, how often each text occurs, what it says of them."""
+
+from __future__ import annotations
+
+import csv
+import math
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import combinations, repeat
+from pathlib import Path
+
+import numpy as np
+
+from synthrelease.data.misfits import MISSING
+from synthrelease.data.schema import Binning, Column, Schema
+from synthrelease.enclave.counting import BinRule
+from synthrelease.enclave.csv import open_text
+from synthrelease.enclave.persons import keys_of
+from synthrelease.enclave.reading import GZIP, UTF_16, batches, start_of
+from synthrelease.enclave.texts import Texts
+from synthrelease.errors import InputError
+from synthrelease.releasing.opening import column_names
+from synthrelease.settings.columns import Encoding, InputTable
+from synthrelease.sources.flat_tables import Package
+from synthrelease.sources.formats import Kind, format_of
+from synthrelease.sources.source import File, Source
+from synthrelease.studio.drafting.column_draft import (
+    ALL,
+    LEAST,
+    NUMBER,
+    Answers,
+    AskedFor,
+    ColumnDraft,
+    ColumnNotes,
+    LeftOut,
+    left_out_as_key,
+    notes_of,
+    round_step,
+    skewed,
+)
+
+_DELIMITERS = (",", ";", "\t", "|")
+_ASCII = re.compile(r"[\x00-\x7f]+")
+_BYTES = re.compile("[\udc80-\udcff]")
+"""Bytes that are no UTF-8, as Python hands them on when it is told to."""
+_NO_WINDOWS = frozenset(chr(0xDC00 + byte) for byte in (0x81, 0x8D, 0x8F, 0x90, 0x9D))
+_WORDS = re.compile("[A-Za-z\udcc0-\udcff]{2,}")
+_HEBREW = re.compile("[\udce0-\udcfa]+")
+_BLOCK = 2**22
+_POINT, _COMMA = (re.compile(rf"[+-]?\d*[{mark}]\d+", re.ASCII) for mark in ".,")
+_THOUSANDS = re.compile(r"[+-]?\d{1,3},\d{3}", re.ASCII)
+MAX_TEXTS = 1_000_000
+"""Different texts of one column that are told apart; a column with more is no column for a release."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicFile:
+    """A public table, column by column.
+
+    Attributes
+    ----------
+    input : how it was read: the delimiter, encoding and decimal mark of a CSV file, found by looking at it.
+    columns : for each column, in the order of the file, how often each text occurs; None stands for a null. Numbers have
+        decimal points.
+    notes : for each column what the file says about it; empty notes for formats that say nothing.
+    unreadable : columns of lists, pictures and the like, which no release can have, and why.
+    unnamed : how many columns have no name in the header, as the row numbers that R and pandas write.
+    not_wanted : the columns that were not read, because the user said so.
+    """
+
+    name: str
+    source: Source
+    input: InputTable
+    n_rows: int
+    columns: dict[str, Counter[str | None]]
+    notes: dict[str, ColumnNotes] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    unnamed: int = 0
+    not_wanted: tuple[LeftOut, ...] = ()
+
+    @property
+    def delimiter(self) -> str:
+        return self.input.delimiter
+
+    @property
+    def encoding(self) -> str:
+        return self.input.encoding
+
+    def read_with(self, other: InputTable) -> PublicFile | None:
+        """This file as the settings of another read it, which is the same where its letters are plain and its numbers whole;
+        None where it is not."""
+        mine, texts = self.input, [text.strip() for column in self.columns.values() for text in column if text]
+        wide = "utf-16" in (mine.encoding, other.encoding) or not all(text.isascii() for text in (*self.columns, *texts))
+        if mine.delimiter != other.delimiter or (mine.encoding != other.encoding and wide):
+            return None
+        if mine.decimal != other.decimal and any(_POINT.fullmatch(text) for text in texts):
+            return None
+        policy = mine.model_copy(update={"encoding": other.encoding, "decimal": other.decimal})
+        return replace(self, input=policy)
+
+    def batches(self, names: Sequence[str] | None = None) -> Iterator[Mapping[str, Texts]]:
+        """The rows once more, in batches: for each column its texts, and which of them each row holds; of these columns of the
+        file, or of those that were read.
+        """
+        columns = tuple(map(_column, self.columns if names is None else names))
+        for _, batch in batches(self.source, Schema(columns=columns), self.input):
+            yield batch
+
+
+def read_public_file(path: str | Path, table: str | None = None, wanted: AskedFor = ALL) -> PublicFile:
+    """Read a public table of any format that a release can read.
+
+    Parameters
+    ----------
+    path : a file, a folder of Parquet files, or the URI of a database.
+    table : of a database.
+    wanted : the columns to read.
+
+    Raises
+    ------
+    InputError : when it cannot be read, has no rows, or names a column twice; or has not a column that is wanted.
+    """
+    source = Source.of(path, table)
+    problem = ""
+    try:
+        return _read_file(source, wanted)
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{source}: {problem}")
+
+
+def names_of(path: str | Path, table: str | None = None) -> list[str]:
+    """The columns of a public file, before its rows are read; empty where nothing of a header can be read.
+
+    Raises
+    ------
+    InputError : when there is no such file or table.
+    """
+    source = Source.of(path, table)
+    problem = ""
+    try:
+        _, names = _layout(source)
+        return [] if names == ["?"] else [name for name in names if name]
+    except InputError as error:
+        problem = str(error)
+    raise InputError(f"{source}: {problem}")
+
+
+def _read_file(source: Source, wanted: AskedFor) -> PublicFile:
+    policy, names = _layout(source)
+    unnamed, names = names.count(""), [name for name in names if name]
+    repeated = [name for name, times in Counter(names).items() if times > 1]
+    if repeated or not names:
+        found = f"{repeated[0]!r} twice" if repeated else "columns without a name"
+        raise InputError(f"expected a header with different names, found {found}.")
+    names, not_wanted = wanted.of(names)
+    unreadable = {}
+    if _unreadable(source, names, policy):
+        unreadable = {name: problem for name in names if (problem := _unreadable(source, [name], policy))}
+    names = [name for name in names if name not in unreadable]
+    if not names:
+        raise InputError(next(iter(unreadable.values())))
+    columns: dict[str, Counter[str | None]] = {name: Counter() for name in names}
+    rows = 0
+    for _, batch in batches(source, Schema(columns=tuple(map(_column, names))), policy):
+        for name, texts in batch.items():
+            used = Counter(texts.codes.tolist())
+            for code, times in used.items():  # a text may stand there twice
+                columns[name][texts.texts[code]] += times
+            if len(columns[name]) > MAX_TEXTS:
+                raise InputError(f"column {name!r}: expected at most {MAX_TEXTS} different texts, found more. Leave it out.")
+            rows += len(texts.codes) if name == names[0] else 0
+    if not rows:
+        raise InputError("expected a header and rows, found no rows.")
+    with_comma = _with_comma(columns)
+    if with_comma:
+        policy = policy.model_copy(update={"decimal": ","})
+        columns |= {name: _with_points(columns[name]) for name in with_comma}
+    notes = dict.fromkeys(names, ColumnNotes())
+    first = _first_file(source)
+    if isinstance(first, Path) and isinstance(package := format_of(first, start_of(first)), Package):
+        notes |= notes_of(package, first, policy.encoding)
+    name = source.path.name if source.path is not None else str(source)
+    return PublicFile(
+        name=name,
+        source=source,
+        input=policy,
+        n_rows=rows,
+        columns=columns,
+        notes=notes,
+        unreadable=unreadable,
+        unnamed=unnamed,
+        not_wanted=tuple(not_wanted),
+    )
+
+
+def _first_file(source: Source) -> File | None:
+    return None if source.is_database else source.files()[0]
+
+
+def _unreadable(source: Source, names: list[str], policy: InputTable) -> str:
+    """Why one of these columns of a file that knows types cannot be read; empty for columns of CSV and databases."""
+    first = _first_file(source)
+    if first is None or format_of(first, start_of(first)) not in (Kind.PARQUET, Kind.ARROW):
+        return ""
+    problem = ""
+    try:
+        next(iter(batches(source, Schema(columns=tuple(map(_column, names))), policy)), None)
+    except InputError as error:
+        problem = str(error)
+    return problem if problem.startswith("column ") else ""
+
+
+def _with_comma(columns: Mapping[str, Mapping[str | None, int]]) -> list[str]:
+    """The columns of numbers with decimal commas; none where another column has points, or commas may part thousands."""
+    found = []
+    for name, texts in columns.items():
+        given = [text.strip() for text in texts if text]
+        with_mark = [text for text in given if "," in text or "." in text]
+        if any(_POINT.fullmatch(text) for text in with_mark):
+            return []
+        numbers = sum(bool(_COMMA.fullmatch(text)) for text in with_mark)
+        others = sum(not text.lstrip("+-").isdigit() for text in given if not {",", "."} & set(text))
+        if numbers > 10 * (len(with_mark) - numbers + others) and not all(_THOUSANDS.fullmatch(text) for text in with_mark):
+            found.append(name)
+    return found
+
+
+def _with_points(texts: Mapping[str | None, int]) -> Counter[str | None]:
+    found: Counter[str | None] = Counter()
+    for text, times in texts.items():
+        found[text.replace(",", ".") if text and _COMMA.fullmatch(text.strip()) else text] += times
+    return found
+
+
+def _layout(source: Source) -> tuple[InputTable, list[str]]:
+    """How the file is to be read, and its columns; anything wrong with a CSV file is left for `batches` to explain."""
+    path = _first_file(source)
+    encoding: Encoding = "utf-16" if path is not None and start_of(path).startswith(UTF_16) else "utf-8"
+    names = column_names(source, InputTable(encoding=encoding))
+    if names is not None or path is None:
+        return InputTable(table=source.table), names or []
+    compressed = start_of(path).startswith(GZIP)
+    encoding = encoding if encoding == "utf-16" else _encoding(path, compressed)
+    try:
+        with open_text(path, encoding, compressed) as text:
+            first = next(filter(str.strip, iter(lambda: text.readline(_BLOCK), "")), "")
+    except (OSError, EOFError, UnicodeError, ValueError):
+        return InputTable(encoding=encoding), ["?"]
+    delimiter = max(_DELIMITERS, key=lambda mark: len(next(csv.reader([first], delimiter=mark), [])))
+    lines = csv.reader([first, "the next line"], delimiter=delimiter, skipinitialspace=True)
+    fields = next(lines, [])
+    if lines.line_num > 1:
+        raise InputError(
+            "expected the names of all columns in one line, found a quote in the header that its line does not close. "
+            "Write the names without line breaks."
+        )
+    return InputTable(delimiter=delimiter, encoding=encoding), [field.strip() for field in fields] or ["?"]
+
+
+def _encoding(path: File, compressed: bool) -> Encoding:
+    """UTF-8; a mixture, where more letters than other bytes are UTF-8; Windows-1252, which is Latin-1 for most; Latin-1.
+
+    Western words mix such bytes with plain letters. Where most consist of them alone the letters are others: Hebrew, where all
+    are in its place of Windows-1255, or unknown, which reading the file as UTF-8 then tells.
+    """
+    letters = stray = 0
+    words: Counter[str] = Counter()
+    windows = True
+    try:
+        with open_text(path, "utf-8", compressed) as text:
+            text.reconfigure(errors="surrogateescape")
+            while block := text.read(_BLOCK):
+                other = "" if block.isascii() else _ASCII.sub("", block)
+                bytes_alone = _BYTES.findall(other)
+                stray, letters = stray + len(bytes_alone), letters + len(other) - len(bytes_alone)
+                windows = windows and _NO_WINDOWS.isdisjoint(bytes_alone)
+                if bytes_alone:
+                    words.update(_kind(word) for word in _WORDS.findall(block))
+    except (OSError, EOFError, ValueError):
+        return "utf-8"
+    if not stray:
+        return "utf-8"
+    if letters > stray:
+        return "mixed"
+    if words["Hebrew"] + words["other"] > words["Western"]:
+        return "utf-8" if words["other"] else "windows-1255"
+    return "windows-1252" if windows else "latin-1"
+
+
+def _kind(word: str) -> str:
+    """Of which letters a word may be; of plain ones alone it tells nothing."""
+    if word.isascii():
+        return "plain"
+    if _ASCII.search(word):
+        return "Western"
+    return "Hebrew" if _HEBREW.fullmatch(word) else "other"
+
+
+def _column(name: str) -> Column:
+    """A column of which only the name in the file matters."""
+    nothing = Binning(name="", labels=(), numbers=(), of_atom=())
+    return Column(
+        name=name,
+        kind="category",
+        description="",
+        unit="",
+        source=name,
+        part=None,
+        bounds=None,
+        edges=(),
+        values={},
+        missing="drop",
+        outside="drop",
+        ordered=False,
+        atoms=nothing,
+        alternatives={},
+    )
+
+
+# What a public file has in the bins of a column: rows, gaps, what grouping does to its numbers, and where limits can be.
+
+MOST_PLACES = 120
+"""Between which limits can be moved."""
+FACTORS = (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8)
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupingError:
+    """What the numbers that stand for bins make of a column.
+
+    Attributes
+    ----------
+    off : by how much a value is another number than its bin has, on average.
+    mean_moved : the mean of all by the numbers of bins, minus their own.
+    spread : the standard deviation of the values, beside which these are large or small.
+    """
+
+    off: float
+    mean_moved: float
+    spread: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicBins:
+    """A column of the public file on its bins.
+
+    Attributes
+    ----------
+    rows : (n_bins,) in each bin of the first alternative that holds values.
+    gaps : without a value.
+    others : outside the bounds or categories, which are left out.
+    places : (n_places,) numbers between which limits can be moved, increasing; empty for categories.
+    between : (n_places,) rows from each place up to the next.
+    """
+
+    rows: tuple[int, ...]
+    gaps: int
+    others: int
+    grouping: GroupingError | None = None
+    places: tuple[float, ...] = ()
+    between: tuple[int, ...] = ()
+
+    @property
+    def total(self) -> int:
+        return sum(self.rows)
+
+    def smaller_than(self, rows: float) -> int:
+        """How many bins hold fewer rows."""
+        return sum(each < rows for each in self.rows)
+
+
+def public_bins(file: PublicFile, column: Column, policy: InputTable) -> PublicBins | None:
+    """By the public rules of a release; None where texts alone do not tell, as of the days between two dates.
+
+    Parameters
+    ----------
+    policy : [input] of the configuration.
+    """
+    if column.minus is not None or column.source not in file.columns:
+        return None
+    try:
+        atoms, times, missing = _read(file, column, policy)
+    except InputError:
+        return None
+    binning = next(iter(column.alternatives.values()))
+    held = ~missing & (atoms >= 0)
+    of_bin = np.array(binning.of_atom)[atoms[held]]
+    rows = np.bincount(of_bin, weights=times[held], minlength=len(binning))[: binning.present]
+    found = PublicBins(
+        rows=tuple(rows.astype(int).tolist()),
+        gaps=int(times[missing].sum()),
+        others=int(times[~missing & ~held].sum()),
+    )
+    if column.bounds is None or column.dates is not None or not held.any():
+        return found
+    values = _clipped(file, column, held)
+    places = _places(values, times[held], column)
+    between = np.bincount([bisect_right(places, value) for value in values], weights=times[held], minlength=len(places) + 1)
+    return replace(
+        found,
+        grouping=_grouping(values, times[held], binning.known_numbers[of_bin]),
+        places=tuple(places),
+        between=tuple(between[1:].astype(int).tolist()),
+    )
+
+
+def own_numbers(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray]:
+    """(n_texts,) the numbers of a column that is no date, those beyond its bounds as these, and how often each occurs."""
+    atoms, times, missing = _read(file, column, policy)
+    held = ~missing & (atoms >= 0)
+    return _clipped(file, column, held), times[held]
+
+
+def _read(file: PublicFile, column: Column, policy: InputTable) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """(n_texts,) the atomic bin of each text by the rule that a release reads with, below 0 where it has none; how often it
+    occurs; and whether it means a missing value.
+    """
+    texts = list(file.columns[column.source])
+    given = Texts(texts=texts, codes=np.arange(len(texts)), typed=True)  # a public file's numbers have decimal points
+    (digits,) = BinRule(Schema(columns=(column,)), policy).bins({column.source: given})
+    times = np.fromiter(file.columns[column.source].values(), dtype=np.int64, count=len(texts))
+    return digits.of_text, times, digits.of_text == (MISSING if column.atoms.missing is None else column.atoms.missing)
+
+
+def _clipped(file: PublicFile, column: Column, held: np.ndarray) -> np.ndarray:
+    numbers = [float(str(text)) for text, is_held in zip(file.columns[column.source], held, strict=True) if is_held]
+    low, high = column.bounds or (-math.inf, math.inf)
+    return np.clip(np.array(numbers, dtype=float), low, high)
+
+
+def _grouping(values: np.ndarray, times: np.ndarray, numbers: np.ndarray) -> GroupingError | None:
+    if not np.isfinite(numbers).all():
+        return None
+    mean = float(np.average(values, weights=times))
+    return GroupingError(
+        off=float(np.average(np.abs(values - numbers), weights=times)),
+        mean_moved=float(np.average(numbers, weights=times)) - mean,
+        spread=math.sqrt(float(np.average((values - mean) ** 2, weights=times))),
+    )
+
+
+def _places(values: np.ndarray, times: np.ndarray, column: Column) -> list[float]:
+    """Round numbers over the bounds, and the limits that there are; the lower bound is the first."""
+    low, high = column.bounds or (0.0, 0.0)
+    whole = column.kind == "integer"
+    limits = {each for binning in column.alternatives.values() for each in binning.lower[1:]}
+    order = np.argsort(values)
+    if skewed(values[order], times[order]) is not None:
+        found = _factors(low, high, whole)
+    else:
+        step = round_step((high - low) / MOST_PLACES, whole=whole)
+        step = step if (high - low) / step <= MOST_PLACES else 2 * step
+        first = math.floor(low / step) + 1
+        found = [float(f"{n * step:.12g}") for n in range(first, math.floor(high / step) + 1)]
+    return sorted({low, *limits, *(each for each in found if low < each <= high)})
+
+
+def _factors(low: float, high: float, whole: bool) -> list[float]:
+    """Round numbers that grow by about a fifth, below and above 0."""
+    most = max(abs(low), abs(high), 1e-12)
+    powers = range(0 if whole else math.floor(math.log10(most)) - 4, math.floor(math.log10(most)) + 1)
+    sizes = {float(f"{factor * 10.0**power:.12g}") for power in powers for factor in FACTORS}
+    sizes = {each for each in sizes if not whole or each == int(each)}
+    return sorted({0.0, *sizes, *(-each for each in sizes)})
+
+
+# The rows of a public file for what its columns say of each other: which text of each column a row has.
+
+MOST_ROWS = 200_000
+"""Rows that are looked at together; of a longer file every second, third, ... one."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublicRows:
+    """Some or all rows of the public file.
+
+    Attributes
+    ----------
+    texts : for each column its different texts.
+    codes : for each column (n_rows,) the index into its texts; -1 where there is no answer.
+    """
+
+    texts: Mapping[str, Sequence[str]]
+    codes: Mapping[str, np.ndarray]
+
+    @property
+    def n_rows(self) -> int:
+        return len(next(iter(self.codes.values())))
+
+    def without(self, sources: Sequence[str]) -> np.ndarray:
+        """(n_rows,) whether a row has no answer in one of these columns."""
+        return np.logical_or.reduce([self.codes[source] < 0 for source in sources])
+
+
+def public_rows(file: PublicFile, answers: Mapping[str, Answers]) -> PublicRows:
+    """The rows of a public file, in the texts of its columns without surrounding blanks.
+
+    Of each batch the first row is taken, and every so many-th after it: no more than about `MOST_ROWS`.
+    """
+    every = -(-file.n_rows // MOST_ROWS)
+    places = {source: {text: place for place, text in enumerate(found.texts)} for source, found in answers.items()}
+    codes: dict[str, list[np.ndarray]] = {source: [] for source in answers}
+    with_comma = file.input.decimal == ","
+    for batch in file.batches():
+        for source, place in places.items():
+            rows = np.asarray(batch[source].codes)[::every]
+            used, inverse = np.unique(rows, return_inverse=True)
+            texts = batch[source].texts
+            plain = [(texts[code] or "").strip() for code in used.tolist()]
+            found = list(map(place.get, plain, repeat(-1)))
+            if with_comma:
+                found = [place.get(text.replace(",", "."), -1) if at < 0 else at for text, at in zip(plain, found, strict=True)]
+            codes[source].append(np.array(found, dtype=np.int32)[inverse])
+    return PublicRows(
+        texts={source: list(place) for source, place in places.items()},
+        codes={source: np.concatenate(parts) for source, parts in codes.items()},
+    )
+
+
+def every_row(file: PublicFile, names: Sequence[str], key: str | None = None) -> dict[str, tuple[list[str], np.ndarray]]:
+    """Of each of these columns its different texts, without surrounding blanks, and (n_rows,) which of them every row has.
+
+    Parameters
+    ----------
+    key : one of them whose texts are keys, in their normal form, as a release reads them: "" for none.
+    """
+    known: dict[str, dict[str, int]] = {name: {} for name in names}
+    codes: dict[str, list[np.ndarray]] = {name: [] for name in names}
+    for batch in file.batches(tuple(names)) if names else ():
+        for name, places in known.items():
+            texts = (each and each[0] for each in keys_of(batch[name], file.input)) if name == key else batch[name].texts
+            found = [places.setdefault((text or "").strip(), len(places)) for text in texts]
+            codes[name].append(np.array(found, dtype=np.int64)[batch[name].codes])
+    return {name: (list(known[name]), np.concatenate(codes[name])) for name in names}
+
+
+# Columns of a public file that go together one to one, found on raw values: a code and its text, or one thing said twice.
+
+_ALMOST, _ALMOST_BESIDE = 0.98, 0.9
+"""Share of the rows in which columns agree that almost say the same: of all, and of those outside the most frequent pair."""
+_FEWEST = 5
+"""Values of columns that almost say the same, at least: of fewer, many agree by what they mean."""
+_SHORT, _TIMES = 6, 2
+"""Characters of a code of letters at most, and how many times as long its texts are on average."""
+_WHOLE = re.compile(r"[+-]?\d{1,15}(\.0*)?", re.ASCII)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OneToOne:
+    """What came of it.
+
+    Attributes
+    ----------
+    answers : of the columns that stay; a code has the labels that its text gave.
+    left_out : the other columns.
+    doubts : by the name of a column, another one that almost says the same.
+    """
+
+    answers: Mapping[str, Answers]
+    left_out: Sequence[LeftOut]
+    doubts: Mapping[str, str] = field(default_factory=dict)
+
+
+def one_to_one(answers: Mapping[str, Answers], rows: PublicRows, file: PublicFile) -> OneToOne:
+    """One column for each group of columns that tell one another in every row of the public file.
+
+    Of a code and its texts the code stays, and gets the texts as labels; of others the first one stays. Columns that agree in
+    nearly every row are asked about.
+    """
+    counts = {source: counted for source, found in answers.items() if (counted := _counts(found, rows)) is not None}
+    alike = [pair for pair in combinations(counts, 2) if _may_tell(counts[pair[0]], counts[pair[1]])]
+    shares = {pair: _agreement(rows.codes[pair[0]], rows.codes[pair[1]]) for pair in alike}
+    exact = [pair for pair, share in shares.items() if share == 1]
+    told = _told(file, exact, answers)
+    kept, left_out = dict(answers), list[LeftOut]()
+    for source in answers:
+        group = [source, *(other for one, other in told if one == source and other in kept and source in kept)]
+        if len(group) == 1 or source not in kept:
+            continue
+        code, text = _code_and_text(group, answers)
+        if text:
+            labels = told[code, text]
+            if not kept[code].entry.labels:
+                kept[code] = replace(kept[code], entry=replace(kept[code].entry, labels=labels), named_by=text)
+        for other in group:
+            if other != code:
+                because = f"it is the codelist of {code!r}" if other == text else f"it says the same as {code!r}"
+                left_out.append(LeftOut(source=other, because=f"{because} in every row of the public file"))
+                del kept[other]
+    doubts = {
+        other: f"{one!r} says the same in {share:.1%} of the rows: if both mean the same, leave one out"
+        for (one, other), share in shares.items()
+        if share < 1 and share >= _ALMOST and one in kept and other in kept
+    }
+    return OneToOne(answers=kept, left_out=left_out, doubts=doubts)
+
+
+def _counts(found: Answers, rows: PublicRows) -> np.ndarray | None:
+    """How often each value occurs, the most frequent first; None for columns that nothing is said of: keys, numbers with
+    fractions, and those that are nearly constant.
+    """
+    texts = found.texts
+    if not 2 <= len(texts) <= found.rows / 2 or left_out_as_key(found):
+        return None
+    if all(map(NUMBER.fullmatch, texts)) and not all(map(_WHOLE.fullmatch, texts)):
+        return None
+    counts = np.sort(np.bincount(rows.codes[found.source] + 1, minlength=len(texts) + 1))[::-1]
+    return counts if counts[1] >= LEAST else None
+
+
+def _may_tell(one: np.ndarray, other: np.ndarray) -> bool:
+    """Whether columns with these frequencies could agree in nearly all rows."""
+    n, shorter = one.sum(), min(len(one), len(other))
+    apart = np.abs(one[:shorter] - other[:shorter]).sum() + one[shorter:].sum() + other[shorter:].sum()
+    return bool(apart <= 2 * (1 - _ALMOST) * n)
+
+
+def _agreement(one: np.ndarray, other: np.ndarray) -> float:
+    """Share of the rows whose two values are each the most frequent one of the other; 0 where that is so by one frequent pair
+    alone, or of few values.
+    """
+    width = int(other.max()) + 2
+    pairs, rows = np.unique((one.astype(np.int64) + 1) * width + other + 1, return_counts=True)
+    firsts, seconds = pairs // width, pairs % width
+    most_of_first, most_of_second = np.zeros(firsts.max() + 1, dtype=np.int64), np.zeros(width, dtype=np.int64)
+    np.maximum.at(most_of_first, firsts, rows)
+    np.maximum.at(most_of_second, seconds, rows)
+    mutual = (rows == most_of_first[firsts]) & (rows == most_of_second[seconds])
+    if len(pairs) == len(np.unique(firsts)) == len(np.unique(seconds)):
+        gaps = (firsts == 0) == (seconds == 0)
+        return 1.0 if gaps.all() else 0.0
+    agree, most = rows[mutual].sum(), rows.max()
+    beside = (agree - most) / max(len(one) - most, 1)
+    few = min(len(np.unique(firsts)), len(np.unique(seconds))) < _FEWEST
+    return 0.0 if few or beside < _ALMOST_BESIDE else min(float(agree / len(one)), 1 - 1e-9)
+
+
+def _told(
+    file: PublicFile, pairs: Sequence[tuple[str, str]], answers: Mapping[str, Answers]
+) -> dict[tuple[str, str], dict[str, str]]:
+    """For the pairs that tell each other in every row, both ways, the text of one for each of the other: all rows are read."""
+    found: dict[tuple[str, str], set[tuple[str, str]]] = {pair: set() for pair in pairs}
+    for batch in file.batches() if pairs else ():
+        for one, other in pairs:
+            width = len(batch[other].texts)
+            both = np.unique(np.asarray(batch[one].codes).astype(np.int64) * width + batch[other].codes).tolist()
+            texts, others = batch[one].texts, batch[other].texts
+            found[one, other] |= {((texts[at // width] or "").strip(), (others[at % width] or "").strip()) for at in both}
+    told = {}
+    for (one, other), together in found.items():
+        given = {(a, b) for a, b in together if a in answers[one].texts or b in answers[other].texts}
+        there, back = dict(given), {b: a for a, b in given}
+        if len(there) == len(back) == len(given):
+            told[one, other], told[other, one] = there, back
+    return told
+
+
+def _code_and_text(group: Sequence[str], answers: Mapping[str, Answers]) -> tuple[str, str]:
+    """The column of a group that stays, and the one that has its labels; empty where none has."""
+    numeric = [source for source in group if all(map(NUMBER.fullmatch, answers[source].texts))]
+    worded = sorted((source for source in group if source not in numeric), key=lambda source: -_length(answers[source]))
+    if numeric and worded and not answers[numeric[0]].entry.number and not _writes_number(answers[worded[0]]):
+        return numeric[0], worded[0]
+    if numeric:
+        return numeric[0], ""
+    short = [source for source in worded if max(map(len, answers[source].texts)) <= _SHORT]
+    if short and _length(answers[worded[0]]) >= _TIMES * _length(answers[short[-1]]):
+        return short[-1], worded[0]
+    return group[0], ""
+
+
+def _length(found: Answers) -> float:
+    return sum(map(len, found.texts)) / len(found.texts)
+
+
+def _writes_number(found: Answers) -> bool:
+    """Whether the texts are numbers with the same words: "34 years"."""
+    return len({re.sub(r"\d+", "", text) for text in found.texts}) == 1
+
+
+# Which columns get a bin of missing values: rows that are left out for a gap in any of many columns add up.
+
+MOST_LEFT_OUT = 0.01
+"""Share of the rows of the public file that may be left out for their gaps, in all columns together."""
+
+
+def with_bins_for_gaps(columns: Sequence[ColumnDraft], rows: PublicRows) -> list[ColumnDraft]:
+    """The columns, of which those with the most gaps get a bin of missing values until few enough rows are left out."""
+    few = sorted((column for column in columns if column.missing_rows and not column.keeps_missing), key=_gaps)
+    left_out, kept = np.zeros(rows.n_rows, dtype=bool), set[str]()
+    for column in few:
+        together = left_out | rows.without([column.source, *([column.minus] if column.minus else [])])
+        if together.mean() > MOST_LEFT_OUT:
+            kept.add(column.name)
+        else:
+            left_out = together
+    return [replace(column, missing_bin=True) if column.name in kept else column for column in columns]
+
+
+def _gaps(column: ColumnDraft) -> int:
+    return column.missing_rows
+
+
+# What the other columns of a public file say about a column of whole numbers: whether its order means something.
+#
+# Of a quantity, neighbouring numbers stand for rows that are alike: those aged 41 earn, marry and live much as those aged 42.
+# Of
+# codes they do not, more than any two codes do. So for each other column the means by value are compared between neighbours
+# and
+# between any two values, both less what chance alone would make of so few rows (the variogram of geostatistics, by its
+# nugget).
+
+_ROWS = 20_000
+"""Rows that are looked at, at most."""
+_TEXTS = 200
+"""Different texts of a column of categories, at most, whose most frequent ones are taken as columns of 0 and 1."""
+_FREQUENT = 3
+_OTHERS = 60
+"""Columns of numbers, or of 0 and 1, that are compared with, at most."""
+_FEW_VALUES = 60
+"""Values of which all pairs are compared; of more, those at some distances."""
+_DISTANCES = 30
+_CLEAR = 5.0
+"""Standard errors by which the differences between values must exceed chance for a column to have a say."""
+_TOLD = 0.999
+"""Share of the variance of a column between values from which on they tell it."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Order:
+    """Whether neighbouring values of a column are alike in the others.
+
+    Attributes
+    ----------
+    unlike : how far neighbours differ, in units of how far any two values do: 0 where order is everything, about 1 where it is
+        nothing; the median of the columns that have a say. None where none has.
+    witnesses : how many have.
+    tells : a column that its values tell, without being an order of ranges; empty where there is none.
+    part_of : a column that is the first digits of this one, or of which it is the first or last ones; empty where none is.
+    """
+
+    unlike: float | None = None
+    witnesses: int = 0
+    tells: str = ""
+    part_of: str = ""
+
+
+def orders(answers: Mapping[str, Answers], rows: PublicRows) -> dict[str, Order]:
+    """For every column of whole numbers, by its name in the file, what the others say of it."""
+    taken = slice(None, None, -(-rows.n_rows // _ROWS))
+    numbers = {source: _numbers(found, rows, taken) for source, found in answers.items() if _are_numbers(found)}
+    names, others = _witnesses(answers, numbers, rows, taken)
+    whole = {source: values for source, values in numbers.items() if np.array_equal(values, np.rint(values), equal_nan=True)}
+    beginnings = _beginnings(whole)
+    found = {}
+    for source, values in whole.items():
+        if len(answers[source].texts) < 3:
+            continue
+        unlike, tells = _compared(source, values, names, others)
+        found[source] = Order(
+            unlike=float(np.median(unlike)) if unlike else None,
+            witnesses=len(unlike),
+            tells=tells,
+            part_of=beginnings.get(source, ""),
+        )
+    return found
+
+
+def _are_numbers(found: Answers) -> bool:
+    return bool(found.texts) and all(map(NUMBER.fullmatch, found.texts))
+
+
+def _numbers(found: Answers, rows: PublicRows, taken: slice) -> np.ndarray:
+    """(n_rows,) the numbers; not a number where there is no answer."""
+    return np.array([*map(float, rows.texts[found.source]), np.nan])[rows.codes[found.source][taken]]
+
+
+def _witnesses(
+    answers: Mapping[str, Answers], numbers: Mapping[str, np.ndarray], rows: PublicRows, taken: slice
+) -> tuple[list[str], np.ndarray]:
+    """The columns that are compared with, and (n_rows, n_columns) what they say: ranks of numbers, and 0 or 1 for frequent
+    categories, with mean 0 and standard deviation 1; not a number where there is no answer. Row numbers and keys are none.
+    """
+    names, columns = [], []
+    for source, found in answers.items():
+        said = []
+        if source in numbers:
+            if len(found.texts) < 0.95 * found.rows or any("." in text for text in found.texts):
+                said = [_ranks(numbers[source])]
+        elif len(found.texts) <= _TEXTS:
+            codes = rows.codes[source][taken]
+            frequent = sorted(range(len(found.texts)), key=lambda place: -found.texts[rows.texts[source][place]])
+            frequent = frequent[: 1 if len(frequent) <= 2 else _FREQUENT]
+            said = [np.where(codes < 0, np.nan, codes == place) for place in frequent]
+        for column in said:
+            known = ~np.isnan(column)
+            spread = column[known].std() if known.any() else 0
+            if spread > 0:
+                names.append(source)
+                columns.append((column - column[known].mean()) / spread)
+    every = -(-len(names) // _OTHERS) or 1
+    return names[::every], np.array(columns[::every]).T
+
+
+def _ranks(values: np.ndarray) -> np.ndarray:
+    known = ~np.isnan(values)
+    _, inverse, times = np.unique(values[known], return_inverse=True, return_counts=True)
+    ranks = np.full(len(values), np.nan)
+    ranks[known] = (np.cumsum(times) - times / 2)[inverse]
+    return ranks
+
+
+def _compared(source: str, values: np.ndarray, names: list[str], others: np.ndarray) -> tuple[list[float], str]:
+    """How unlike neighbours are in each other column that has a say, and one that the values tell, but not by ranges."""
+    own = np.array([name != source for name in names], dtype=bool)
+    known = ~np.isnan(values)
+    order = np.argsort(values[known], kind="stable")
+    _, starts = np.unique(values[known][order], return_index=True)
+    if not own.any() or len(starts) < 3:
+        return [], ""
+    sorted_others = others[known][order][:, own]
+    given = ~np.isnan(sorted_others)
+    sorted_others = np.where(given, sorted_others, 0.0)
+    rows = np.add.reduceat(given.astype(float), starts)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        means = np.where(rows > 0, np.add.reduceat(sorted_others, starts) / rows, 0.0)
+        n_values, n_rows = (rows > 0).sum(axis=0), rows.sum(axis=0)
+        total = (sorted_others**2).sum(axis=0) - n_rows * (sorted_others.sum(axis=0) / n_rows) ** 2
+        within = np.maximum((sorted_others**2).sum(axis=0) - (rows * means**2).sum(axis=0), 0.0)
+        chance = np.maximum(within / (n_rows - n_values), 1e-9)
+        excess = total - within - (n_values - 1) * chance
+        clear = (n_values > 2) & (n_rows > 2 * n_values) & (excess > _CLEAR * chance * np.sqrt(2 * (n_values - 1)))
+    told = clear & (rows.max(axis=0) < 0.9 * n_rows) & (n_rows > 5 * n_values) & (total - within >= _TOLD * total)
+    if not clear.any():
+        return [], ""
+    near = _differences(means[:, clear], rows[:, clear], chance[clear], [1])
+    lags = np.arange(1, len(starts)) if len(starts) <= _FEW_VALUES else np.linspace(1, len(starts) - 1, _DISTANCES).astype(int)
+    any_two = _differences(means[:, clear], rows[:, clear], chance[clear], lags.tolist())
+    unlike = near / np.maximum(any_two, 1e-12)
+    own_names = [name for name, is_own in zip(names, own, strict=True) if is_own]
+    tells = (own_names[column] for column in np.flatnonzero(told) if _has_no_order(means[rows[:, column] > 0, column]))
+    return unlike.tolist(), next(tells, "")
+
+
+def _has_no_order(means: np.ndarray) -> bool:
+    """Whether what goes with the values, in their order, comes again and again, or goes up and down."""
+    changes = np.diff(np.round(means, 6))
+    changes = changes[changes != 0]
+    turns = np.count_nonzero(changes[1:] * changes[:-1] < 0)
+    levels = len(np.unique(np.round(means, 6)))
+    return bool(len(changes) > 2 * (levels - 1) or (len(changes) >= 4 and levels > 2 and turns > 0.4 * (len(changes) - 1)))
+
+
+def _differences(means: np.ndarray, rows: np.ndarray, chance: np.ndarray, lags: list[int]) -> np.ndarray:
+    """(n_columns,) mean squared difference of the means of values so far apart, less what chance makes of it, halved."""
+    total, weights = np.zeros(means.shape[1]), np.zeros(means.shape[1])
+    for lag in lags:
+        one, other = rows[:-lag], rows[lag:]
+        both = (one > 0) & (other > 0)
+        weight = np.where(both, one * other / np.maximum(one + other, 1), 0.0)
+        total += (weight * (means[lag:] - means[:-lag]) ** 2 - both * chance).sum(axis=0)
+        weights += weight.sum(axis=0)
+    return total / np.maximum(2 * weights, 1e-12)
+
+
+def _beginnings(whole: Mapping[str, np.ndarray]) -> dict[str, str]:
+    """Columns of which the first digits are another one (a municipality that begins with its county), these others, and those
+    that are the rest of the digits.
+
+    Ages in years and in decades are like that, too, but have all endings.
+    """
+    found: dict[str, str] = {}
+    distinct = {source: np.unique(values[~np.isnan(values)]) for source, values in whole.items()}
+    for source, values in whole.items():
+        different = distinct[source]
+        if len(different) < 10 or different[0] < 10 or len(different) > 0.5 * (different[-1] - different[0] + 1):
+            continue
+        for digits in range(1, len(str(int(different[-1])))):
+            beginning = np.floor(values / 10**digits)
+            groups = np.unique(np.floor(different / 10**digits))
+            if len(groups) < 3:
+                break
+            for other, compared in whole.items():
+                if other != source and len(distinct[other]) == len(groups) and np.array_equal(distinct[other], groups):
+                    both = ~np.isnan(values) & ~np.isnan(compared)
+                    if both.sum() > 0.9 * (~np.isnan(values)).sum() and np.array_equal(beginning[both], compared[both]):
+                        found[source] = other
+                        found.setdefault(other, source)
+                        ending = values - beginning * 10**digits
+                        for last, compared_last in whole.items():
+                            if last not in (source, other) and np.array_equal(ending[both], compared_last[both]):
+                                found.setdefault(last, source)
+    return found

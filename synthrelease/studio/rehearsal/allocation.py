@@ -1,0 +1,1724 @@
+"""The search for an allocation: steps along paired differences, and an honest estimate of what was chosen.
+
+**Climbing.** A stage asks what the noise of every part takes from every criterion, by tries in which all parts change at once
+(`slopes`), and takes the step with which criteria are least likely to fail, the total staying what it is. The whole step, half
+of it, and the best groups of sums (`regrouped`) after the whole one and after none, are compared with the present allocation:
+all meet the same noise on the same populations (`trying.run_tries`), so that their differences are those of the allocations.
+What is compared is the probability to pass with the test's noise widened: the success itself says nothing where nearly all
+tries, or none, pass.
+
+**The winner's curse.** The best of several estimates is flattered. So the allocations on the way, the first one included, meet
+again on fresh noise, and the chosen one is judged on noise and on populations that nothing was chosen by, beside the first one.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations, pairwise
+from pathlib import Path
+from typing import Any, Literal, Self
+
+import numpy as np
+from scipy.optimize import minimize, nnls
+from scipy.special import log_ndtr, logsumexp
+from scipy.stats import norm
+
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.marginals import RelativeMarginalError
+from synthrelease.criteria.regressions import RegressionCoefficients
+from synthrelease.data.counts import Counts
+from synthrelease.data.schema import Binning
+from synthrelease.enclave.door import PrivateCounts, random_pieces, uniform_subset
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, OutputError, RejectedRound, on_public_data, percent, so_many
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.marginals import GaussianMarginals, Marginals, MarginalsGenerator
+from synthrelease.generators.measured_noise import MOST_NUMBERS, DiscreteLaplace, RoundedGaussian
+from synthrelease.generators.measurements import bins_of, read_bins
+from synthrelease.generators.scored_sums import terms_of
+from synthrelease.privacy.charges import GENERATION, Meter, decimal_text
+from synthrelease.privacy.curves import rho_within
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.releasing.attempt import generate, prepare, read_priors
+from synthrelease.releasing.selection import one_thread
+from synthrelease.sources.source import Source
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.space import rare_bin_mistakes
+from synthrelease.studio.rehearsal.attempts import bounded_mean, exact_scores, passing
+from synthrelease.studio.rehearsal.dependence import Purse, telling_tables, weight_of
+from synthrelease.studio.rehearsal.rehearse import Run, Workers, running
+
+# What a budget is allocated to: the measured terms of a `marginals` generator, and the joint test; and how it is written.
+
+Field = Literal["tables", "only_measured", "sums"]
+FIELDS: tuple[Field, ...] = ("tables", "only_measured", "sums")
+
+_TERM = re.compile(r"\s*(?:(?P<weight>[0-9]+(?:\.[0-9]+)?)(?:\s+|(?=\{)))?(?P<rest>\S.*?)\s*", re.DOTALL)
+_NEXT_TO_NOTHING = Fraction(1, 10**9)
+_DIGITS = 3
+"""Significant digits of a weight and of the test's epsilon."""
+
+_FINEST = 10**6
+"""The generation budget is a multiple of one over this, and a rho one over a thousand times it."""
+
+
+MOST_PARTS = 32
+"""Of more parts weights stay in the ratios that they have: two sets of 32 pairs of tries said different things of 70 parts."""
+_ANY_RHO = Fraction(1, 100)
+_WIDER, _NEAR_ENOUGH = Fraction(6, 5), Fraction(1005, 1000)
+"""Steps of a search for a rho, and where it ends: to state a plan with a curve takes a tenth of a second."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class MeasuredPart:
+    """One term of a setting.
+
+    Attributes
+    ----------
+    place : in its setting.
+    texts : what is written after its weight: the sums that share one noise, or one table or sum.
+    number : how many tables it is.
+    """
+
+    field: Field
+    place: int
+    texts: tuple[str, ...]
+    number: int = 1
+
+    @property
+    def text(self) -> str:
+        return self.texts[0] if len(self.texts) == 1 else f"{{{' + '.join(self.texts)}}}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Allocation:
+    """How a total is shared out.
+
+    Attributes
+    ----------
+    parts : the terms with a weight above 0.
+    weights : per part, above 0; only their ratios count.
+    test : epsilon of a joint test. The generation budget is what is left of the total.
+    """
+
+    parts: tuple[MeasuredPart, ...]
+    weights: tuple[Fraction, ...]
+    test: Fraction
+
+    @property
+    def whole(self) -> Fraction:
+        """The weights of all tables and noises of sums."""
+        return sum((weight * part.number for part, weight in zip(self.parts, self.weights, strict=True)), Fraction(0))
+
+    def moved(self, factors: Sequence[float], test: float) -> Allocation:
+        """With each weight, and the test's epsilon, times a factor above 0."""
+        weights = tuple(few_digits(weight * Fraction(factor)) for weight, factor in zip(self.weights, factors, strict=True))
+        return replace(self, weights=weights, test=few_digits(self.test * Fraction(test)))
+
+    def apart(self) -> Allocation:
+        """With every sum by itself, at the noise that it has here."""
+        found = []
+        for part, weight in zip(self.parts, self.weights, strict=True):
+            alone = weight / dearer(len(part.texts))
+            found += [(replace(part, texts=(text,)), alone) for text in part.texts]
+        placed = [replace(part, place=place) for place, (part, _) in enumerate(found)]
+        return replace(self, parts=tuple(placed), weights=tuple(weight for _, weight in found))
+
+    @property
+    def too_many(self) -> bool:
+        """Whether there are more tables and sums than tries can tell apart, so that weights keep their ratios."""
+        return len(self.apart().parts) > MOST_PARTS
+
+    def regrouped(self) -> Allocation:
+        """With the cheapest groups of sums that leave no sum with more noise than it has here.
+
+        A sum that has the noise of weight w by itself costs w; m of them that share one cost sqrt((m + 1)(m + 2) / 6) times the
+        largest of their weights (theory 9.18, one noise for many numbers). So in a cheapest division each group is a stretch of
+        the sums in the order of their weights, and shorter divisions make up longer ones.
+        """
+        terms = list(zip(self.parts, self.weights, strict=True))
+        apart = self.apart()
+        alone = [(part.text, weight) for part, weight in zip(apart.parts, apart.weights, strict=True) if part.field == "sums"]
+        alone.sort(key=lambda one: -one[1])
+        best: list[tuple[Fraction, list[range]]] = [(Fraction(0), [])]
+        for end in range(1, len(alone) + 1):
+            longest = range(max(0, end - MOST_NUMBERS), end)
+            last = ((best[start][0] + alone[start][1] * dearer(end - start), range(start, end)) for start in longest)
+            cost, stretch = min(last, key=lambda one: one[0])
+            best.append((cost, [*best[stretch.start][1], stretch]))
+        kept = [(part, weight) for part, weight in terms if part.field != "sums"]
+        for place, stretch in enumerate(best[-1][1]):
+            part = MeasuredPart(field="sums", place=place, texts=tuple(alone[one][0] for one in stretch))
+            kept.append((part, few_digits(alone[stretch.start][1] * dearer(len(stretch)))))
+        return replace(self, parts=tuple(part for part, _ in kept), weights=tuple(weight for _, weight in kept))
+
+
+@dataclass(frozen=True, kw_only=True)
+class Divisible:
+    """A specification whose budget can be allocated anew, under a total.
+
+    Attributes
+    ----------
+    start : the allocation of the specification: its weights and its test.
+    unmeasured : terms of weight 0.
+    left : what is left for the generation, by what the test costs: plans with a curve take long to state.
+    """
+
+    spec: ReleaseSpec
+    total: Fraction
+    start: Allocation
+    unmeasured: tuple[MeasuredPart, ...]
+    left: dict[Fraction, Fraction] = field(default_factory=dict, compare=False, repr=False)
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec, total: Fraction | None = None) -> Divisible:
+        """With the total that the specification has, or another one.
+
+        Raises
+        ------
+        InputError : where there is nothing to allocate, or it is not known how.
+        """
+        generators = spec.space.generators
+        known = (Marginals, GaussianMarginals)  # and not a family that divides its budget in another way
+        texts = {_settings_of(each) if isinstance(each, known) and type(each) in known else None for each in generators}
+        if len(texts) > 1 or None in texts or not spec.shared_measurements or spec.joint_test is None:
+            raise InputError(
+                f"{spec.path}: expected what an allocation is for: generators of the family 'marginals' or "
+                "'gaussian_marginals' that measure the same, "
+                'measurements = "shared" and test = "joint" in [selection]; found otherwise.'
+            )
+        others = (*spec.plan.once, *spec.plan.per_round, *spec.plan.after)
+        if not all(charge.pure for charge in others if charge.name != GENERATION):
+            raise InputError(f"{spec.path}: expected pure charges beside the generation, whose epsilons add up, found others.")
+        terms = list(_terms(spec, generators[0]))
+        start = Allocation(
+            parts=tuple(part for part, weight in terms if weight),
+            weights=tuple(weight for _, weight in terms if weight),
+            test=spec.joint_test.epsilon,
+        )
+        unmeasured = tuple(part for part, weight in terms if not weight)
+        return cls(spec=spec, total=total or spec.plan.total.epsilon, start=start, unmeasured=unmeasured)
+
+    @property
+    def gaussian(self) -> bool:
+        """Whether the generation's budget is a rho: squares of noise deviations go with its inverse."""
+        return self.spec.space.generators[0].gaussian
+
+    @property
+    def power(self) -> int:
+        """With which power of a part's budget the square of its noise falls."""
+        return 1 if self.gaussian else 2
+
+    @property
+    def unit(self) -> str:
+        """Of the generation's budget."""
+        return "rho" if self.gaussian else "epsilon"
+
+    def generation(self, allocation: Allocation) -> Fraction:
+        """What is left of the total for the generation; 0 or less where the rest costs as much."""
+        if allocation.test not in self.left:
+            self.left[allocation.test] = self._rho_left(allocation) if self.gaussian else self._epsilon_left(allocation)
+        return self.left[allocation.test]
+
+    def _epsilon_left(self, allocation: Allocation) -> Fraction:
+        rest = replace(self._tested(allocation), generation_budget=_NEXT_TO_NOTHING).plan.total.epsilon - _NEXT_TO_NOTHING
+        return Fraction(math.floor((self.total - rest) * _FINEST), _FINEST)
+
+    def _rho_left(self, allocation: Allocation) -> Fraction:
+        """Within what is left if the epsilons of all else are added; more where the plan states less than that sum."""
+        tested = self._tested(allocation)
+        pure = [charge for charge in (*tested.plan.once, *tested.plan.per_round, *tested.plan.after) if charge.pure]
+        rest = sum((charge.epsilon for charge in pure), Fraction(0))
+
+        def costs(rho: Fraction) -> Fraction:
+            return replace(tested, generation_budget=rho).plan.total.epsilon
+
+        low = rho_within(self.total - rest, tested.delta) if self.total > rest else Fraction(0)
+        while low >= Fraction(1, 1000 * _FINEST) and costs(low) > self.total:  # rounds multiply what their parts cost
+            low /= 2
+        if low < Fraction(1, 1000 * _FINEST):
+            return Fraction(0)
+        high = low * _WIDER
+        while costs(high) <= self.total:
+            low, high = high, high * _WIDER
+        while high > low * _NEAR_ENOUGH:
+            middle = (low + high) / 2
+            low, high = (middle, high) if costs(middle) <= self.total else (low, middle)
+        return Fraction(math.floor(low * 1000 * _FINEST), 1000 * _FINEST)
+
+    def in_budgets(self, allocation: Allocation) -> Allocation:
+        """The same with its weights as what each table, and each noise of sums, gets of the generation's budget."""
+        share = self.generation(allocation) / allocation.whole
+        return replace(allocation, weights=tuple(weight * share for weight in allocation.weights))
+
+    def margin(self, allocation: Allocation) -> float:
+        """Slack that a candidate needs to pass the joint test."""
+        test = self._tested(allocation).joint_test
+        return 0.0 if test is None else test.margin
+
+    def _tested(self, allocation: Allocation) -> ReleaseSpec:
+        test = self.spec.joint_test
+        return self.spec if test is None else replace(self.spec, joint_test=replace(test, epsilon=allocation.test))
+
+    def spec_with(self, allocation: Allocation) -> ReleaseSpec | None:
+        """The specification with this allocation; None where the test leaves nothing for the generation."""
+        generation = self.generation(allocation)
+        return None if generation <= 0 else self._spec_of(allocation, generation)
+
+    def spec_at(self, allocation: Allocation) -> ReleaseSpec:
+        """The specification where each table, and each noise of sums, has its weight as its budget, whatever the total."""
+        fine = 1000 * _FINEST if self.gaussian else _FINEST
+        return self._spec_of(allocation, Fraction(math.ceil(allocation.whole * fine), fine))
+
+    def _spec_of(self, allocation: Allocation, generation: Fraction) -> ReleaseSpec:
+        texts = {name: text for name in FIELDS if (text := self.written(allocation, name))}
+        generators = tuple(type(each).model_validate(each.model_dump() | texts) for each in self.spec.space.generators)
+        space = replace(self.spec.space, generators=generators)
+        return replace(self._tested(allocation), space=space, generation_budget=generation)
+
+    def written(self, allocation: Allocation, name: Field) -> str:
+        """One of the settings with its weights, about thousandths of the budget; empty where it is not set."""
+        weighted = list(zip(allocation.parts, allocation.weights, strict=True))
+        thousandths = self.generation(allocation) * 1000 / allocation.whole
+        terms = [(part, few_digits(weight * thousandths)) for part, weight in weighted]
+        terms += [(part, Fraction(0)) for part in self.unmeasured]
+        terms = sorted((one for one in terms if one[0].field == name), key=lambda one: one[0].place)
+        return "\n+ ".join(f"{decimal_text(weight)} {part.text}" for part, weight in terms)
+
+
+def with_delta(spec: ReleaseSpec, delta: Fraction) -> ReleaseSpec:
+    """The specification with Gaussian noise on the same tables, at a delta. Its generation budget is a rho then, and any.
+
+    Raises
+    ------
+    InputError : where a generator measures something that Gaussian noise is not made for.
+    """
+    generators = spec.space.generators
+    if not all(type(each) in (Marginals, GaussianMarginals) and not getattr(each, "sums", None) for each in generators):
+        raise InputError(f"{spec.path}: expected, with --delta, generators that measure tables alone; found others, or sums.")
+    settings = GaussianMarginals.model_fields.keys() - {"family"}
+    gaussian = tuple(GaussianMarginals.model_validate(each.model_dump(include=settings)) for each in generators)
+    return replace(spec, space=replace(spec.space, generators=gaussian), generation_budget=_ANY_RHO, delta=delta)
+
+
+def _terms(spec: ReleaseSpec, generator: object) -> Iterator[tuple[MeasuredPart, Fraction]]:
+    """Every term, with its weight."""
+    layout = spec.space.common.layout
+    for name in FIELDS:
+        formula = str(getattr(generator, name, None) or "")
+        for place, term in enumerate(terms_of(formula) if formula else ()):
+            match = _TERM.fullmatch(term)
+            if match is None:
+                continue
+            text = " ".join(match["rest"].split())
+            number = 1 if name == "sums" else len(list(Marginals(tables=text).terms[0].sets(layout)))
+            texts = tuple(each.strip() for each in terms_of(text.strip("{} "))) if name == "sums" else (text,)
+            yield MeasuredPart(field=name, place=place, texts=texts, number=number), Fraction(match["weight"] or 1)
+
+
+def _settings_of(generator: MarginalsGenerator) -> tuple[object, ...]:
+    """What it measures: of which kind the noise is, and the settings."""
+    return (type(generator), *(getattr(generator, name, None) for name in FIELDS))
+
+
+def dearer(size: int) -> Fraction:
+    """How many times what one sum costs so many cost that share a noise, at the same noise for each."""
+    return Fraction(math.sqrt((size + 1) * (size + 2) / 6))
+
+
+def few_digits(value: Fraction) -> Fraction:
+    """Rounded to a few significant digits; above 0."""
+    return Fraction(f"{float(value):.{_DIGITS - 1}e}")
+
+
+# Populations that an allocation is tried on: the public table, and others that are made of it by thinning its rows.
+#
+# A private table is another population than the public one that it is rehearsed on. A choice that is good on the public table
+# alone may rest on an accident of it: on how many rows its rarest bin has. So others are made: in three columns, drawn at
+# random,
+# the rows on one side of a cut, drawn at random, too, are kept with probability 0.85. They have other shares, and about a
+# fifth
+# fewer rows.
+
+_COLUMNS, _KEPT_POPULATIONS = 3, 0.85
+_PRIOR_SHARE = 5
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Populations:
+    """Tables that play the private one, with the public tables that generators start from.
+
+    Attributes
+    ----------
+    public : the public file's rows.
+    priors : public tables that generators start from, by their name. One that *is* the public file is replaced by a random
+        fifth of it, and no population has a row of that fifth: otherwise the model would start from the truth.
+    rows : the most rows that a population has; more are thinned at random. None for no bound.
+    """
+
+    public: Counts
+    priors: Mapping[str, Counts]
+    rows: int | None = None
+    seed: int
+
+    @property
+    def divided(self) -> bool:
+        """Whether the public file is divided into a public and a judged part."""
+        return any(prior.same_as(self.public) for prior in self.priors.values())
+
+    def of(self, index: int) -> tuple[Counts, dict[str, Counts]]:
+        """One population and its public tables; 0 is the public file as it is, but for the bound of its rows."""
+        table, priors = self.public, dict(self.priors)
+        if self.divided:
+            part = table.total // _PRIOR_SHARE
+            fifth, table = random_pieces(table, (part, table.total - part), SeededEntropy(self.seed, 4))
+            priors = {name: fifth if prior.same_as(self.public) else prior for name, prior in priors.items()}
+        entropy = SeededEntropy(self.seed, 5, index)
+        if index:
+            table = _thinned(table, entropy.generator())
+        if self.rows is not None and table.total > self.rows:
+            table = uniform_subset(table, self.rows, entropy)
+        return table, priors
+
+
+def _thinned(table: Counts, generator: np.random.Generator) -> Counts:
+    keep = np.ones(len(table))
+    sizes = table.layout.sizes
+    cut = [column for column, size in enumerate(sizes) if size > 1]
+    for column in generator.permutation(cut)[:_COLUMNS].tolist():
+        below = table.digits(column) < generator.integers(1, sizes[column])
+        keep *= np.where(below == (generator.random() < 0.5), _KEPT_POPULATIONS, 1.0)
+    return table.with_counts(generator.binomial(table.counts, keep))
+
+
+# What the criteria of a specification ask, as tables and sums to measure: from the two files and a public table alone.
+#
+# - Every column by itself, one of two bins as a sum, which moves by half as much; for a line the products of its columns,
+# each
+#   as one sum; the rarest bins of a relative error, counted apart or, where they cannot be, as a sum where a column has one;
+#   the tables that a criterion looks at, where they are few.
+# - For criteria that look at all columns together, the sub-tables that a model of maximum entropy should be told
+#   (`dependence.telling_tables`).
+#
+# What all criteria can do without is left out again: one table or product after another, the widest tables first, as long as
+# fits
+# without noise keep a part of every criterion's slack.
+
+PRIOR_WEIGHT = 10.0
+_NEAR_TO_RAREST = 3.0
+_MOST_RARE = 6
+_APART = 0.01
+"""Part of the rows in a bin that is counted apart, at most: what else is peculiar to them is lost."""
+_TIED = 0.005
+"""Correlation below which the product of two columns that are not the target is left to the model."""
+_CLIPPED = 2.0
+"""Standard deviations of a product that its sum is clipped to."""
+_FEW_TABLES = 12
+_KEPT = 0.25
+"""Part of a criterion's slack without noise that is left when tables are left out."""
+
+Rooms = Callable[[ReleaseSpec, str], np.ndarray]
+"""(J,) of a specification the mean slack of every aspect of its criteria, without noise, less the margin; and what it is tried
+for, in words."""
+
+
+def with_parts(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> ReleaseSpec:
+    """The specification with one generator that measures these, in equal shares."""
+    tables = " + ".join(part.text for part in parts if part.field == "tables")
+    sums = " + ".join(part.text for part in parts if part.field == "sums") or None
+    now = spec.space.generators[0].model_dump()
+    settings = {"tables": tables, "prior_weight": PRIOR_WEIGHT, "draw": now.get("draw"), "rare_bins": now.get("rare_bins")}
+    generator: MarginalsGenerator = (
+        GaussianMarginals.model_validate(settings)
+        if spec.space.generators[0].gaussian
+        else Marginals.model_validate({**settings, "sums": sums})
+    )
+    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
+
+
+def with_columns(spec: ReleaseSpec) -> ReleaseSpec:
+    """The specification with one generator that measures every column by itself, rows of all bins."""
+    columns = spec.space.common.layout.columns
+    return with_parts(
+        _counting_apart(spec, ()),
+        [MeasuredPart(field="tables", place=place, texts=(name,)) for place, name in enumerate(columns)],
+    )
+
+
+def asked_parts(spec: ReleaseSpec, public: Counts, rooms: Rooms, late: Callable[[], bool] = lambda: False) -> ReleaseSpec:
+    """The specification with what its criteria need measured, in equal shares.
+
+    Parameters
+    ----------
+    public : the public table on atomic cells.
+    late : whether the time is used up: no further table is left out then.
+    """
+    common = spec.space.common
+    table = public.merge(common.layout, common.maps)
+    columns = common.layout.columns
+    spec = _counting_apart(spec, _that_can_be_apart(spec, table))
+    apart = {factor.text for factor in read_bins(spec.space.generators[0].model_dump()["rare_bins"])}
+    tables = list(dict.fromkeys([(name,) for name in columns] + list(_tables_of_criteria(spec)) + _telling(spec, table)))
+    sums: list[str] = []
+    if not spec.space.generators[0].gaussian:
+        of_two = [name for name, bins in zip(columns, common.layout.sizes, strict=True) if bins == 2]
+        of_two = of_two if len(of_two) < len(columns) else []
+        tables = [names for names in tables if names[0] not in of_two or len(names) > 1]
+        rare = [text for text in _alone_in_their_columns(_rare_bins(spec, table)) if text not in apart]
+        sums = list(dict.fromkeys([*rare, *(f"{name}[0 1]" for name in of_two), *_products(spec, table)]))
+    parts = [MeasuredPart(field="tables", place=place, texts=(":".join(names),)) for place, names in enumerate(tables)]
+    parts += [MeasuredPart(field="sums", place=place, texts=(text,)) for place, text in enumerate(sums)]
+    sizes = dict(zip(columns, common.layout.sizes, strict=True))
+
+    def width(part: MeasuredPart) -> int:
+        return int(np.prod([sizes[name] for name in part.text.split(":")])) if part.field == "tables" else 0
+
+    parts = list(_that_fit(spec, parts))
+    wide = sorted((part for part in parts if ":" in part.text), key=width, reverse=True)
+    least = _KEPT * np.maximum(rooms(with_parts(spec, parts), "what the criteria have with all tables"), 0.0)
+    for place, part in enumerate(wide, 1):
+        if late():
+            break
+        fewer = [other for other in parts if other is not part]
+        asked = f"whether the criteria can do without table or product {place} of {len(wide)}"
+        if (rooms(with_parts(spec, fewer), asked) >= least).all():
+            parts = fewer
+    return with_parts(spec, parts)
+
+
+def _alone_in_their_columns(rare: Iterable[str]) -> list[str]:
+    """Those of columns of which no other bin is rare: noise for each of several costs as much as that of their whole table."""
+    texts = list(rare)
+    columns = [text.partition("[")[0] for text in texts]
+    return [text for text, column in zip(texts, columns, strict=True) if columns.count(column) == 1]
+
+
+def _counting_apart(spec: ReleaseSpec, rare: Sequence[str]) -> ReleaseSpec:
+    """The specification with these rare bins, which cost nothing there."""
+    generator = spec.space.generators[0].model_copy(update={"rare_bins": " + ".join(rare) or None})
+    return replace(spec, space=replace(spec.space, generators=(generator,), shortlist=None))
+
+
+def by_cells(spec: ReleaseSpec, allocation: Allocation) -> Allocation:
+    """With the weights that drafts have (`dependence.weight_of`), and 1 for noise of sums: where weights are not searched."""
+    layout = spec.space.common.layout
+
+    def weight(part: MeasuredPart) -> Fraction:
+        if part.field == "sums":
+            return Fraction(1)
+        return weight_of(tuple(layout.index(name) for name in part.text.split(":")), layout.sizes)
+
+    return replace(allocation, weights=tuple(weight(part) for part in allocation.parts))
+
+
+def _that_fit(spec: ReleaseSpec, parts: Sequence[MeasuredPart]) -> Iterator[MeasuredPart]:
+    """Those that one model can hold together, the first ones first."""
+    layout, tied = spec.space.common.layout, [mask.columns for mask in spec.synthetic.masks]
+    kept: list[MeasuredPart] = []
+    for part in parts:
+        generator = with_parts(spec, [*kept, part]).space.generators[0]
+        if not list(generator.mistakes(layout, tied)):
+            kept.append(part)
+            yield part
+
+
+def _tables_of_criteria(spec: ReleaseSpec) -> Iterator[tuple[str, ...]]:
+    """The tables of several columns that criteria look at, but for those that look at very many."""
+    facts = spec.setting.facts(spec.space.common)
+    for criterion in spec.criteria:
+        if type(criterion).measured_sums is Criterion.measured_sums or isinstance(criterion, RegressionCoefficients):
+            continue
+        tables = list(dict.fromkeys(sums.columns for sums in criterion.measured_sums(facts) if len(sums.columns) > 1))
+        if len(tables) <= _FEW_TABLES:
+            yield from (tuple(sorted(names, key=spec.space.common.layout.index)) for names in tables)
+
+
+def _telling(spec: ReleaseSpec, table: Counts) -> list[tuple[str, ...]]:
+    kind = RoundedGaussian if spec.space.generators[0].gaussian else DiscreteLaplace
+    purse = Purse(kind=kind, cost=spec.generation_budget)
+    common = spec.space.common
+    missing = {name for name, each in zip(common.layout.columns, common.binnings, strict=True) if each.missing is not None}
+    told = telling_tables(table, spec.synthetic.merge(common), purse, missing=missing)
+    return [tuple(common.layout.columns[column] for column in columns) for columns in told.tables]
+
+
+def _rare_bins(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
+    """The bins of single columns that a relative error leaves the fewest rows of room."""
+    thresholds = [each.threshold for each in spec.criteria if isinstance(each, RelativeMarginalError)]
+    if not thresholds:
+        return
+    counts = {
+        (column, bin_): int(rows)
+        for column in range(len(table.layout.sizes))
+        for bin_, rows in enumerate(table.marginal((column,)).ravel().tolist())
+        if rows
+    }
+    rarest = min(counts.values())
+    near = sorted((rows, place) for place, rows in counts.items() if rows <= _NEAR_TO_RAREST * rarest)
+    for _, (column, bin_) in near[:_MOST_RARE]:
+        scores = " ".join("1" if one == bin_ else "0" for one in range(table.layout.sizes[column]))
+        yield f"{table.layout.columns[column]}[{scores}]"
+
+
+def _that_can_be_apart(spec: ReleaseSpec, table: Counts) -> list[str]:
+    """Of the rarest bin and others of its column those in which next to no row is, if they can be counted apart at all."""
+    texts = list(_rare_bins(spec, table))
+    if not texts or spec.publish_measurements or not spec.shared_measurements:
+        return []
+    one_column = [text for text in texts if text.partition("[")[0] == texts[0].partition("[")[0]]
+    bins = bins_of(" + ".join(one_column), table.layout)
+    few = [
+        text
+        for text, each in zip(one_column, bins, strict=True)
+        if table.marginal((each.column,))[each.bin] <= _APART * table.total
+    ]
+    tried = _counting_apart(spec, few)
+    mistakes = rare_bin_mistakes(tried.space.generators[0], tried.space, spec.schema, spec.synthetic, shared=True)
+    lines = [each.target for each in spec.criteria if isinstance(each, RegressionCoefficients) and each.measured_line]
+    return [] if any(mistakes) or texts[0].partition("[")[0] in lines else few
+
+
+def _products(spec: ReleaseSpec, table: Counts) -> Iterator[str]:
+    """For every line the products of the target and each feature, and of features that hang together."""
+    for criterion in spec.criteria:
+        if not isinstance(criterion, RegressionCoefficients):
+            continue
+        axes = {name: _Axis.of(spec, table, name, own=name in criterion.own_values_of) for name in criterion.columns}
+        for first, second in combinations(criterion.columns, 2):
+            one, other = axes[first], axes[second]
+            if one is None or other is None:
+                continue
+            pair = tuple(sorted(map(table.layout.index, (first, second))))
+            rows = table.marginal(pair)
+            scores = (
+                np.multiply.outer(one.scores, other.scores)
+                if table.layout.index(first) == pair[0]
+                else (np.multiply.outer(other.scores, one.scores))
+            )
+            n = rows.sum()
+            deviation = float(np.sqrt((rows * scores**2).sum() / n))
+            spreads = one.deviation * other.deviation
+            if second != criterion.target and spreads and abs((rows * scores).sum() / n) / spreads < _TIED:
+                continue
+            limit = _number(_CLIPPED * deviation, digits=2)
+            clipped = np.abs(scores).max() > 1.25 * _CLIPPED * deviation
+            yield f"{one.text}:{other.text}" + (f" within -{limit}..{limit}" if clipped else "")
+
+
+class _Axis:
+    """The centred numbers of a column's bins, and how they are written."""
+
+    def __init__(self, text: str, scores: np.ndarray, rows: np.ndarray):
+        self.text, self.scores = text, scores
+        self.deviation = float(np.sqrt((rows * scores**2).sum() / rows.sum()))
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec, table: Counts, name: str, *, own: bool) -> _Axis | None:
+        column = table.layout.index(name)
+        binning: Binning = spec.space.common.binnings[column]
+        numbers = np.array([np.nan if number is None else float(number) for number in binning.numbers])
+        rows = table.marginal((column,)).ravel().astype(float)
+        known = np.isfinite(numbers) & (rows > 0)
+        if known.sum() < 2:
+            return None
+        mean = float((rows[known] * numbers[known]).sum() / rows[known].sum())
+        if own:
+            low, high = _middle(numbers[known], rows[known])
+            centre = float(_number(mean))
+            scores = np.clip(np.where(np.isfinite(numbers), numbers, centre), low, high) - centre
+            return cls(f"{name}({_number(low)}..{_number(high)} - {_number(centre)})", scores, rows)
+        scores = np.array([float(_number(each - mean)) if np.isfinite(each) else 0.0 for each in numbers])
+        return cls(f"{name}[{' '.join(map(_number, scores.tolist()))}]", scores, rows)
+
+
+def _middle(numbers: np.ndarray, rows: np.ndarray) -> tuple[float, float]:
+    """Between which all but one row in a hundred lie."""
+    order = np.argsort(numbers)
+    share = np.cumsum(rows[order]) / rows.sum()
+    return float(numbers[order][np.searchsorted(share, 0.005)]), float(numbers[order][np.searchsorted(share, 0.995)])
+
+
+def _number(value: float, digits: int = 3) -> str:
+    """In plain digits."""
+    return np.format_float_positional(value + 0.0, digits, unique=False, fractional=False, trim="-")
+
+
+# Weights by calculation: those with which criteria are least likely to fail, all together.
+#
+# **What noise costs a criterion.** A criterion passes when its slack, how far it is from failing in sensitivities, is above
+# the
+# margin of the joint test. On public data the slack has a mean without noise, and a variance from the drawing of rows. The
+# noise
+# of a measured part takes something from it, whose second moment goes with the square of the noise: u / w^p at budget w, with
+# p = 2 for an epsilon and p = 1 for a rho. Noise of different parts is independent, so to first order
+#
+#     s_j(w, t)^2 = d_j + 2 / t^2 + sum_i u_ji / w_i^p,    t the epsilon of the test, whose noise has the variance 2 / t^2,
+#
+# and criterion j is z_j = (slack_j - margin(t)) / s_j deviations from failing. At a normal law it fails with probability
+# Phi(-z_j), and some criterion fails with at most the sum of these, which the weights are to make as small as a total allows.
+# (The largest of them alone says too little: of the ratios of sixty bins each would be let fail as often as one mean.)
+#
+# **Two steps.** In v_i = log w_i the logarithm of s_j^2 is convex (a sum of exponentials), and so is log sum_j z_j^-2, whose
+# least value leads near. From there the sum itself is made least along its gradient. t is found by trying.
+
+_TESTS_OF_CALCULATION = tuple(1.15**power for power in range(-10, 11))
+"""Factors of the test's epsilon that are tried."""
+_REGROUPED = 4
+_SEEN = (0.02, 0.98)
+"""Between which a share of tries is taken to say how far a criterion is from failing."""
+_MOST_CORRECTED = 4.0
+_Objective = Callable[[np.ndarray], tuple[float, np.ndarray]]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Effects:
+    """What noise costs criteria on public data.
+
+    Attributes
+    ----------
+    aspects : the places of the J aspects of criteria that are asked (`trying.aspects_of`).
+    slacks : (J,) mean slack without noise.
+    drawn : (J,) its variance without noise.
+    units : (J, I) second moment of what the noise of a part takes from the slack of a criterion, where each table or sum of the
+        part has a budget of 1: an epsilon, or a rho.
+    power : with which power of a part's budget the square of its noise falls: 2 of an epsilon, 1 of a rho.
+    """
+
+    aspects: tuple[int, ...]
+    slacks: np.ndarray
+    drawn: np.ndarray
+    units: np.ndarray
+    power: int = 2
+
+    def deviations(self, budgets: np.ndarray, test: float, margin: float) -> np.ndarray:
+        """(J,) how many deviations every criterion is from failing."""
+        variance = self.drawn + 2 / test**2 + (self.units / budgets**self.power).sum(axis=1)
+        return np.asarray((self.slacks - margin) / np.sqrt(variance))
+
+    def safest(self, numbers: np.ndarray, total: float, test: float, margin: float) -> tuple[float, np.ndarray] | None:
+        """The logarithm of the least sum of the chances that a criterion fails, and the (I,) budgets; None where a slack is too
+        small.
+
+        Parameters
+        ----------
+        numbers : (I,) how often each budget is paid.
+        total : of all budgets.
+        """
+        if (self.slacks <= margin).any():
+            return None
+
+        def budgets_of(logarithms: np.ndarray) -> np.ndarray:
+            budgets = np.exp(logarithms - logarithms.max())
+            return np.asarray(budgets * total / (numbers * budgets).sum())
+
+        def sloped(logarithms: np.ndarray, objective: _Objective) -> tuple[float, np.ndarray]:
+            budgets = budgets_of(logarithms)
+            deviations = self.deviations(budgets, test, margin)
+            value, by_deviations = objective(deviations)
+            by_costs = by_deviations * deviations**3 / (self.slacks - margin) ** 2  # as z = slack / s, of which s^2 is the sum
+            gained = by_costs @ (self.units / budgets**self.power) * self.power / 2
+            return value, gained - gained.sum() * numbers * budgets / total
+
+        near = minimize(sloped, np.zeros(len(numbers)), args=(_squares,), jac=True, method="L-BFGS-B").x
+        found = minimize(sloped, near, args=(_chances,), jac=True, method="L-BFGS-B")
+        return float(found.fun), budgets_of(found.x)
+
+    def corrected(self, apart: Allocation, divisible: Divisible, tried: Allocation, chances: np.ndarray) -> Effects:
+        """With what noise costs a criterion as much higher or lower as its share of passes among tries of an allocation says.
+
+        To first order the costs are right in proportion; how far a criterion is from failing is seen by tries.
+
+        Parameters
+        ----------
+        apart : the parts of these effects.
+        chances : per aspect how often it passes.
+        """
+        budgets = np.array([float(weight) for weight in divisible.in_budgets(tried).weights])
+        margin, test = divisible.margin(tried), float(tried.test)
+        seen = norm.ppf(np.clip(chances[list(self.aspects)], *_SEEN))
+        noise = (self.of_groups(groups_of(tried, apart)).units / budgets**self.power).sum(axis=1)
+        still = self.drawn + 2 / test**2
+        wanted = ((self.slacks - margin) / seen) ** 2 - still
+        factors = np.clip(wanted / noise, 1 / _MOST_CORRECTED, _MOST_CORRECTED)
+        unseen = (chances[list(self.aspects)] >= _SEEN[1]) & (factors > 1)
+        return replace(self, units=self.units * np.where(unseen | (self.slacks <= margin), 1.0, factors)[:, None])
+
+    def of_groups(self, groups: Sequence[Sequence[int]]) -> Effects:
+        """Of groups of these parts that share one noise each (theory 9.18, one noise for many numbers)."""
+        units = [float(dearer(len(group))) ** 2 * self.units[:, list(group)].sum(axis=1) for group in groups]
+        return replace(self, units=np.array(units).T)
+
+
+def _squares(deviations: np.ndarray) -> tuple[float, np.ndarray]:
+    """log sum_j z_j^-2 of (J,) deviations z, and its slopes."""
+    terms = -2 * np.log(deviations)
+    value = float(logsumexp(terms))
+    return value, -2 * np.exp(terms - value) / deviations
+
+
+def _chances(deviations: np.ndarray) -> tuple[float, np.ndarray]:
+    """log sum_j Phi(-z_j) of (J,) deviations z, and its slopes."""
+    value = float(logsumexp(log_ndtr(-deviations)))
+    return value, -np.exp(norm.logpdf(deviations) - value)
+
+
+@one_thread
+def calculated(divisible: Divisible, apart: Allocation, effects: Effects) -> Allocation | None:
+    """The safest allocation of a total, groups of sums among its choices; None where a slack without noise is too small.
+
+    Parameters
+    ----------
+    apart : every sum by itself.
+    effects : of its parts.
+    """
+    found = None
+    for factor in _TESTS_OF_CALCULATION:
+        begun = replace(apart, test=few_digits(apart.test * Fraction(factor)))
+        for failing, allocation in _grouped(divisible, begun, apart, effects):
+            if found is None or failing < found[0]:
+                found = failing, allocation
+    return None if found is None else found[1]
+
+
+def _grouped(
+    divisible: Divisible, allocation: Allocation, apart: Allocation, effects: Effects
+) -> Iterator[tuple[float, Allocation]]:
+    """Weights for no groups, for the cheapest groups at these weights, and so on."""
+    total, margin = float(divisible.generation(allocation)), divisible.margin(allocation)
+    if total <= 0:
+        return
+    for _ in range(_REGROUPED):
+        groups = groups_of(allocation, apart)
+        numbers = np.array([part.number for part in allocation.parts], dtype=float)
+        safest = effects.of_groups(groups).safest(numbers, total, float(allocation.test), margin)
+        if safest is None:
+            return
+        failing, budgets = safest
+        allocation = replace(allocation, weights=tuple(few_digits(Fraction(budget)) for budget in budgets.tolist()))
+        yield failing, allocation
+        again = allocation.regrouped()
+        if {part.texts for part in again.parts} == {part.texts for part in allocation.parts}:
+            return
+        allocation = again
+
+
+def groups_of(allocation: Allocation, apart: Allocation) -> list[list[int]]:
+    """For each part of an allocation the places of its sums, or its table, in the one that has them by themselves."""
+    places = {(part.field, part.text): place for place, part in enumerate(apart.parts)}
+    return [[places[part.field, text] for text in part.texts] for part in allocation.parts]
+
+
+# What the noise of every part takes from every criterion at an allocation, from tries in which all parts change at once.
+#
+# Parts in turn would need tries for each of them. Instead each try is made twice with the same luck: with every part's budget
+# times or over a factor, by a coin for each part, and the other way round. The difference is a sum over the parts, in which
+# the luck cancels; a few dozen of such pairs tell the summands, however many parts there are (a least squares fit in which
+# noise helps no criterion, and in which a part that is not heard of is taken to be without effect).
+#
+# The slack of a criterion is taken to be linear in the noise deviations, b^(-p/2) at a budget b, with p = 2 for an epsilon
+# and
+# p = 1 for a rho: so are the mean of distances and the largest of them, near to an allocation. So a step from it is bounded.
+# Its
+# spread grows as its loss does. The weights of the step are those with which criteria are least likely to fail, in the sum of
+# exp(-z) over their deviations z from failing.
+
+FACTOR = 1.5
+"""Budgets of a pair of tries are times or over this."""
+_LEAST_PAIRS = 8
+_RIDGE = 16
+"""How many pairs "no part has any effect" is worth."""
+_TESTS = (0.7, 0.85, 1.0, 1.2, 1.4)
+"""Factors of the test's epsilon that are tried."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class OppositeTries:
+    """Two tries with the same luck at opposite changes of all budgets.
+
+    Attributes
+    ----------
+    deviations : (2, I) of the noise of every part, in any unit that is common to all pairs.
+    slacks : (2, J) of every aspect (`trying.aspects_of`).
+    """
+
+    population: int
+    deviations: np.ndarray
+    slacks: np.ndarray
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SlopesOfParts:
+    """Of an allocation.
+
+    Attributes
+    ----------
+    slacks, spreads : (J,) of every aspect that is asked, the mean, and the standard deviation within a population.
+    losses : (J, I) what of it each part's noise takes.
+    """
+
+    slacks: np.ndarray
+    spreads: np.ndarray
+    losses: np.ndarray
+
+    @classmethod
+    def of(cls, present: Sequence[OppositeTries], before: Sequence[OppositeTries], deviations: np.ndarray) -> Self | None:
+        """None where too few tries made a candidate, or no criterion asks anything.
+
+        Parameters
+        ----------
+        present, before : pairs at this allocation, and at others of the same parts, whose differences tell, too.
+        deviations : (I,) of the noise at this allocation, in the unit of the pairs.
+        """
+        if len(present) < _LEAST_PAIRS:
+            return None
+        pairs = [*present, *before]
+        asked = np.isfinite([pair.slacks for pair in pairs]).all(axis=(0, 1))
+        if not asked.any():
+            return None
+        more = np.array([pair.deviations[1] - pair.deviations[0] for pair in pairs]) / deviations
+        lost = np.array([pair.slacks[0, asked] - pair.slacks[1, asked] for pair in pairs])
+        ridge = float(more.std()) * np.sqrt(_RIDGE) * np.eye(len(deviations))
+        nothing = np.zeros(len(deviations))
+        losses = [nnls(np.vstack([more, ridge]), np.concatenate([each, nothing]))[0] for each in lost.T]
+        middles = np.array([pair.slacks[:, asked].mean(axis=0) for pair in present])
+        populations = np.array([pair.population for pair in present])
+        within = middles.copy()
+        for population in set(populations.tolist()):
+            within[populations == population] -= middles[populations == population].mean(axis=0)
+        free = max(1, len(present) - len(set(populations.tolist())))
+        return cls(slacks=middles.mean(axis=0), spreads=np.sqrt((within**2).sum(axis=0) / free), losses=np.array(losses))
+
+    def deviations(self, noise: np.ndarray, test: float, margin: float) -> np.ndarray:
+        """(J,) how many deviations every aspect is from failing, with (I,) so many times the noise of every part."""
+        now, then = self.losses.sum(axis=1), self.losses @ noise
+        grown = np.divide(then, now, out=np.ones_like(now), where=now > 0)
+        variance = (self.spreads * grown) ** 2 + 2 / test**2
+        return np.asarray((self.slacks - (then - now) - margin) / np.sqrt(variance))
+
+    def step(self, divisible: Divisible, present: Allocation, radius: float) -> Allocation:
+        """The allocation of the same total with which criteria are least likely to fail.
+
+        Parameters
+        ----------
+        radius : the logarithm of a budget moves by so much at most, before all are scaled to the total.
+        """
+        budgets = np.array([float(weight) for weight in divisible.in_budgets(present).weights])
+        numbers = np.array([part.number for part in present.parts], dtype=float)
+        best, least = present, np.inf
+        for factor in _TESTS:
+            tested = replace(present, test=few_digits(present.test * Fraction(factor)))
+            total, margin, test = float(divisible.generation(tested)), divisible.margin(tested), float(tested.test)
+            if total <= 0:
+                continue
+
+            def at(moves: np.ndarray, total: float = total) -> np.ndarray:
+                moved = budgets * np.exp(moves)
+                return np.asarray(moved * total / (numbers * moved).sum())
+
+            def failing(moves: np.ndarray, test: float = test, margin: float = margin, at=at) -> float:  # type: ignore[no-untyped-def]
+                return float(
+                    np.logaddexp.reduce(-self.deviations((budgets / at(moves)) ** (divisible.power / 2), test, margin))
+                )
+
+            found = minimize(failing, np.zeros(len(budgets)), method="L-BFGS-B", bounds=[(-radius, radius)] * len(budgets))
+            if found.fun < least:
+                least = float(found.fun)
+                best = replace(tested, weights=tuple(few_digits(Fraction(budget)) for budget in at(found.x).tolist()))
+        return best
+
+
+# One try of an allocation: a whole round on a public population, with its exact figures, judged as smoothly as can be.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Try:
+    """What came of one round.
+
+    Attributes
+    ----------
+    population, number : which table it was made of, and which noise.
+    excess : how far the least slack is above the joint test's margin, in scales of the test's noise; -inf without a candidate.
+    good : whether every figure, without noise, is at or below its threshold.
+    aspects : how far every aspect of the criteria is from failing, in sensitivities (`aspects_of`); empty without a candidate.
+    reached : per criterion whether its slack is at least the margin.
+    """
+
+    population: int
+    number: int
+    excess: float
+    good: bool
+    aspects: tuple[float, ...]
+    reached: tuple[bool, ...]
+
+    def chance(self, scale: float = 1.0) -> float:
+        """Probability over the test's noise, widened by this factor, that the candidate passes."""
+        if not math.isfinite(self.excess):
+            return float(self.excess > 0)
+        return passing(0.0, self.excess, scale, Fraction(1))
+
+
+class NoiseOfOnePart(SeededEntropy):
+    """Of the measurements, which come in a fixed order, some have noise and all others none.
+
+    The noise of a number is its standard deviation, times a factor, up or down by a coin: its second moment, which is asked
+    for, is then that of every draw, where draws of Laplace noise would have to be many.
+
+    Parameters
+    ----------
+    loud : which of the measurements, in their order.
+    """
+
+    def __init__(self, *key: int, loud: Collection[int], factor: float):
+        super().__init__(*key)
+        self._loud, self._factor, self._asked = frozenset(loud), factor, 0
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self._moved(
+            values, 1 / (math.sqrt(2) * math.sinh(1 / (2 * scale)))
+        )  # of the difference of two geometric variables
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return self._moved(values, scale)
+
+    def _moved(self, values: np.ndarray, deviation: float) -> np.ndarray:
+        self._asked += 1
+        signs = 2 * self._generator.integers(0, 2, len(values)) - 1
+        noise = np.rint(signs * self._factor * deviation) if self._asked - 1 in self._loud else np.zeros(len(values))
+        return np.asarray(values, dtype=np.int64) + noise.astype(np.int64)
+
+
+@one_thread
+def run_tries(
+    spec: ReleaseSpec,
+    populations: Populations,
+    seed: int,
+    population: int,
+    numbers: Sequence[int],
+    loud: Collection[int] | None = None,
+    factor: float = 1,
+) -> list[Try]:
+    """Rounds of a specification on one population. Public data only.
+
+    Noise hangs on seed, population and number alone, and the draws of `SeededEntropy` are the same up to their scale: two
+    allocations of one specification differ by how large the same noise is, so that few tries tell which is better.
+
+    Parameters
+    ----------
+    loud, factor : which measurements have noise, and how much more than theirs (`NoiseOfOnePart`); None for a release's noise.
+    """
+    table, priors = populations.of(population)
+    public = PrivateCounts(table, Meter(()))
+    found = []
+    for number in numbers:
+        key = (seed, 2, population, number)
+        noise = SeededEntropy(*key) if loud is None else NoiseOfOnePart(*key, loud=loud, factor=factor)
+        whole = public.with_plan(spec.plan.once).rehearsed(noise)
+        prepared = prepare(spec, whole, priors)
+        entropy = SeededEntropy(seed, 3, population, number)
+        excess, good, reached = -math.inf, False, (False,) * len(spec.criteria)
+        try:
+            merged, candidate = generate(spec, spec.space[number % len(spec.space)], whole.rehearsed(entropy), prepared)
+            scores, slacks = exact_scores(spec, merged, candidate, prepared)
+            aspects = aspects_of(spec, table, candidate, slacks)
+        except RejectedRound:
+            scores, slacks, aspects = [], [], ()
+        if scores and spec.joint_test is not None:
+            test = spec.joint_test
+            excess = (min(slacks) - test.margin) * float(test.epsilon)
+            good = all(score.value <= criterion.threshold for criterion, score in zip(spec.criteria, scores, strict=True))
+            reached = tuple(slack >= test.margin for slack in slacks)
+        found.append(Try(population=population, number=number, excess=excess, good=good, aspects=aspects, reached=reached))
+    return found
+
+
+def aspects_of(spec: ReleaseSpec, public: Counts, candidate: Candidate, slacks: Sequence[float]) -> tuple[float, ...]:
+    """The slack of every criterion, and in place of that of ratios the slack of every bin.
+
+    The slack of ratios is the least of those of all bins. Noise of a bin that is not the nearest one to its limit takes nothing
+    from it as long as it is small, and much when it is large; what it takes from the bin's own goes with the noise.
+    """
+    from synthrelease.criteria.marginals_mechanism import bins_inside, one_way
+
+    found: list[float] = []
+    for criterion, slack in zip(spec.criteria, slacks, strict=True):
+        if isinstance(criterion, RelativeMarginalError):
+            binned = public.merge(candidate.transformation.layout, candidate.transformation.maps)
+            found += bins_inside(one_way(binned), one_way(candidate.counts), criterion.threshold).tolist()
+        else:
+            found.append(slack)
+    return tuple(found)
+
+
+def success(spec: ReleaseSpec, tries: Sequence[Try]) -> np.ndarray:
+    """(n,) per try the probability that a release with this luck ends with a table that keeps every threshold.
+
+    A search of several rounds is taken to make one candidate over again: the measurements are the same.
+    """
+    law = spec.selection_rule.law
+    chances = np.array([one.chance() * one.good for one in tries])
+    return chances if law is None else 1 - np.asarray(law.nothing(1 - chances), dtype=float)
+
+
+def smoothed(tries: Sequence[Try], scale: float) -> np.ndarray:
+    """(n,) per try the probability to pass, with the test's noise widened: what to climb where nearly all, or none, pass."""
+    return np.array([one.chance(scale) for one in tries])
+
+
+# What the noise of every part costs, told from tries in which the noise of one bundle of parts is there alone.
+
+_MOST_BUNDLES = 16
+"""Of more parts those of tables that are about as large are tried together: tries take time."""
+
+
+def bundles_of(cells: Sequence[int]) -> list[list[int]]:
+    """Parts whose noise is tried together: each by itself, or of many parts those of tables that are about as large."""
+    order = sorted(range(len(cells)), key=lambda part: cells[part])
+    if len(order) <= _MOST_BUNDLES:
+        return [[part] for part in range(len(order))]
+    ends = np.linspace(0, len(order), _MOST_BUNDLES + 1).round().astype(int).tolist()
+    return [order[start:end] for start, end in pairwise(ends)]
+
+
+def spread_over(bundles: Sequence[Sequence[int]], cells: Sequence[int], squares: np.ndarray) -> np.ndarray:
+    """(n_bundles, I) of what the noise of a bundle costs, what is taken to be the part of each of its parts at a budget of 1.
+
+    In a bundle it is taken to go with the cells of a table.
+
+    Parameters
+    ----------
+    squares : (I,) how many times the square of a part's noise at a budget of 1 is that of the noise that was tried.
+    """
+    spread = np.zeros((len(bundles), len(cells)))
+    for place, bundle in enumerate(bundles):
+        of = np.array([cells[part] for part in bundle], dtype=float)
+        spread[place, list(bundle)] = of / (of / squares[list(bundle)]).sum()
+    return spread
+
+
+def effects_of(tries: Sequence[Sequence[Try]], spread: np.ndarray) -> Effects | None:
+    """From tries without noise, and for each bundle of parts tries with its noise alone; None where no criterion asks anything.
+
+    The least of the slacks of all populations counts, and the mean of the variances. A second moment counts as at least
+    its own standard error, so no part is taken to be without any effect.
+
+    Parameters
+    ----------
+    spread : (n_bundles, I) what of the costs of each bundle is that of each part (`spread_over`).
+    """
+    populations = sorted({one.population for one in tries[0]})
+
+    def aspects(of: Sequence[Try], population: int) -> np.ndarray:
+        return np.array([one.aspects for one in of if one.population == population and one.aspects]).reshape(-1, n)
+
+    n = max(len(one.aspects) for one in tries[0])
+    quiet = [aspects(tries[0], population) for population in populations]
+    if n == 0 or not all(len(each) > 1 for each in quiet):
+        return None
+    asked = np.isfinite(np.concatenate(quiet)).all(axis=0)
+    means = [each[:, asked].mean(axis=0) for each in quiet]
+    drawn = np.mean([each[:, asked].var(axis=0, ddof=1) for each in quiet], axis=0)
+    units = []
+    for of in tries[1:]:
+        losses = [aspects(of, population)[:, asked] - mean for population, mean in zip(populations, means, strict=True)]
+        squares = np.concatenate(losses) ** 2
+        moment = squares.mean(axis=0) - drawn if len(squares) else means[0] ** 2
+        error = drawn * math.sqrt(2 / max(len(squares), 1))
+        units.append(np.maximum(moment, error))
+    if not asked.any():
+        return None
+    return Effects(
+        aspects=tuple(np.flatnonzero(asked).tolist()),
+        slacks=np.min(means, axis=0),
+        drawn=drawn,
+        units=np.array(units).T @ spread,
+    )
+
+
+# What tries say about an allocation.
+
+SMOOTH = 3.0
+"""The test's noise is widened at least so much."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judged:
+    """What fresh tries say about an allocation.
+
+    Attributes
+    ----------
+    success, low, high : mean probability that a table is released that keeps every threshold, with its 95% interval
+        (`intervals.bounded_mean`: it holds for the mean over the populations that were tried, not for any other).
+    below : per criterion the share of the tries whose slack is below the margin.
+    tries : how many.
+    """
+
+    success: float
+    low: float
+    high: float
+    below: tuple[float, ...]
+    tries: int
+
+
+def wide(tries: Sequence[Try]) -> float:
+    """How much the test's noise is widened: enough for a typical try to be neither sure to pass nor sure to fail."""
+    finite = [one.excess for one in tries if math.isfinite(one.excess)]
+    return max(SMOOTH, abs(float(np.median(finite))) / 2) if finite else SMOOTH
+
+
+def judged(spec: ReleaseSpec, tries: Sequence[Try]) -> Judged:
+    """What tries that chose nothing say."""
+    values = success(spec, tries).tolist()
+    low, high = bounded_mean(values)
+    below = 1 - np.mean([one.reached for one in tries], axis=0)
+    return Judged(success=math.fsum(values) / len(values), low=low, high=high, below=tuple(below.tolist()), tries=len(values))
+
+
+def chances_of(tries: Sequence[Try], spec: ReleaseSpec) -> np.ndarray:
+    """(J,) how probable it is, over the test's noise, that each aspect by itself passes; NaN for one that asks nothing."""
+    test = spec.joint_test
+    slacks = np.array([one.aspects for one in tries if one.aspects])
+    if test is None or not slacks.size:
+        return np.full(0, math.nan)
+    passed = np.array([[passing(test.margin, slack, 1.0, test.epsilon) for slack in each] for each in slacks.tolist()])
+    return np.where(np.isfinite(slacks).all(axis=0), passed.mean(axis=0), math.nan)
+
+
+POPULATIONS = 4
+"""Populations that a choice is made on: the public file and three others; as many others, fresh ones, judge it."""
+
+_PER_POPULATION = 4
+"""Tries of every allocation in a stage, on each."""
+
+_JUDGED = 16
+"""Tries that judge an allocation, on each of the other populations; as many on the public file as on all of these."""
+
+_LOUDER = 1.6
+"""A part's noise is tried this many times louder than it is where a calculation begins: as one draw in twenty."""
+_ROOMS = 2
+"""Tries without noise on each population that say what slack criteria have."""
+_CALCULATIONS, _CORRECTIONS = 2, 2
+"""How often it is asked what noise costs, and how many calculations rest on that, each corrected by tries of the one before."""
+_STEP, _MOST_STEPS = 1.1, 15
+"""Factor between totals that are tried, and how many above and below that of the specification."""
+_FAR_SHORT = 0.2
+"""Of the goal, after the first quarter of the tries."""
+
+_PAIRS = 32
+"""Of tries that ask a stage's slopes: no more where there are more parts."""
+_FARTHEST = math.log(2.5)
+"""The logarithm of a budget moves by so much in a step."""
+
+_MOST_STAGES = 8
+_LEAST_STEP = 0.2
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """The outcome of a search.
+
+    Attributes
+    ----------
+    chosen : the allocation, which may be that of the specification.
+    first_as_is, first_others, chosen_as_is, chosen_others : both judged, on the public file and on the other populations.
+    stages : steps that were taken.
+    calculated : whether there are weights by calculation, or by slopes, among what was chosen from.
+    n_tries : in all.
+    """
+
+    divisible: Divisible
+    chosen: Allocation
+    first_as_is: Judged
+    first_others: Judged
+    chosen_as_is: Judged
+    chosen_others: Judged
+    stages: int
+    calculated: bool
+    n_tries: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class Task:
+    """Tries of one specification on one population.
+
+    Attributes
+    ----------
+    place : in the list of what is asked.
+    loud : see `trying.run_tries`.
+    """
+
+    place: int
+    spec: ReleaseSpec
+    population: int
+    numbers: Sequence[int]
+    loud: Collection[int] | None = None
+
+
+class Search:
+    """One search on its way."""
+
+    def __init__(
+        self,
+        divisible: Divisible,
+        populations: Populations,
+        run: Run,
+        *,
+        seed: int,
+        deadline: float | None = None,
+        progress: Progress = lambda phase, done, total: None,
+    ):
+        self._divisible, self._populations, self._run, self._seed = divisible, populations, run, seed
+        self._deadline, self._progress = deadline, progress
+        self._fresh = self._done = 0
+
+    def found(self, goal: float | None = None) -> Found:
+        """The whole search; the judgement is made also when the time is used up.
+
+        Parameters
+        ----------
+        goal : the least total is looked for at which tries succeed with this probability; None for the total that is given.
+        """
+        first, given = self._divisible.start, self._divisible.total
+        begun = [first]
+        for _ in range(_CALCULATIONS):
+            begun += self._calculated(begun[-1])
+        calculated_any = len(begun) > 1
+        if goal is not None:
+            begun = [self._at_least_total(self._best(begun), goal)]
+            begun += self._calculated(begun[0])
+        path = [*begun, *self._climbed(self._best(begun))[1:]]
+        chosen = self._best(path)
+        if goal is not None:
+            chosen = self._at_least_total(chosen, goal)
+            first = self._scaled(first, self._divisible.total / given)
+        judging = range(POPULATIONS, 2 * POPULATIONS)
+        as_is = self._compared([first, chosen], [0], _JUDGED * POPULATIONS, "judged on the public file")
+        others = self._compared([first, chosen], judging, _JUDGED, "judged on other populations")
+        specs = [self._spec(allocation) for allocation in (first, chosen)]
+        return Found(
+            divisible=self._divisible,
+            chosen=chosen,
+            first_as_is=judged(specs[0], as_is[0]),
+            first_others=judged(specs[0], others[0]),
+            chosen_as_is=judged(specs[1], as_is[1]),
+            chosen_others=judged(specs[1], others[1]),
+            stages=len(path) - 1,
+            calculated=calculated_any or len(path) > len(begun),
+            n_tries=self._done,
+        )
+
+    def _climbed(self, first: Allocation) -> list[Allocation]:
+        """The allocations on the way, the first one first."""
+        path, step, before = [first], 1.0, list[OppositeTries]()
+        if first.too_many:
+            return path
+        for stage in range(1, _MOST_STAGES + 1):
+            if self._late() or step < _LEAST_STEP:
+                break
+            phase, present = f"stage {stage}", path[-1]
+            pairs = self._pairs(present, f"{phase}, all parts changed at once")
+            slopes = SlopesOfParts.of(pairs, before, self._noise_of(present))
+            if slopes is None or self._late():
+                break
+            before += pairs
+            whole, half = (slopes.step(self._divisible, present, step * _FARTHEST * part) for part in (1, 0.5))
+            nexts = list(dict.fromkeys([whole, half, whole.regrouped(), present.regrouped()]))
+            nexts = [one for one in nexts if one != present and self._possible(one)]
+            again = self._compared([present, *nexts], range(POPULATIONS), _PER_POPULATION, f"{phase}, steps compared")
+            scale = wide(again[0])
+            best = int(np.argmax([float(smoothed(one, scale).mean()) for one in again]))
+            if not best:
+                step /= 2
+                continue
+            path.append(nexts[best - 1])
+            if path[-1].parts != present.parts:
+                before = []
+        return path
+
+    def _noise_of(self, allocation: Allocation) -> np.ndarray:
+        """(I,) what the deviation of every part's noise goes with."""
+        budgets = np.array([float(weight) for weight in self._divisible.in_budgets(allocation).weights])
+        return np.asarray(budgets ** (-self._divisible.power / 2))
+
+    def _pairs(self, allocation: Allocation, phase: str) -> list[OppositeTries]:
+        """Tries with all parts changed, each beside one with the opposite changes and the same luck."""
+        budgets, noise = self._divisible.in_budgets(allocation), self._noise_of(allocation)
+        coins = SeededEntropy(self._seed, 6, self._fresh).generator()
+        tasks, changes = list[Task](), list[np.ndarray]()
+        for number in range(_PAIRS):
+            signs = 2 * coins.integers(0, 2, len(noise)) - 1
+            for change in (signs, -signs):
+                factors = FACTOR ** change.astype(float)
+                spec = self._divisible.spec_at(budgets.moved(factors.tolist(), 1.0))
+                tasks.append(
+                    Task(place=len(tasks), spec=spec, population=number % POPULATIONS, numbers=(self._fresh + number,))
+                )
+                changes.append(noise * factors ** (-self._divisible.power / 2))
+        self._fresh += _PAIRS
+        tries = [one for (one,) in self._done_tasks(tasks, len(tasks), phase)]
+        return [
+            OppositeTries(
+                population=tries[place].population,
+                deviations=np.array(changes[place : place + 2]),
+                slacks=np.array([one.aspects for one in tries[place : place + 2]]),
+            )
+            for place in range(0, len(tries), 2)
+            if all(one.aspects for one in tries[place : place + 2])
+        ]
+
+    @staticmethod
+    def _scaled(allocation: Allocation, factor: Fraction) -> Allocation:
+        """For a total that is so many times larger: the test gets the same part of it."""
+        return replace(allocation, test=few_digits(allocation.test * factor))
+
+    def _at_least_total(self, allocation: Allocation, goal: float) -> Allocation:
+        """The allocation at the least total, in steps of a tenth, at which tries reach the goal: the total from here on.
+
+        A total at which the first tries fall far short of the goal is not tried further.
+        """
+        given, start = self._divisible, self._divisible.total
+
+        def at(step: int) -> Allocation:
+            total = few_digits(start * Fraction(_STEP) ** step)
+            self._divisible = replace(given, total=total)
+            return self._scaled(allocation, total / start)
+
+        def reached(step: int) -> bool:
+            scaled = at(step)
+            if not self._possible(scaled):
+                return False
+            phase = f"epsilon {float(self._divisible.total):g}"
+            found: list[float] = []
+            for per in (_PER_POPULATION, 3 * _PER_POPULATION):
+                (tries,) = self._compared([scaled], range(POPULATIONS), per, phase)
+                found += success(self._spec(scaled), tries).tolist()
+                if math.fsum(found) / len(found) < goal - _FAR_SHORT:
+                    return False
+            return math.fsum(found) / len(found) >= goal
+
+        return at(least_step(reached, _MOST_STEPS))
+
+    def rooms(self, spec: ReleaseSpec, phase: str) -> np.ndarray:
+        """(J,) of a specification the slack without noise of every aspect of its criteria, less the margin of its test.
+
+        The least of the means on the populations; of tries without a candidate it is none at all.
+        """
+        tries = self._tried([spec], range(POPULATIONS), _ROOMS, phase, [range(0)])[0]
+        margin = 0.0 if spec.joint_test is None else spec.joint_test.margin
+        means = []
+        for population in range(POPULATIONS):
+            aspects = [one.aspects for one in tries if one.population == population and one.aspects]
+            if len(aspects) < _ROOMS:
+                return np.full(1, -math.inf)
+            means.append(np.mean(aspects, axis=0) - margin)
+        return np.asarray(np.min(means, axis=0))
+
+    def _calculated(self, first: Allocation) -> list[Allocation]:
+        """The safest weights by calculation, and those that the tries of these correct it to."""
+        if first.too_many:
+            return []
+        apart = self._divisible.in_budgets(first).apart()
+        effects = self._effects(apart)
+        found: list[Allocation] = []
+        for _ in range(_CORRECTIONS):
+            if effects is None or (found and self._late()):
+                break
+            present = found[-1] if found else first
+            if not self._late():  # what tries told is not thrown away: to calculate takes a second
+                phase = "what a calculation rests on, tried"
+                (tries,) = self._compared([present], range(POPULATIONS), 2 * _PER_POPULATION, phase)
+                effects = effects.corrected(apart, self._divisible, present, chances_of(tries, self._spec(present)))
+            safest = calculated(self._divisible, apart, effects)
+            if safest is None:
+                break
+            found.append(safest)
+        return found
+
+    def _effects(self, apart: Allocation) -> Effects | None:
+        """What the noise of each part costs each criterion: tries without noise, and with that of one part after another.
+
+        None where no criterion asks anything, or where tries without noise tell that the time does not suffice.
+        """
+        ends = np.cumsum([0, *(part.number for part in apart.parts)]).tolist()
+        cells = self._cells(apart)
+        bundles = bundles_of(cells)
+        loud = [[each for part in bundle for each in range(ends[part], ends[part + 1])] for bundle in bundles]
+        phase, spec, begun = "what the noise of each part costs", self._divisible.spec_at(apart), time.monotonic()
+        tries = self._tried([spec], range(POPULATIONS), _PER_POPULATION, phase, [range(0)])
+        now = time.monotonic()
+        if self._deadline is not None and now + len(loud) * (now - begun) > self._deadline:
+            return None
+        tries += self._tried([spec] * len(loud), range(POPULATIONS), _PER_POPULATION, phase, loud)
+        power = self._divisible.power
+        budgets = np.array([float(weight) for weight in apart.weights])
+        spread = spread_over(bundles, cells, budgets**power / _LOUDER**2)
+        return replace(found, power=power) if (found := effects_of(tries, spread)) else None
+
+    def _cells(self, apart: Allocation) -> list[int]:
+        """Of a table of every part; 1 for a sum."""
+        layout = self._divisible.spec.space.common.layout
+        names = [part.text.split(":") if part.field != "sums" else [] for part in apart.parts]
+        sizes = dict(zip(layout.columns, layout.sizes, strict=True))
+        return [math.prod(sizes.get(name.strip(), 1) for name in of) for of in names]
+
+    def _best(self, path: Sequence[Allocation]) -> Allocation:
+        """Of the allocations on the way the best on fresh noise: all, then the better half, and so on.
+
+        By success plus the smoothed probability to pass: a success is lost to few unlucky tries, and these alone would choose.
+        """
+        left, per = list(path), 2 * _PER_POPULATION
+        while len(left) > 1:
+            tries = self._compared(left, range(POPULATIONS), per, f"{len(left)} allocations compared on fresh noise")
+            values = [
+                float(success(self._spec(allocation), one).mean() + smoothed(one, SMOOTH).mean())
+                for allocation, one in zip(left, tries, strict=True)
+            ]
+            order = sorted(range(len(left)), key=lambda place: values[place], reverse=True)
+            left, per = [left[place] for place in order[: len(left) // 2]], 2 * per
+        return left[0]
+
+    def _compared(self, allocations: Sequence[Allocation], populations: Sequence[int], per: int, phase: str) -> list[list[Try]]:
+        """Tries of every allocation with the same fresh noise, in the same order."""
+        return self._tried([self._spec(allocation) for allocation in allocations], populations, per, phase)
+
+    def _tried(
+        self,
+        specs: Sequence[ReleaseSpec],
+        populations: Sequence[int],
+        per: int,
+        phase: str,
+        loud: Sequence[Collection[int] | None] | None = None,
+    ) -> list[list[Try]]:
+        heard = [None] * len(specs) if loud is None else loud
+        numbers = range(self._fresh, self._fresh + per)
+        self._fresh += per
+        tasks = [
+            Task(place=place, spec=specs[place], population=population, numbers=numbers, loud=heard[place])
+            for place in range(len(specs))
+            for population in populations
+        ]
+        return self._done_tasks(tasks, len(specs), phase)
+
+    def _done_tasks(self, tasks: Sequence[Task], places: int, phase: str) -> list[list[Try]]:
+        """The tries of every place, in order."""
+        total, done = sum(len(task.numbers) for task in tasks), 0
+        self._progress(phase, done, total)
+        found: list[list[Try]] = [[] for _ in range(places)]
+        for place, tries in self._run(_placed, ((task, self._populations, self._seed) for task in tasks)):
+            found[place].extend(tries)
+            done += len(tries)
+            self._progress(phase, done, total)
+        self._done += done
+        return [sorted(tries, key=lambda one: (one.population, one.number)) for tries in found]
+
+    def _possible(self, allocation: Allocation) -> bool:
+        return self._divisible.spec_with(allocation) is not None
+
+    def _spec(self, allocation: Allocation) -> ReleaseSpec:
+        spec = self._divisible.spec_with(allocation)
+        if spec is None:
+            raise ValueError("expected an allocation that leaves something for the generation")
+        return spec
+
+    def _late(self) -> bool:
+        return self._deadline is not None and time.monotonic() >= self._deadline
+
+
+def _placed(task: Task, populations: Populations, seed: int) -> tuple[int, list[Try]]:
+    return task.place, run_tries(task.spec, populations, seed, task.population, task.numbers, task.loud, _LOUDER)
+
+
+def least_step(reached: Callable[[int], bool], most: int) -> int:
+    """The least step from -most to most that reaches what all larger ones reach; most where none is known to.
+
+    Asked from 0 on, in strides that double until the answer changes, and then in the middle of what is left.
+    """
+    enough = reached(0)
+    low, high, stride = (-most - 1, 0, 1) if enough else (0, most, 1)
+    while high - low > 1:
+        asked = max(high - stride, low + 1) if enough else min(low + stride, high - 1)
+        answer = reached(asked)
+        low, high = (low, asked) if answer else (asked, high)
+        if answer != enough:
+            break
+        stride *= 2
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if reached(middle) else (middle, high)
+    return high
+
+
+# The whole of it: from a specification and a public file to a proposed allocation, in words, as settings and as JSON.
+
+
+@on_public_data()
+def choose_allocation(
+    spec: ReleaseSpec,
+    data: Source,
+    *,
+    total: Fraction | None = None,
+    goal: float | None = None,
+    afresh: bool = False,
+    delta: Fraction | None = None,
+    rows: int | None = None,
+    minutes: float = 6,
+    seed: int = 1,
+    workers: Workers | None = None,
+    progress: Progress = lambda phase, done, total: None,
+) -> Found:
+    """Choose how a total is allocated to measured tables, sums and the joint test. Reads nothing private, spends nothing.
+
+    Parameters
+    ----------
+    data : a **public** file of the layout of the private one.
+    total : epsilon of the whole release; that of the specification when None.
+    goal : the least total is looked for, from this one on, at which tries succeed with this probability; None to keep it.
+    afresh : whether tables and sums are found from the criteria (`asked.asked_parts`), whatever the generators measure.
+    delta : tables get Gaussian noise, at this delta in place of the specification's; None to keep its noise.
+    rows : how many rows the private file has, about: populations with more are thinned. None to take all.
+    minutes : after these no further step is begun; the choice is judged after that.
+
+    Raises
+    ------
+    InputError : where the specification cannot be allocated so, or the file does not fit.
+    """
+    deadline = time.monotonic() + 60 * minutes
+    before = spec.plan.total.epsilon
+    total = total or before
+    spec = spec if delta is None else with_delta(spec, delta)
+    divisible = Divisible.of(with_columns(spec) if afresh else spec, total)
+    if divisible.spec_with(divisible.start) is None:
+        raise InputError(
+            f"--total: expected more than {float(divisible.total - divisible.generation(divisible.start)):g}, what rows, test "
+            f"and figures of {spec.path} cost without the generation; found {float(divisible.total):g}."
+        )
+    if divisible.start.too_many:  # none will be moved: the test keeps its part of the total
+        divisible = replace(divisible, start=divisible.start.moved([1.0] * len(divisible.start.parts), float(total / before)))
+    progress("reading the public file", 0, 0)
+    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
+    populations = Populations(public=public, priors=read_priors(spec), rows=rows, seed=seed)
+    with running(workers or Workers()) as run:
+        if afresh:
+            search = Search(divisible, populations, run, seed=seed, progress=progress)
+            asked = asked_parts(divisible.spec, public, search.rooms, lambda: time.monotonic() >= deadline)
+            divisible = Divisible.of(asked, divisible.total)
+            if divisible.start.too_many:
+                divisible = replace(divisible, start=by_cells(divisible.spec, divisible.start))
+        return Search(divisible, populations, run, seed=seed, deadline=deadline, progress=progress).found(goal)
+
+
+def allocation_words(found: Found, *, afresh: bool = False) -> list[str]:
+    """What is proposed, what to expect of it, and what that rests on.
+
+    Parameters
+    ----------
+    afresh : whether tables and sums were found from the criteria.
+    """
+    same = found.chosen == found.divisible.start
+    spec = found.divisible.spec
+    per = found.chosen_others.tries
+    before, whose = ("the weights to begin with",) * 2 if afresh else ("the weights as they were", f"that of {spec.path}")
+    whose += " with Gaussian noise" if found.divisible.gaussian else ""
+    compared = "" if same else f"; with {before} {_share(found.first_as_is)} and {_share(found.first_others)}"
+    steps = so_many(found.stages, "step")
+    told = [
+        f"No allocation was found that does better than {whose} at epsilon = {decimal_text(found.divisible.total)}."
+        if same
+        else f"Proposed at epsilon = {decimal_text(found.divisible.total)}, after {steps}: the lines below.",
+        f"Success, a released table that keeps every threshold: {_share(found.chosen_as_is)} on the public file and "
+        f"{_share(found.chosen_others)} on populations made of it, with fewer rows and other shares{compared}.",
+        f"These shares are of {found.chosen_as_is.tries} and {per} tries with noise, and on other populations, that nothing "
+        "was chosen by. The best of several estimates would be flattered. All this is about public data: a private table that "
+        "differs from it in other ways may do worse.",
+    ]
+    if afresh and not any(":" in part.text for part in found.chosen.parts) and len(spec.schema.columns) > 1:
+        told.append("No table of two columns is needed by these criteria: independent columns pass them.")
+    if found.divisible.gaussian:
+        told.append(f"Tables get Gaussian noise. Epsilon may be exceeded with a probability of delta = {float(spec.delta):g}.")
+    if found.chosen.too_many:
+        many = len(found.chosen.apart().parts)
+        told.append(f"Weights stay in the ratios that they have: of {many} tables and sums tries do not tell what each needs.")
+    elif not found.calculated:
+        told.append(
+            "Weights were not calculated: there was no time for it (--minutes), or some criterion is below its margin without "
+            "any noise, which no weights mend."
+        )
+    return [*told, *_refusing(found)]
+
+
+def _refusing(found: Found) -> Iterator[str]:
+    names = [criterion.name for criterion in found.divisible.spec.criteria]
+    for where, judged in (("the public file", found.chosen_as_is), ("the other populations", found.chosen_others)):
+        shares = sorted(zip(judged.below, names, strict=True), reverse=True)
+        if told := [f"{name} ({percent(share)})" for share, name in shares if share > 0]:
+            yield f"Below the margin of the test on {where}: {', '.join(told)} of the tries."
+
+
+def _share(judged: Judged) -> str:
+    return f"{percent(judged.success)} ({percent(judged.low)} to {percent(judged.high)})"
+
+
+def allocation_lines(found: Found) -> str:
+    """The settings of the proposed allocation, ready for the specification."""
+    texts = {name: found.divisible.written(found.chosen, name) for name in FIELDS}
+    settings = "\n".join(f'{name} = """\n{text}"""' for name, text in texts.items() if text)
+    generator = found.divisible.spec.space.generators[0]
+    dumped = generator.model_dump()
+    others = "".join(f'{name} = "{dumped[name]}"\n' for name in ("rare_bins", "draw") if dumped[name])
+    generation = decimal_text(found.divisible.generation(found.chosen))
+    delta = f"delta = {float(found.divisible.spec.delta):g}\n" if found.divisible.gaussian else ""
+    return (
+        f'[[generators]]\nfamily = "{generator.family}"            # weights are thousandths of {found.divisible.unit}\n'
+        f"{settings}\n"
+        f"prior_weight = {dumped['prior_weight']:g}\n{others}\n"
+        f"[budget]\ngeneration = {generation}\n{delta}\n"
+        f"[selection]\ntest_epsilon = {decimal_text(found.chosen.test)}\n"
+    )
+
+
+def allocation_document(found: Found) -> dict[str, Any]:
+    """The outcome as plain values."""
+    divisible = found.divisible
+
+    def described(allocation: Allocation, as_is: Judged, others: Judged) -> dict[str, Any]:
+        return {
+            "generation": float(divisible.generation(allocation)),
+            "test_epsilon": float(allocation.test),
+            **{name: text for name in FIELDS if (text := divisible.written(allocation, name))},
+            **({"rare_bins": rare} if (rare := divisible.spec.space.generators[0].model_dump().get("rare_bins")) else {}),
+            "public_file": vars(as_is),
+            "other_populations": vars(others),
+        }
+
+    return {
+        "total": float(divisible.total),
+        "criteria": [criterion.name for criterion in divisible.spec.criteria],
+        "steps": found.stages,
+        "tries": found.n_tries,
+        "proposed": described(found.chosen, found.chosen_as_is, found.chosen_others),
+        "specification": described(divisible.start, found.first_as_is, found.first_others),
+    }
+
+
+def check_new(path: Path) -> None:
+    """Raises OutputError where something has this name already: found before minutes of work."""
+    if path.exists():
+        raise OutputError(f"{path}: expected a place for a new file, found something there.")
+
+
+def write_allocation(found: Found, path: Path) -> None:
+    """The outcome as JSON, into a new file. Raises OutputError."""
+    problem = None
+    try:
+        with path.open("x", encoding="utf-8") as file:
+            file.write(json.dumps(allocation_document(found), indent=2) + "\n")
+    except OSError as error:
+        problem = f"{path}: expected a place for a new file ({error.strerror})."
+    if problem:
+        raise OutputError(problem)

@@ -1,0 +1,848 @@
+"""A closer look at one configuration on public data: where each error is, what could be reached, what nobody looks at."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import Literal
+
+import numpy as np
+
+from synthrelease.answers.questions import Condition, parse_condition, parse_question
+from synthrelease.answers.stated import question
+from synthrelease.criteria.base import Criterion
+from synthrelease.criteria.facts import LostPair, Offender, PublicCounts, figure
+from synthrelease.criteria.scoring import JointTest, uninformative
+from synthrelease.data.counts import Counts
+from synthrelease.data.marginals import lattice
+from synthrelease.data.member_counts import BinnedCounts
+from synthrelease.data.questions import is_question
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import InputError, RejectedRound
+from synthrelease.generators.candidate import Candidate
+from synthrelease.generators.projections import FrequentCombinations, MinimumCount, Projection
+from synthrelease.generators.space import Configuration
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.noise import SystemEntropy
+from synthrelease.privacy.public_entropy import NoNoise, SeededEntropy
+from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.releasing.selection import one_thread
+from synthrelease.settings.questions import QuestionTable
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import VerdictTable, judged_digest
+from synthrelease.studio.baselines.base import independent_columns
+from synthrelease.studio.rehearsal.attempts import AttemptResult, BinnedColumns, ShareEstimate
+from synthrelease.studio.rehearsal.dependence import (
+    WEAKEST,
+    Pair,
+    cramers_v,
+    from_independence,
+    pairs_off,
+    strongest_pairs,
+    tied_pairs,
+    valued,
+)
+
+# What a reader would conclude for each intended question from released rows alone, beside the truth of the public file.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Conclusion:
+    """One intended question.
+
+    Attributes
+    ----------
+    question : in words.
+    unit : "rows", "share" or that of a mean.
+    public : the answer of the public file, on the released bins; None where there is none.
+    candidates : those of some candidates; None of one in which no row is asked about.
+    why : why there is no answer; empty where there is one.
+    """
+
+    question: str
+    unit: str = ""
+    public: float | None = None
+    candidates: tuple[float | None, ...] = ()
+    why: str = ""
+
+
+def conclusions(
+    asked: Sequence[QuestionTable], configuration: Configuration, original: Counts, candidates: Sequence[Counts]
+) -> tuple[Conclusion, ...]:
+    """An answer to each question, from tables on the bins of the configuration."""
+    columns = BinnedColumns.of(configuration)
+    return tuple(_concluded(one, columns, original, candidates) for one in asked)
+
+
+def _concluded(asked: QuestionTable, columns: BinnedColumns, original: Counts, candidates: Sequence[Counts]) -> Conclusion:
+    words = question(asked)
+    try:
+        kind, column, first, second = _read(asked, columns)
+        if kind == "mean" and None in columns.by_name[column].numbers[: columns.by_name[column].present]:
+            raise InputError(f"the bins of {column!r} have no numbers")
+    except InputError as error:
+        return Conclusion(question=words, why=str(error))
+
+    def answer(table: Counts) -> float | None:
+        found = [_answer(kind, column, part, columns, table, original.total) for part in (first, second) if part is not None]
+        known = [value for value in found if value is not None]
+        if len(known) < len(found):
+            return None
+        return known[0] - known[1] if len(known) == 2 else known[0]
+
+    unit = columns.by_name[column].unit if kind == "mean" else kind
+    return Conclusion(question=words, unit=unit, public=answer(original), candidates=tuple(map(answer, candidates)))
+
+
+Asked = tuple[Condition, tuple[Condition, ...]]
+"""What is counted, among the rows that meet all of these."""
+
+
+def _read(asked: QuestionTable, columns: BinnedColumns) -> tuple[str, str, Asked, Asked | None]:
+    """The kind, the column of a mean, what is asked, and what is subtracted from it."""
+    every = Condition(text="", rule=None)
+    if not is_question(asked.query):
+        query, given = parse_condition(asked.query, columns), parse_condition(asked.given, columns)
+        less = None if asked.minus is None else parse_condition(asked.minus, columns)
+        if asked.mean:
+            return "mean", asked.mean, (every, (query, given)), None if less is None else (every, (less, given))
+        return "share" if asked.given else "rows", "", (query, (given,)), None if less is None else (less, (given,))
+    read = parse_question(asked.query, columns)
+    if read.kind not in ("share", "mean") or read.by or read.slots:
+        raise InputError("a rehearsal answers shares and means of all rows or of two groups; `estimate` answers this one")
+    met = read.met if read.kind == "share" else every
+    parts: list[Asked] = [(met, (group, read.where)) for group in read.groups] or [(met, (read.where,))]
+    return read.kind, read.column, parts[0], parts[1] if len(parts) == 2 else None
+
+
+def _answer(kind: str, column: str, part: Asked, columns: BinnedColumns, table: Counts, n_rows: int) -> float | None:
+    met, among = part
+    names = met.columns.union(*(each.columns for each in among), {column} if column else ())
+    chosen = tuple(each for each in columns.schema if each.name in names)
+    counts = table.marginal([table.layout.index(each.name) for each in chosen]) if chosen else np.array(table.total)
+    inside = counts * np.logical_and.reduce([each.mask(chosen) for each in among])
+    if kind != "mean":
+        whole = table.total / n_rows if kind == "rows" else inside.sum()
+        return float((inside * met.mask(chosen)).sum() / whole) if whole else None
+    place, present = [each.name for each in chosen].index(column), columns.by_name[column].present
+    by_bin = np.moveaxis(inside, place, 0).reshape(inside.shape[place], -1).sum(axis=1)[:present]
+    numbers = np.array([float(number or 0) for number in columns.by_name[column].numbers[:present]])
+    return float(by_bin @ numbers / by_bin.sum()) if by_bin.sum() else None
+
+
+# The criteria's exact figures of one public table as the release of another, and where each comes from.
+
+
+class PublicJudge:
+    """Judges tables against one public original, on the bins of one configuration.
+
+    Parameters
+    ----------
+    original : public rows over atomic cells.
+    """
+
+    def __init__(self, spec: ReleaseSpec, original: Counts, configuration: Configuration):
+        self.spec, self.configuration = spec, configuration
+        exact = PrivateCounts(original, Meter(())).rehearsed(NoNoise())
+        self.fitted = prepare(spec, exact.with_plan(spec.plan.once)).fitted
+        transformation = configuration.transformation
+        self.original = BinnedCounts.of_atoms(original, transformation)
+        charges = [charge for each in spec.criteria for charge in each.per_score()]
+        self.table = exact.with_plan(charges).on(transformation)
+        self.charges = charges
+
+    def figures(self, released: Counts) -> tuple[float, ...]:
+        """Per criterion the figure without noise; NaN where there is none. Where shared measurements answer, their bound.
+
+        Parameters
+        ----------
+        released : rows on the bins of the configuration.
+        """
+        return tuple(value for value, _ in self._judged(released, name=False))
+
+    def named(self, released: Counts) -> tuple[tuple[float, Offender | None], ...]:
+        """Per criterion the figure without noise, and where its largest error is."""
+        return tuple(self._judged(released, name=True))
+
+    def _judged(self, released: Counts, *, name: bool) -> list[tuple[float, Offender | None]]:
+        candidate = Candidate(configuration=self.configuration, counts=released)
+        table, fitted, found = self.table.with_plan(self.charges), self.fitted, []
+        for criterion in self.spec.criteria:
+            fitted = criterion.refit(table, candidate, self.spec.setting, fitted)
+            value = criterion.score(table, candidate, self.spec.setting, fitted).value
+            public = PublicCounts(counts=self.original)
+            offender = criterion.offender(public, candidate, self.spec.setting, fitted) if name else None
+            found.append((value, offender))
+        return found
+
+
+def merged(table: Counts, configuration: Configuration) -> Counts:
+    """Rows over atomic cells on the bins of a configuration."""
+    transformation = configuration.transformation
+    return table.merge(transformation.layout, transformation.maps)
+
+
+# A few rows of the public file beside a few rows of a candidate, on the released bins.
+
+SHOWN = 4
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowsBeside:
+    """Rows by their labels, drawn with equal chances.
+
+    Attributes
+    ----------
+    columns : their names.
+    public, candidate : rows of the public file, and of one candidate; none without a candidate.
+    """
+
+    columns: tuple[str, ...]
+    public: tuple[tuple[str, ...], ...]
+    candidate: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(
+        cls, original: Counts, candidate: Counts | None, configuration: Configuration, random: np.random.Generator
+    ) -> RowsBeside:
+        """From tables on the bins of the configuration."""
+        labels = [binning.labels for binning in configuration.transformation.binnings]
+
+        def drawn(table: Counts) -> tuple[tuple[str, ...], ...]:
+            cells = random.choice(len(table), size=SHOWN, p=table.counts / table.total)
+            return tuple(
+                tuple(names[int(bins[cell])] for names, bins in zip(labels, table.bins, strict=True)) for cell in cells
+            )
+
+        return cls(
+            columns=original.layout.columns, public=drawn(original), candidate=() if candidate is None else drawn(candidate)
+        )
+
+
+# The strongest pairs of columns that nothing in a release looks at: no criterion, and no table that is sure to be measured.
+
+MOST_PAIRS = 10
+MOST_TOLD = 200
+
+SMALLEST_BIN = 0.005
+"""Share of the rows that a bin has at least to stand as the example of a pair."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class UnguardedPair:
+    """A pair that nothing looks at, with what becomes of it.
+
+    Attributes
+    ----------
+    columns : their names.
+    strong : whether they hang together by the rows that would have to change, too, and not by a few odd rows alone.
+    cramers_v : in the public file.
+    candidates_v : median of the candidates; None without any.
+    condition, outcome : the labels of the bins of the first and of the second column in whose cell the tie shows most.
+    overall, original : share of the outcome among public rows with a value of both, and among those of the condition.
+    released : that share in the candidates, the median; None where no candidate has such rows.
+    """
+
+    columns: tuple[str, str]
+    strong: bool
+    cramers_v: float
+    candidates_v: float | None
+    condition: str
+    outcome: str
+    overall: float
+    original: float
+    released: float | None
+
+    @property
+    def lost(self) -> bool:
+        """Whether it is strong, and the candidates keep less than half of it."""
+        return self.strong and self.candidates_v is not None and self.candidates_v < self.cramers_v / 2
+
+
+def unguarded_pairs(
+    configuration: Configuration, criteria: Sequence[Criterion], original: Counts, candidates: Sequence[Counts]
+) -> tuple[UnguardedPair, ...]:
+    """Pairs that hang together and that nothing looks at, the strongest first; at most `MOST_TOLD`.
+
+    Parameters
+    ----------
+    criteria : those that can say something; the others guard nothing.
+    original, candidates : public rows, and candidates made from them, on the bins of the configuration.
+    """
+    layout = original.layout
+    measured = [{layout.columns[column] for column in columns} for columns in configuration.generator.fixed_tables(layout)]
+    width = len(layout.columns)
+
+    def looked_at(pair: Pair) -> bool:
+        names = frozenset(pair.columns)
+        lost = LostPair(columns=names, distance=pair.distance, largest_cell=pair.largest_cell, n_columns=width)
+        return any(names <= table for table in measured) or any(each.guards(lost) for each in criteria)
+
+    by_strength = sorted(strongest_pairs(original, missing=with_gaps(configuration)), key=lambda pair: -pair.cramers_v)
+    found = [pair for pair in by_strength if pair.cramers_v >= WEAKEST and not looked_at(pair)]
+    return tuple(_told(pair, configuration, original, candidates) for pair in found[:MOST_TOLD])
+
+
+def worth_a_line(pairs: Sequence[UnguardedPair]) -> tuple[UnguardedPair, ...]:
+    """The `MOST_PAIRS` strongest, and as many of the others that the candidates lost; the strongest first."""
+    return (*pairs[:MOST_PAIRS], *[pair for pair in pairs[MOST_PAIRS:] if pair.lost][:MOST_PAIRS])
+
+
+def _told(pair: Pair, configuration: Configuration, original: Counts, candidates: Sequence[Counts]) -> UnguardedPair:
+    """The pair with its most telling cell, read from the rarer of its two bins."""
+    names = pair.columns
+    table = _valued(original, configuration, names)
+    first, second = _telling_cell(table)
+    if table[first].sum() > table[:, second].sum():
+        names, first, second, table = names[::-1], second, first, table.T
+    tables = [_valued(each, configuration, names) for each in candidates]
+    labels = [configuration.transformation.binning(name).labels for name in names]
+    shares = [each[first, second] / each[first].sum() for each in tables if each[first].sum()]
+    return UnguardedPair(
+        columns=names,
+        strong=pair.strong,
+        cramers_v=pair.cramers_v,
+        candidates_v=float(np.median([cramers_v(each) for each in tables])) if tables else None,
+        condition=labels[0][first],
+        outcome=labels[1][second],
+        overall=float(table[:, second].sum() / table.sum()),
+        original=float(table[first, second] / table[first].sum()),
+        released=float(np.median(shares)) if shares else None,
+    )
+
+
+def with_gaps(configuration: Configuration) -> list[str]:
+    """Columns with a bin of missing values. That two are missing together is known from the form they were asked on."""
+    binnings = zip(configuration.transformation.layout.columns, configuration.transformation.binnings, strict=True)
+    return [name for name, binning in binnings if binning.present < len(binning)]
+
+
+def _valued(table: Counts, configuration: Configuration, names: Sequence[str]) -> np.ndarray:
+    """The table of two columns, over the rows with a value of both."""
+    gaps = with_gaps(configuration)
+    return valued(table.marginal([table.layout.index(name) for name in names]), names[0] in gaps, names[1] in gaps)
+
+
+def _telling_cell(table: np.ndarray) -> tuple[int, int]:
+    """The cell that Cramer's V owes most to: the largest residual of Pearson's, among bins of some size."""
+    shares = table / table.sum()
+    rows, columns = shares.sum(axis=1), shares.sum(axis=0)
+    expected = np.outer(rows, columns)
+    residuals = np.abs(from_independence(table)) / table.sum() / np.sqrt(np.where(expected > 0, expected, 1.0))
+    frequent = np.minimum.outer(rows, columns) >= SMALLEST_BIN
+    chosen = np.where(frequent, residuals, -1.0) if frequent.any() else residuals
+    first, second = np.unravel_index(int(chosen.argmax()), table.shape)
+    return int(first), int(second)
+
+
+# Every pair of columns, as it hangs together in the public file, in a typical candidate, and were columns independent.
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairMap:
+    """Cramer's V of all pairs, in the order of `itertools.combinations`.
+
+    Attributes
+    ----------
+    columns : their names.
+    public, independent : of the public rows, and of rows whose columns are drawn one by one.
+    candidate : of one candidate; empty without any.
+    unseen : the pairs that hang together and that nothing looks at, by their places.
+    """
+
+    columns: tuple[str, ...]
+    public: tuple[float, ...]
+    candidate: tuple[float, ...]
+    independent: tuple[float, ...]
+    unseen: tuple[tuple[int, int], ...]
+
+    @classmethod
+    def of(
+        cls,
+        configuration: Configuration,
+        original: Counts,
+        candidate: Counts | None,
+        independent: Counts,
+        unguarded: Iterable[UnguardedPair],
+    ) -> PairMap:
+        """From tables on the bins of the configuration."""
+        names, gaps = original.layout.columns, with_gaps(configuration)
+
+        def all_of(table: Counts) -> tuple[float, ...]:
+            marginals = lattice(table)
+            return tuple(
+                cramers_v(valued(marginals.get((a, b)), names[a] in gaps, names[b] in gaps))
+                for a, b in combinations(range(len(names)), 2)
+            )
+
+        places = [sorted(map(names.index, pair.columns)) for pair in unguarded]
+        return cls(
+            columns=names,
+            public=all_of(original),
+            candidate=() if candidate is None else all_of(candidate),
+            independent=all_of(independent),
+            unseen=tuple(sorted((first, second) for first, second in places)),
+        )
+
+
+# What a minimum count does to a table, and what one about fewer columns would do instead.
+
+MOST_WORK = 20_000_000
+"""Choices of columns times distinct rows beyond which a projection of combinations is not tried: it takes minutes."""
+
+COSTLY = 0.1
+"""Share of the rows that a projection replaces from which on another one is offered."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ProjectionEffect:
+    """One projection of a candidate.
+
+    Attributes
+    ----------
+    words : what it makes of a table, in a few words.
+    settings : as they stand in the configuration file.
+    drafted : whether it is the one of the configuration.
+    changed : share of the rows that it replaced by copies of others; None where it kept nothing.
+    repeated : share of the rows afterwards that stand in the table just as often as the least count asks.
+    distinct : different rows afterwards.
+    added : per criterion, how much it adds to the figure of the very same rows.
+    figures : per criterion the figure afterwards.
+    """
+
+    words: str
+    settings: Mapping[str, object]
+    drafted: bool
+    changed: float | None
+    repeated: float
+    distinct: int
+    added: tuple[float, ...]
+    figures: tuple[float, ...]
+
+
+def projection_effects(judge: PublicJudge, sample: Counts, random: np.random.Generator) -> tuple[ProjectionEffect, ...]:
+    """What the configuration's projection, and others that could stand in its place, make of one table.
+
+    Parameters
+    ----------
+    sample : rows of a candidate before its projection.
+    """
+    drafted = judge.configuration.projection
+    before = judge.figures(sample)
+    return tuple(_effect(judge, sample, before, each, each == drafted, random) for each in _choices(drafted, sample))
+
+
+def _choices(drafted: Projection, sample: Counts) -> Iterator[Projection]:
+    least = max(2, drafted.asked_count)
+    width = len(sample.layout.sizes)
+    yield drafted
+    others = [MinimumCount(minimum_count=least, keep="spread"), MinimumCount(minimum_count=1)]
+    combinations = [
+        FrequentCombinations(columns=columns, minimum_count=least)
+        for columns in (3, 2, 1)
+        if columns < width and math.comb(width, columns) * len(sample) <= MOST_WORK
+    ]
+    drafts_least = isinstance(drafted, MinimumCount)
+    for each in (*others, *combinations):
+        same = drafts_least and isinstance(each, MinimumCount) and each.asked_count == drafted.asked_count
+        if each != drafted and not same:
+            yield each
+
+
+def _effect(
+    judge: PublicJudge,
+    sample: Counts,
+    before: tuple[float, ...],
+    projection: Projection,
+    drafted: bool,
+    random: np.random.Generator,
+) -> ProjectionEffect:
+    settings = projection.model_dump(mode="json")
+    try:
+        table = projection.project(sample, random)
+    except RejectedRound:
+        nothing = (math.nan,) * len(before)
+        return ProjectionEffect(
+            words=projection.in_short,
+            settings=settings,
+            drafted=drafted,
+            changed=None,
+            repeated=0.0,
+            distinct=0,
+            added=nothing,
+            figures=nothing,
+        )
+    least = max(2, projection.promised_count)
+    after = judge.figures(table)
+    return ProjectionEffect(
+        words=projection.in_short,
+        settings=settings,
+        drafted=drafted,
+        changed=replaced(sample, table) / sample.total,
+        repeated=float(table.counts[table.counts == least].sum() / table.total),
+        distinct=int((table.counts > 0).sum()),
+        added=tuple(late - early for early, late in zip(before, after, strict=True)),
+        figures=after,
+    )
+
+
+def replaced(before: Counts, after: Counts) -> int:
+    """Rows of a table that others have taken the place of: what its rows have lost."""
+    places = after.find(list(before.bins))
+    kept = np.where(places >= 0, after.counts[np.maximum(places, 0)], 0) if len(after) else np.zeros(len(before))
+    return int(np.maximum(0, before.counts - kept).sum())
+
+
+# What to hold a figure against, on public data: a perfect release, the projection alone, and independent columns.
+#
+# A perfect release is another sample of the same population: one half of the public file is judged as if it were the release
+# of
+# the other half. No threshold below that can be met, and of a criterion that independent columns meet nobody learns anything.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Yardstick:
+    """Figures of one criterion before noise; NaN where there is none.
+
+    Attributes
+    ----------
+    perfect : of one half of the rows as the release of the other; the larger of two splits.
+    projected : the same after the projection: what a minimum count alone costs. Infinite where it keeps nothing.
+    independent : of rows whose columns are drawn one by one, each with its right shares.
+    """
+
+    perfect: float
+    projected: float
+    independent: float
+
+
+@one_thread
+def yardsticks(spec: ReleaseSpec, public: Counts, configuration: Configuration, seed: int) -> tuple[Yardstick, ...]:
+    """For every criterion what to hold its figure against.
+
+    Parameters
+    ----------
+    public : the public rows over atomic cells.
+    """
+    random = SeededEntropy(seed, 7).generator()
+    splits = [halves(public, random) for _ in range(2)]
+    perfect, projected = [], []
+    for left, right in splits:
+        judge, table = PublicJudge(spec, left, configuration), merged(right, configuration)
+        perfect.append(judge.figures(table))
+        try:
+            projected.append(judge.figures(configuration.projection.project(table, random)))
+        except RejectedRound:
+            projected.append((math.inf,) * len(spec.criteria))
+    alone = merged(independent_columns(public, random), configuration)
+    independent = PublicJudge(spec, public, configuration).figures(alone)
+    return tuple(
+        Yardstick(perfect=_largest(half), projected=_largest(less), independent=alone)
+        for half, less, alone in zip(zip(*perfect, strict=True), zip(*projected, strict=True), independent, strict=True)
+    )
+
+
+def halves(table: Counts, random: np.random.Generator) -> tuple[Counts, Counts]:
+    """Two tables of the same size with different rows of one; of an odd number of rows one is left out."""
+    size = table.total // 2
+    taken = random.multivariate_hypergeometric(table.counts, 2 * size)
+    left = random.multivariate_hypergeometric(taken, size)
+    return table.with_counts(left), table.with_counts(taken - left)
+
+
+def once_only(table: Counts) -> float:
+    """The share of the rows whose cell occurs once."""
+    return float((table.counts == 1).sum() / max(1, table.total))
+
+
+def _largest(figures: Sequence[float]) -> float:
+    return math.nan if any(math.isnan(figure) for figure in figures) else max(figures)
+
+
+# What a rehearsal has to say about a threshold: whether it can be met, and whether anybody learns anything when it is.
+
+Kind = Literal["says nothing", "cannot be met", "stricter than chance"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class ThresholdProblem:
+    """One thing that is wrong with a threshold, in a sentence; `kind` for programs."""
+
+    kind: Kind
+    text: str
+
+
+def verdicts(
+    criterion: Criterion,
+    joint_test: JointTest | None,
+    sensitivity: float | None,
+    yardstick: Yardstick,
+    noiseless: float,
+) -> tuple[ThresholdProblem, ...]:
+    """What is wrong with the threshold of a criterion, as far as public rows show it.
+
+    Parameters
+    ----------
+    sensitivity : a typical one of the figure, or None.
+    noiseless : the figure of a fit of the release's own model without noise; NaN where there is none.
+    """
+    if not criterion.compares:
+        return ()
+    threshold = criterion.threshold
+    found = [ThresholdProblem(kind="says nothing", text=text) for text in uninformative(criterion, joint_test, sensitivity)]
+    if yardstick.independent <= threshold and not criterion.asks_single_columns:
+        text = (
+            f"a table with independent columns passes it ({figure(yardstick.independent, 2)} against the threshold "
+            f"{figure(threshold)}): it says nothing about how columns hang together."
+        )
+        found.append(ThresholdProblem(kind="says nothing", text=text))
+    reached = math.isfinite(noiseless) and noiseless <= threshold
+    if yardstick.perfect > threshold and not reached:
+        fitted = f" and a fit without noise {figure(noiseless, 2)}" if math.isfinite(noiseless) else ""
+        text = (
+            f"the two halves of the public file have {figure(yardstick.perfect, 2)} between them{fitted}; the threshold "
+            f"{figure(threshold)} is below that, and cannot be met."
+        )
+        found.append(ThresholdProblem(kind="cannot be met", text=text))
+    elif yardstick.perfect > threshold:
+        text = (
+            f"the threshold {figure(threshold)} is below what another sample would have: the two halves of the public file "
+            f"have {figure(yardstick.perfect, 2)} between them. A release that follows the chance differences of this "
+            f"very file can meet it (a fit without noise: {figure(noiseless, 2)}), another sample would not."
+        )
+        found.append(ThresholdProblem(kind="stricter than chance", text=text))
+    elif math.isfinite(noiseless) and noiseless > threshold:
+        text = (
+            f"a fit without any noise has {figure(noiseless, 2)}, above the threshold {figure(threshold)}: not the budget is "
+            "too small for it, the model is too simple. Measure the tables it is about, or take finer bins for them."
+        )
+        found.append(ThresholdProblem(kind="cannot be met", text=text))
+    return tuple(found)
+
+
+CANDIDATES = 5
+
+
+@dataclass(frozen=True, kw_only=True)
+class CriterionLook:
+    """One criterion on a few candidates of one configuration.
+
+    Attributes
+    ----------
+    figure : of the typical candidate, the one with the median figure; NaN where no candidate has one.
+    offender : where its largest error is; None where the criterion names no part, or there is no error.
+    places : where the largest error of each candidate is, the commonest place first, with the number of candidates.
+    yardstick : what to hold the figure against.
+    noiseless : the figure of a fit without noise; NaN where there is none.
+    verdicts : what is wrong with the threshold.
+    """
+
+    figure: float
+    offender: Offender | None
+    places: tuple[tuple[str, int], ...]
+    yardstick: Yardstick
+    noiseless: float
+    verdicts: tuple[ThresholdProblem, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CloserLook:
+    """What a rehearsal found out about one configuration beside how often it is accepted.
+
+    Attributes
+    ----------
+    configuration : its index.
+    candidates : how many candidates it rests on.
+    criteria : in the order of the specification.
+    unguarded : pairs of columns that hang together and that nothing looks at.
+    verdict : whether it is better than independent columns, and what it lost.
+    projections : what the projection, and others, make of one candidate; empty without a candidate.
+    pair_map : how all pairs hang together, in the public file, in the first candidate and were columns independent.
+    conclusions : what a reader would take from the candidates for each intended question.
+    rows : some rows of the public file and of the first candidate.
+    """
+
+    configuration: int
+    candidates: int
+    criteria: tuple[CriterionLook, ...]
+    unguarded: tuple[UnguardedPair, ...]
+    verdict: VerdictTable
+    projections: tuple[ProjectionEffect, ...]
+    pair_map: PairMap
+    conclusions: tuple[Conclusion, ...]
+    rows: RowsBeside
+
+    @property
+    def pairs(self) -> tuple[UnguardedPair, ...]:
+        """Those of the pairs that are worth a line."""
+        return worth_a_line(self.unguarded)
+
+
+class NoiselessEntropy(SeededEntropy):
+    """Repeatable draws in which measurements stay as they are: the model of public rows without noise, its choices apart."""
+
+    def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+    def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
+        return np.asarray(values, dtype=np.int64)
+
+
+def typical_configuration(
+    shortlist: Sequence[int],
+    estimates: Sequence[ShareEstimate],
+    results: Sequence[Sequence[AttemptResult]],
+    thresholds: list[float],
+) -> int:
+    """The configuration to look at: accepted most often, and among equals the one whose worst criterion is nearest."""
+
+    def worst(c: int) -> float:
+        ratios = [
+            max((figure / limit for figure, limit in zip(known, thresholds, strict=True) if limit > 0), default=0.0)
+            for known in ([math.inf if figure is None else figure for figure in result.figures] for result in results[c])
+        ]
+        return float(np.median(ratios)) if ratios else math.inf
+
+    return max(shortlist or range(len(estimates)), key=lambda c: (estimates[c].share, -worst(c)))
+
+
+@one_thread
+def closer_look(
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    sensitivities: Sequence[float | None],
+) -> CloserLook:
+    """Look at one configuration.
+
+    Parameters
+    ----------
+    public, counts : the same public rows, as generators take them and as figures do.
+    sensitivities : typical ones of the figures, as the attempts showed them.
+    """
+    configuration = spec.space[index]
+    judge, random = PublicJudge(spec, counts, configuration), SeededEntropy(seed, 3, index).generator()
+    sticks = yardsticks(spec, counts, configuration, seed)
+    exact = _exact_figures(spec, judge, public, priors, NoiselessEntropy(seed, 4, index), random)
+    samples = [
+        sample
+        for number in range(CANDIDATES)
+        if (sample := _sample(spec, configuration, public, priors, SeededEntropy(seed, 3, index, number))) is not None
+    ]
+    candidates = [table for sample in samples if (table := _projected(configuration, sample, random)) is not None]
+    named = [judge.named(table) for table in candidates]
+    criteria = tuple(
+        _criterion(
+            [each[place] for each in named],
+            stick,
+            exact[place],
+            verdicts(criterion, spec.joint_test, sensitivities[place], stick, exact[place]),
+        )
+        for place, (criterion, stick) in enumerate(zip(spec.criteria, sticks, strict=True))
+    )
+    telling = [
+        criterion
+        for criterion, look in zip(spec.criteria, criteria, strict=True)
+        if not any(verdict.kind == "says nothing" for verdict in look.verdicts)
+    ]
+    original = merged(counts, configuration)
+    unguarded = unguarded_pairs(configuration, telling, original, candidates)
+    first = candidates[0] if candidates else None
+    return CloserLook(
+        configuration=index,
+        candidates=len(candidates),
+        criteria=criteria,
+        unguarded=unguarded,
+        verdict=_verdict(spec, configuration, sticks, original, candidates, unguarded, random),
+        projections=projection_effects(judge, samples[0], random) if samples else (),
+        pair_map=PairMap.of(
+            configuration, original, first, independent_columns(original, SeededEntropy(seed, 11, index).generator()), unguarded
+        ),
+        conclusions=conclusions(spec.questions, configuration, original, candidates),
+        rows=RowsBeside.of(original, first, configuration, SeededEntropy(seed, 12, index).generator()),
+    )
+
+
+def _verdict(
+    spec: ReleaseSpec,
+    configuration: Configuration,
+    sticks: Sequence[Yardstick],
+    original: Counts,
+    candidates: Sequence[Counts],
+    unguarded: Sequence[UnguardedPair],
+    random: np.random.Generator,
+) -> VerdictTable:
+    """What a release from this configuration would keep of how columns hang together, beside independent columns."""
+    judged = [(stick, each.threshold) for stick, each in zip(sticks, spec.criteria, strict=True) if each.compares]
+    tied = tied_pairs(strongest_pairs(original, missing=with_gaps(configuration)))
+    off = [pairs_off(original, candidate, tied) for candidate in candidates]
+    return VerdictTable(
+        judged=judged_digest(spec.tables),
+        hang_together=bool(tied),
+        independent_columns_pass=all(stick.independent <= threshold for stick, threshold in judged),
+        pairs_off=float(np.median(off)) if off else None,
+        pairs_off_if_independent=pairs_off(original, independent_columns(original, random), tied),
+        lost=tuple(":".join(pair.columns) for pair in unguarded if pair.lost),
+    )
+
+
+def _sample(
+    spec: ReleaseSpec,
+    configuration: Configuration,
+    public: PrivateCounts,
+    priors: Mapping[str, Counts],
+    entropy: SystemEntropy,
+) -> Counts | None:
+    """Rows of a candidate before its projection; None where the model yields none."""
+    as_drawn = replace(configuration, projection=MinimumCount(minimum_count=1))
+    table = public.with_plan(spec.plan.once).rehearsed(entropy)
+    try:
+        return generate(spec, as_drawn, table, prepare(spec, table, priors))[1].counts
+    except RejectedRound:
+        return None
+
+
+def _projected(configuration: Configuration, sample: Counts, random: np.random.Generator) -> Counts | None:
+    try:
+        return configuration.projection.project(sample, random)
+    except RejectedRound:
+        return None
+
+
+def _exact_figures(
+    spec: ReleaseSpec,
+    judge: PublicJudge,
+    public: PrivateCounts,
+    priors: Mapping[str, Counts],
+    entropy: SystemEntropy,
+    random: np.random.Generator,
+) -> tuple[float, ...]:
+    """The figures of a fit without noise, projected; NaN where a library draws the noise, or there is no table."""
+    nothing = (math.nan,) * len(spec.criteria)
+    if judge.configuration.generator.by_library:
+        return nothing
+    sample = _sample(spec, judge.configuration, public, priors, entropy)
+    table = None if sample is None else _projected(judge.configuration, sample, random)
+    return nothing if table is None else judge.figures(table)
+
+
+def _criterion(
+    named: Sequence[tuple[float, Offender | None]], stick: Yardstick, noiseless: float, wrong: tuple[ThresholdProblem, ...]
+) -> CriterionLook:
+    known = sorted((each for each in named if not math.isnan(each[0])), key=lambda each: each[0])
+    figure, offender = known[len(known) // 2] if known else (math.nan, None)
+    places = Counter(each.where for _, each in known if each is not None)
+    return CriterionLook(
+        figure=figure,
+        offender=offender,
+        places=tuple(sorted(places.items(), key=lambda place: (-place[1], place[0]))),
+        yardstick=stick,
+        noiseless=noiseless,
+        verdicts=wrong,
+    )

@@ -1,0 +1,703 @@
+"""Methods to compare with, on a public table: made by what stands in `baselines`, and judged as configurations are.
+
+Each is applied to the public rows over the bins of one configuration, and judged by the criteria and by the utility and risk
+figures that the configurations are judged by. None can be released (docs/appendix/baselines.md).
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing, suppress
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+from itertools import combinations, product
+from pathlib import Path
+from time import process_time
+from typing import Any
+
+import numpy as np
+
+from synthrelease.data.counts import Counts
+from synthrelease.data.linked import Linked
+from synthrelease.data.weights import Calibration
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.ingest import read_public
+from synthrelease.errors import InputError, OutputError, RejectedRound, closest, listing, on_public_data
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.plan import loss_text
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.releasing.attempt import read_priors
+from synthrelease.releasing.selection import one_thread
+from synthrelease.sources.source import Source
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.baselines import BASELINES
+from synthrelease.studio.baselines.base import NO_GUARANTEE, AskedNumber, ComparedFile, DoesNotFit, MadeTables
+from synthrelease.studio.rehearsal.attempts import PublicTable, run_attempts
+from synthrelease.studio.rehearsal.closer_look import PublicJudge, merged
+from synthrelease.studio.rehearsal.dependence import cramers_v
+from synthrelease.studio.rehearsal.rehearse import Workers, running
+from synthrelease.studio.rehearsal.report import describe
+from synthrelease.studio.rehearsal.risk import risk_groups
+from synthrelease.studio.rehearsal.utility import CopyComparison, compared, made_copy
+from synthrelease.studio.rehearsal.words import finite, short
+
+# How far two tables of roots with members are from each other: pairs of columns of roots, of members, and of two members.
+#
+# Each is a mean total variation: 0 for the same, 1 for what has nothing in common. *Roots*: pairs of columns of roots, the
+# number of members among them. *Members*: a column of members with another one or with one of their root, over all members of
+# all
+# roots. *Two members of a root*: a column of a member with a column of another member of the same root, over all ordered
+# pairs.
+
+ROOTS, MEMBERS, WITHIN = "roots", "members", "two members of a root"
+
+
+def linked_errors(linked: Linked, table: Counts, other: Counts) -> dict[str, float]:
+    """The mean over pairs of columns of each kind; a kind without pairs, or without members, has none.
+
+    Parameters
+    ----------
+    table, other : wide records over the same layout.
+    """
+    one, two = (pair_tables(linked, each) for each in (table, other))
+    return {
+        kind: float(np.mean([np.abs(a - b).sum() / 2 for a, b in zip(one[kind], two[kind], strict=True)]))
+        for kind in one
+        if one[kind] and one[kind][0].sum() and two[kind][0].sum()
+    }
+
+
+def pair_tables(linked: Linked, table: Counts) -> Mapping[str, list[np.ndarray]]:
+    """The tables of all pairs of columns of each kind, as shares."""
+    names, sizes, weight = table.layout.columns, table.layout.sizes, table.counts
+    bins = [each.astype(np.int64) for each in table.bins]
+    number = linked.numbers(bins[names.index(linked.size)])
+    of_roots = [names.index(name) for name in linked.of_roots(names)]
+    slots = [[names.index(name) for name in slot] for slot in linked.slots]
+    there = [np.flatnonzero(number > place) for place in range(len(slots))]
+    own = range(len(slots[0]))
+
+    def shares(a: int, b: int, parts: list[tuple[int, int, np.ndarray]]) -> np.ndarray:
+        """Of some rows each with the columns that stand for a and b there; all of them have as many bins as a and b."""
+        counts = np.zeros(sizes[a] * sizes[b])
+        for left, right, rows in parts:
+            code = bins[left][rows] * sizes[b] + bins[right][rows]
+            counts += np.bincount(code, weights=weight[rows], minlength=len(counts))
+        return counts / max(1.0, counts.sum())
+
+    first, every = slots[0], np.arange(len(weight))
+    pairs = [(i, j) for i, j in product(range(len(slots)), repeat=2) if i != j]
+    return {
+        ROOTS: [shares(a, b, [(a, b, every)]) for a, b in combinations(of_roots, 2)],
+        MEMBERS: [
+            shares(first[a], first[b], [(slot[a], slot[b], rows) for slot, rows in zip(slots, there, strict=True)])
+            for a, b in combinations(own, 2)
+        ]
+        + [
+            shares(a, first[b], [(a, slot[b], rows) for slot, rows in zip(slots, there, strict=True)])
+            for a, b in product(of_roots, own)
+        ],
+        WITHIN: [
+            shares(first[a], first[b], [(slots[i][a], slots[j][b], there[max(i, j)]) for i, j in pairs])
+            for a, b in product(own, repeat=2)
+        ]
+        if pairs
+        else [],
+    }
+
+
+MOST_VALUES = 2**28
+"""Rows times columns of the largest table that is handled row by row; some numbers of 8 bytes each are held."""
+
+OF_MEMBERS = "members"
+METHODS = tuple(method for method in BASELINES if method != OF_MEMBERS)
+"""What `compare` shows where nothing is asked for; `OF_MEMBERS` as well, where records have members."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class WantedMethods:
+    """Which methods to compare with.
+
+    Attributes
+    ----------
+    methods : of `METHODS`, each once.
+    variables, key : columns whose values are swapped, and that a stratum agrees on; chosen here where empty (None for the key).
+    rate : probability that a record is selected for swapping, in (0, 1).
+    """
+
+    methods: tuple[str, ...] = ()
+    variables: tuple[str, ...] = ()
+    key: tuple[str, ...] | None = None
+    rate: Fraction = Fraction(1, 20)
+
+    @classmethod
+    def of(
+        cls,
+        names: Sequence[str],
+        methods: Sequence[str],
+        variables: Sequence[str] | None = None,
+        key: Sequence[str] | None = None,
+        rate: float = 0.05,
+    ) -> WantedMethods:
+        """Check what a user asks for; `names` are the columns.
+
+        Raises
+        ------
+        InputError : for an unknown method or column, or a rate that is none.
+        """
+        for asked, given, there in (
+            ("--method", methods, tuple(BASELINES)),
+            ("--swap", variables or (), names),
+            ("--swap-key", key or (), names),
+        ):
+            for name in given:
+                if name not in there:
+                    guess = closest(name, there)
+                    raise InputError(
+                        f"{asked}: expected one of {listing(there)}, found {name!r}."
+                        + (f" Did you mean {guess!r}?" if guess else "")
+                    )
+        if not 0 < rate < 1:
+            raise InputError(f"--swap-rate: expected a number above 0 and below 1, found {rate:g}.")
+        used = [*(variables or ()), *(key or ())]
+        if len(set(used)) != len(used):
+            raise InputError("--swap, --swap-key: expected different columns, found one twice.")
+        if len(names) == len(used) and used and not key:
+            raise InputError("--swap: expected a column that stays in its place, found all of them swapped together.")
+        return cls(
+            methods=tuple(dict.fromkeys(methods)),
+            variables=tuple(variables or ()),
+            key=None if key is None else tuple(key),
+            rate=Fraction(str(rate)),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BaselineFigures:
+    """One method on the public table.
+
+    Attributes
+    ----------
+    method : of `METHODS`. name : what it is, in words.
+    guarantee : "no guarantee", or the nominal one. epsilon : the number in it; None without one.
+    notes : what was chosen, and what is odd about the table.
+    not_made : why there is none, in words; empty where there is.
+    figures : per criterion the median over the copies, without noise; NaN where there is none. Empty without a table.
+    met : per criterion, whether that figure is within the threshold.
+    breaks_rules : share of the rows that no release could have, for the rules forbid them.
+    utility, risk : as of the configurations (`copies.CopyFigures`).
+    of_members : where records have members, how far off pairs of columns are (`linked_errors`), the median over copies.
+    errors : by question, how far the answer is off, the median over copies or draws.
+    seconds : CPU time of making it; no part of what is compared, as it differs from run to run.
+    """
+
+    method: str
+    name: str
+    guarantee: str
+    epsilon: float | None = None
+    notes: tuple[str, ...] = ()
+    not_made: str = ""
+    figures: tuple[float, ...] = ()
+    met: tuple[bool, ...] = ()
+    breaks_rules: float = 0.0
+    utility: Mapping[str, float]
+    risk: Mapping[str, float]
+    errors: Mapping[str, float] = field(default_factory=dict)
+    of_members: Mapping[str, float] = field(default_factory=dict)
+    seconds: float = field(default=0.0, compare=False, repr=False)
+
+
+def public_file(
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, wanted: WantedMethods, seed: int
+) -> ComparedFile:
+    """The public rows over the bins of configuration `index`, as methods take them."""
+    configuration = spec.space[index]
+    transformation, table = configuration.transformation, merged(counts, configuration)
+    names, sizes = table.layout.columns, table.layout.sizes
+
+    def generator(*key: int) -> np.random.Generator:
+        return SeededEntropy(seed, 8, *key).generator()
+
+    def strength(one: int, other: int) -> float:
+        """Cramer's V of two columns, missing values as a value; 0 where their table is too large to look at."""
+        return cramers_v(table.marginal((one, other))) if sizes[one] * sizes[other] <= 2**20 else 0.0
+
+    def risk() -> np.ndarray:
+        public = PublicTable(counts=table, transformation=transformation, public_because="given to a rehearsal")
+        return risk_groups(public, comparison.quasi_identifiers)
+
+    return ComparedFile(
+        table=table,
+        transformation=transformation,
+        plausibility=spec.synthetic.merge(transformation),
+        known=[names.index(name) for name in comparison.quasi_identifiers],
+        copies=max(1, comparison.copies),
+        generator=generator,
+        strength=strength,
+        risk=risk,
+        epsilon=float(spec.plan.total.epsilon),
+        calibration=None if (totals := spec.part(Calibration)) is None else totals.on(transformation),
+        linked=spec.schema.linked,
+        swap=wanted.variables,
+        swap_key=wanted.key,
+        swap_rate=wanted.rate,
+    )
+
+
+@one_thread
+def compare_baseline(
+    spec: ReleaseSpec, counts: Counts, seed: int, index: int, comparison: CopyComparison, wanted: WantedMethods, method: str
+) -> tuple[BaselineFigures, ...]:
+    """One method on the public rows over the bins of configuration `index`: made, judged and compared.
+
+    Parameters
+    ----------
+    counts : the public rows over atomic cells.
+    """
+    start, file, maker = process_time(), public_file(spec, counts, index, comparison, wanted, seed), BASELINES[method]()
+    columns = len(file.names)
+    if file.table.total * columns > MOST_VALUES:
+        return (
+            not_made(
+                method,
+                f"it works row by row, and the table has {file.table.total:,} rows of {columns} columns, "
+                f"more than {MOST_VALUES:,} values; compare on a random sample to have it",
+            ),
+        )
+    try:
+        tables, answers = maker.tables(file), maker.answers(file)
+    except (ValueError, np.linalg.LinAlgError) as error:
+        return (not_made(method, str(error)),)
+    except MemoryError:
+        return (not_made(method, "this machine's memory is too small for it; compare on a random sample to have it"),)
+    taken = process_time() - start
+    asked = questions(file, wanted.methods)
+    found = [
+        replace(judged(spec, counts, index, comparison, method, each), errors=errors_on(asked, file.table, each.copies))
+        for each in tables
+    ]
+    found += [
+        BaselineFigures(
+            method=method,
+            name=each.name,
+            guarantee=each.guarantee,
+            epsilon=each.epsilon,
+            notes=each.notes,
+            errors={each.question.words: _typical(each.values - each.question.of(file.table))},
+            utility={},
+            risk={},
+        )
+        for each in answers
+    ]
+    return tuple(replace(one, seconds=taken / len(found)) for one in found)
+
+
+def not_made(method: str, why: str) -> BaselineFigures:
+    """A method without a table or an answer, and why."""
+    return BaselineFigures(method=method, name=method, guarantee=NO_GUARANTEE, not_made=why, utility={}, risk={})
+
+
+def judged(
+    spec: ReleaseSpec, counts: Counts, index: int, comparison: CopyComparison, method: str, made: MadeTables
+) -> BaselineFigures:
+    """What criteria, utility and risk figures say of copies of a table over the bins of configuration `index`."""
+    copies = [copy for copy in made.copies if copy.total]
+    if not copies:
+        return not_made(method, "no row of it is plausible")
+    configuration = spec.space[index]
+    judge, plausibility = PublicJudge(spec, counts, configuration), spec.synthetic.merge(configuration.transformation)
+    every = np.array([judge.figures(copy) for copy in copies])
+    figures = tuple(math.nan if np.isnan(column).any() else float(np.median(column)) for column in every.T)
+    met = tuple(figure <= criterion.threshold for figure, criterion in zip(figures, spec.criteria, strict=True))
+    forbidden = [copy.total - plausibility.filter(copy).total for copy in copies]
+    broken = sum(forbidden) / sum(copy.total for copy in copies)
+    utility, risk = compared(counts, configuration, copies, comparison, made.rule)
+    notes = (*made.notes, *((f"{_share(broken)} of the rows break a rule, which a release's rows never do",) if broken else ()))
+    return BaselineFigures(
+        method=method,
+        name=made.name,
+        guarantee=made.guarantee,
+        epsilon=made.epsilon,
+        notes=notes,
+        figures=figures,
+        met=met,
+        breaks_rules=broken,
+        utility=utility,
+        risk=risk,
+        of_members=_of_members(spec, merged(counts, configuration), copies),
+    )
+
+
+def _of_members(spec: ReleaseSpec, original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
+    if (linked := spec.schema.linked) is None:
+        return {}
+    every = [linked_errors(linked, original, copy) for copy in copies]
+    return {kind: float(np.median([each.get(kind, math.nan) for each in every])) for kind in every[0]}
+
+
+def questions(file: ComparedFile, methods: Sequence[str]) -> list[AskedNumber]:
+    """What those of the methods ask that give no table, where they fit the file."""
+    found = []
+    for method in methods:
+        if not BASELINES[method].makes_tables:
+            with suppress(DoesNotFit):
+                found.append(BASELINES[method]().question(file))
+    return found
+
+
+def errors_on(questions: Sequence[AskedNumber], original: Counts, copies: Sequence[Counts]) -> dict[str, float]:
+    """For each question the median error of the copies' own answers; NaN where a copy has none."""
+    found = {}
+    for question in questions:
+        try:
+            exact = question.of(original)
+            found[question.words] = _typical(np.array([question.of(copy) - exact for copy in copies]))
+        except DoesNotFit:
+            found[question.words] = math.nan
+    return found
+
+
+def _typical(errors: np.ndarray) -> float:
+    """The median of how far off: noise for smooth sensitivity may have no mean square."""
+    return float(np.median(np.abs(errors)))
+
+
+def _share(value: float) -> str:
+    return f"{value:.1%}" if value >= 0.001 else "under 0.1%"
+
+
+# A configuration beside every method to compare with, on one public file: the same bins, the same criteria, the same figures.
+#
+# A reviewer asks what other ways to protect the table would have given, with which guarantee. The configuration is the best
+# of a
+# few of the specification's space, or of a shortlist; its copies are those of a release at its planned budget.
+
+RELEASE = "release"
+"""The name of the configuration among the methods."""
+
+TRIED = 6
+"""Configurations that are tried, evenly spread over the space; the best is compared with."""
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, kw_only=True)
+class MethodComparison:
+    """What a comparison found.
+
+    Attributes
+    ----------
+    configuration, tried : the index of the configuration whose bins all methods have, and of how many it was the best.
+    methods : the release first, then the methods in the order that was asked for.
+    copies, seed : tables of each method; and what makes them repeatable.
+    n_rows : rows of the public file that the rules keep.
+    """
+
+    spec: ReleaseSpec
+    configuration: int
+    tried: int
+    methods: tuple[BaselineFigures, ...]
+    copies: int
+    seed: int
+    n_rows: int
+
+
+@on_public_data()
+def compare_methods(
+    spec: ReleaseSpec,
+    data: str | Path | Source,
+    *,
+    wanted: WantedMethods,
+    workers: Workers,
+    seed: int = 1,
+    copies: int = 3,
+    quasi_identifiers: Sequence[str] | None = None,
+    progress: Progress = lambda phase, done, total: None,
+) -> MethodComparison:
+    """Compare a release with other methods on public data. Reads nothing private, spends nothing, promises nothing.
+
+    Parameters
+    ----------
+    data : a **public** file of the layout of the private one. Its figures are shown without noise: never give a private file.
+    wanted : the methods.
+    seed : the same seed gives the same figures.
+    copies, quasi_identifiers : tables of each method, and columns that an intruder is taken to know, as of a rehearsal.
+
+    Raises
+    ------
+    BudgetError : when the plan has no guarantee.
+    InputError : when the file does not fit, or the release divides its rows ([partition]), which no other method does.
+    """
+    _ = spec.plan.total  # what has no guarantee is refused before anything is read
+    if spec.partition is not None:
+        raise InputError(
+            f"{spec.path}: expected a release of all rows, found [partition]: its figures are about a piece of the file, and "
+            "other methods take the whole. Compare a copy of the configuration without [partition]."
+        )
+    comparison = CopyComparison.of(spec, copies, quasi_identifiers)
+    progress("reading the public file", 0, 0)
+    counts = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
+    if not counts.total:
+        raise InputError("--data: expected rows that the rules keep, found none.")
+    public, priors = PrivateCounts(counts, Meter(())), read_priors(spec)  # public rows, as the code of a release takes them
+    with running(workers) as run:
+
+        def results(phase: str, action: Callable, arguments: Sequence[tuple]) -> Iterator:
+            progress(phase, 0, len(arguments))
+            with closing(run(action, arguments)) as found:
+                for done, one in enumerate(found, start=1):
+                    yield one
+                    progress(phase, done, len(arguments))
+
+        tried = _spread(len(spec.space))
+        attempts = [(spec, public, priors, seed, [(c, 0)], spec.generation_budget) for c in tried]
+        figures = {one[0].configuration: one[0].figures for one in results("configurations", run_attempts, attempts)}
+        index = min(tried, key=lambda c: (_worst(spec, figures[c]), c))
+        shared = (comparison, wanted)
+        (own,) = results("the release", own_figures, [(spec, public, counts, priors, seed, index, *shared)])
+        methods = [(spec, counts, seed, index, *shared, method) for method in wanted.methods]
+        made = [one for found in results("methods to compare with", compare_baseline, methods) for one in found]
+    made.sort(key=lambda one: wanted.methods.index(one.method))
+    return MethodComparison(
+        spec=spec,
+        configuration=index,
+        tried=len(tried),
+        methods=(own, *made),
+        copies=comparison.copies,
+        seed=seed,
+        n_rows=counts.total,
+    )
+
+
+def _spread(size: int) -> list[int]:
+    """A few numbers below `size`, evenly spread."""
+    return sorted({place * size // TRIED for place in range(TRIED)})
+
+
+def _worst(spec: ReleaseSpec, figures: Sequence[float | None]) -> float:
+    """The largest share of its threshold that a figure uses; infinite without a figure."""
+    shares = [
+        math.inf if figure is None or math.isnan(figure) else share_of_threshold(figure, criterion.threshold)
+        for figure, criterion in zip(figures, spec.criteria, strict=True)
+    ]
+    return max(shares, default=0.0)
+
+
+def share_of_threshold(figure: float, threshold: float) -> float:
+    """How much of a threshold a figure uses, more than 1 where it is missed; of a threshold of 0 nothing or all and more."""
+    if threshold > 0:
+        return figure / threshold
+    return 0.0 if figure <= threshold else math.inf
+
+
+@one_thread
+def own_figures(
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    comparison: CopyComparison,
+    wanted: WantedMethods,
+) -> BaselineFigures:
+    """Copies of one configuration at the planned budget, judged as the methods are."""
+    start, copies = process_time(), list[Counts]()
+    for number in range(max(1, comparison.copies)):
+        with suppress(RejectedRound):
+            copies.append(made_copy(spec, public, priors, seed, index, number))
+    taken = process_time() - start
+    if not copies:
+        return not_made(RELEASE, "every attempt ended without a candidate")
+    total = spec.plan.total
+    lacking = max(1, comparison.copies) - len(copies)
+    made = MadeTables(
+        name="this release",
+        guarantee=loss_text(total),
+        epsilon=float(total.epsilon),
+        copies=copies,
+        notes=((f"{lacking} of {comparison.copies} attempts ended without a candidate",) if lacking else ()),
+    )
+    file = public_file(spec, counts, index, comparison, wanted, seed)
+    errors = errors_on(questions(file, wanted.methods), file.table, copies)
+    return replace(judged(spec, counts, index, comparison, RELEASE, made), errors=errors, seconds=taken)
+
+
+# A comparison with other methods as rows of a table, as sentences, and as JSON or CSV.
+
+FORMATS = (".json", ".csv")
+
+
+def comparison_rows(found: MethodComparison) -> list[tuple[str, ...]]:
+    """A row for each method with a table: name, guarantee, thresholds met, CPU time, match risk, a share for each criterion."""
+    return [
+        (
+            one.name,
+            guarantee_word(one),
+            f"{sum(one.met)} of {len(one.met)}",
+            seconds(one.seconds),
+            short(one.risk.get("mean_risk", math.nan)),
+            *(_share_text(f, criterion.threshold) for f, criterion in zip(one.figures, found.spec.criteria, strict=True)),
+        )
+        for one in found.methods
+        if one.figures
+    ]
+
+
+def answer_rows(found: MethodComparison) -> dict[str, list[tuple[str, str, str]]]:
+    """By question the methods that answer it: name, guarantee, and how far off, the median over copies or draws."""
+    asked = dict.fromkeys(question for one in found.methods for question in one.errors)
+    return {
+        question: [
+            (one.name, guarantee_word(one), short(one.errors[question]) or "no answer")
+            for one in found.methods
+            if question in one.errors
+        ]
+        for question in asked
+    }
+
+
+def member_rows(found: MethodComparison) -> list[tuple[str, ...]]:
+    """Where records have members: a heading, and for each method how far off pairs of columns of each kind are."""
+    told = [one for one in found.methods if one.of_members]
+    kinds = list(dict.fromkeys(kind for one in told for kind in one.of_members))
+    rows = [(one.name, guarantee_word(one), *(short(one.of_members.get(kind, math.nan)) for kind in kinds)) for one in told]
+    return [("method", "epsilon", *kinds), *rows] if rows else []
+
+
+def guarantee_word(one: BaselineFigures) -> str:
+    """Epsilon, as short as a cell of a table; NONE where nothing is promised."""
+    if one.epsilon is None:
+        return "NONE"
+    nominal = one.guarantee.startswith("nominal")
+    return f"({one.epsilon:.4g})" if nominal else f"{one.epsilon:.4g}"
+
+
+def seconds(value: float) -> str:
+    return f"{value:.0f} s" if value >= 9.95 else f"{value:.1f} s"
+
+
+def _share_text(figure: float, threshold: float) -> str:
+    if math.isnan(figure):
+        return "none"
+    share = share_of_threshold(figure, threshold)
+    if math.isinf(share):
+        return "over"
+    if share < 0:  # of a median: further inside than on the edge
+        return "<0"
+    return f"{share:.2f}" if share < 9.95 else f"{share:.0f}"
+
+
+def comparison_words(found: MethodComparison) -> list[str]:
+    """What the table does not say: what promises nothing, what was chosen, and what was left out."""
+    bare = [one.name for one in found.methods if one.epsilon is None and not one.not_made]
+    nominal = [one for one in found.methods if one.guarantee.startswith("nominal")]
+    told = []
+    if bare:
+        told.append(f"NONE is no guarantee at all: {'; '.join(bare)}. Whoever has such a table may find persons in it.")
+    for one in nominal:
+        told.append(
+            f"{one.name}: an epsilon in brackets compares only tables that agree on all that is published exactly; it is not "
+            "that of a release, and adds up with no other."
+        )
+    for one in found.methods:
+        if one.not_made:
+            told.append(f"{one.name}: left out. {one.not_made[:1].upper()}{one.not_made[1:]}.")
+        elif one.notes:
+            told.append(f"{one.name}: {'; '.join(one.notes)}.")
+    return told
+
+
+def configuration_words(found: MethodComparison) -> str:
+    """Whose bins all methods have."""
+    label = describe(found.spec.space[found.configuration])
+    chosen = "the only configuration" if len(found.spec.space) == 1 else f"the best of {found.tried} configurations tried"
+    return f"{found.n_rows:,} public rows, {found.copies} tables of each, on the bins of {chosen}" + (
+        f": {label}" if label else ""
+    )
+
+
+def comparison_document(found: MethodComparison) -> dict[str, Any]:
+    """Everything, without rounding; what is not a number is null. CPU times differ from run to run."""
+    return {
+        "public_data_only": True,
+        "configuration": found.spec.described(found.spec.space[found.configuration]),
+        "rows": found.n_rows,
+        "copies": found.copies,
+        "seed": found.seed,
+        "methods": [
+            {
+                "method": one.method,
+                "name": one.name,
+                "guarantee": one.guarantee,
+                "epsilon": one.epsilon,
+                "left_out": one.not_made or None,
+                "notes": list(one.notes),
+                "thresholds_met": sum(one.met) if one.met else None,
+                "cpu_seconds": round(one.seconds, 3),
+                "breaks_rules_share": one.breaks_rules,
+                "measures": [
+                    {"kind": kind, "name": name, "threshold": threshold, "figure": finite(figure), "met": met}
+                    for kind, name, threshold, figure, met in _measures(found, one)
+                ],
+            }
+            for one in found.methods
+        ],
+    }
+
+
+def _measures(found: MethodComparison, one: BaselineFigures) -> list[tuple[str, str, float | None, float, bool | None]]:
+    """Kind, name, threshold, figure, whether it is met."""
+    criteria = found.spec.criteria if one.figures else ()
+    return [
+        *(("criterion", c.name, c.threshold, f, met) for c, f, met in zip(criteria, one.figures, one.met, strict=True)),
+        *(("utility", name, None, value, None) for name, value in one.utility.items()),
+        *(("risk", name, None, value, None) for name, value in one.risk.items()),
+        *(("pairs of columns", name, None, value, None) for name, value in one.of_members.items()),
+        *(("error of one answer", name, None, value, None) for name, value in one.errors.items()),
+    ]
+
+
+def comparison_csv(found: MethodComparison) -> str:
+    """A line for each method and measure; a method that was left out has one line that says why."""
+    text = io.StringIO()
+    lines = csv.writer(text, lineterminator="\n")
+    lines.writerow(
+        ["method", "guarantee", "epsilon", "cpu_seconds", "kind", "measure", "threshold", "figure", "met", "left_out"]
+    )
+    for one in found.methods:
+        start = [one.name, one.guarantee, "" if one.epsilon is None else f"{one.epsilon:.10g}", f"{one.seconds:.3f}"]
+        for kind, name, threshold, figure, met in _measures(found, one) or [("", "", None, math.nan, None)]:
+            stated = ["" if each is None or math.isnan(each) else f"{each:.10g}" for each in (threshold, figure)]
+            lines.writerow([*start, kind, name, *stated, "" if met is None else str(met).lower(), one.not_made])
+    return text.getvalue()
+
+
+def check_comparison_file(path: Path) -> None:
+    """Raises OutputError for a name that cannot be written: found before minutes of work."""
+    if path.suffix not in FORMATS:
+        raise OutputError(f"--out {path}: expected a file that ends in .json or .csv, found {path.name!r}.")
+    if path.exists() or not path.parent.is_dir():
+        found = "one" if path.exists() else f"no folder {path.parent}"
+        raise OutputError(f"--out {path}: expected a new file in a folder that exists, found {found}.")
+
+
+def write_comparison(found: MethodComparison, path: Path) -> None:
+    """The whole as JSON or CSV, by the name of the file. Raises OutputError."""
+    text = (
+        comparison_csv(found)
+        if path.suffix == ".csv"
+        else json.dumps(comparison_document(found), indent=2, allow_nan=False) + "\n"
+    )
+    problem = None
+    try:
+        with path.open("x", encoding="utf-8", newline="") as file:
+            file.write(text)
+    except OSError as error:
+        problem = f"--out {path}: expected a place for a new file ({error.strerror})."
+    if problem:
+        raise OutputError(problem)

@@ -1,0 +1,587 @@
+"""A whole rehearsal: the race, the budget advice, and what is written about them."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+from synthrelease.data.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.enclave.ingest import digest_of, read_public
+from synthrelease.enclave.many_files import dask_client, other_cluster
+from synthrelease.errors import InputError, OutputError, on_public_data
+from synthrelease.privacy.charges import Meter
+from synthrelease.privacy.noise import SYSTEM
+from synthrelease.releasing.attempt import read_priors
+from synthrelease.sources.source import Source
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.shortlist import RehearsedTable
+from synthrelease.studio.rehearsal.advice import (
+    BUDGET_FACTORS,
+    CHOOSING,
+    BudgetPoint,
+    CriterionAdvice,
+    Offer,
+    Outlook,
+    Proposal,
+    Wish,
+    criterion_advice,
+    first_offer,
+    frontier,
+    more_budgets,
+    outlook,
+    propose,
+    shares_luck,
+    typical_sensitivities,
+)
+from synthrelease.studio.rehearsal.attempts import AttemptResult, Race, RaceGoal, run_attempts
+from synthrelease.studio.rehearsal.closer_look import CloserLook, closer_look, typical_configuration
+from synthrelease.studio.rehearsal.utility import CopyComparison, CopyFigures, copy_figures
+
+# Many attempts side by side, through joblib alone: on this machine, or on an existing Dask cluster.
+
+BACKENDS = ("loky", "dask")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workers:
+    """Where attempts run.
+
+    Attributes
+    ----------
+    backend : "loky" (processes of this machine) or "dask".
+    jobs : processes of this machine; with a cluster, tasks that are handed out at a time (all its workers when 0).
+    address : of the scheduler, for example tcp://10.0.0.5:8786.
+    """
+
+    backend: str = "loky"
+    jobs: int = 1
+    address: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.backend not in BACKENDS:
+            raise InputError(
+                f"--backend: expected one of {', '.join(BACKENDS)}, found {self.backend!r}.{other_cluster(self.backend)}"
+            )
+        if self.backend == "loky" and self.address:
+            raise InputError("--address: expected it with --backend dask, found it with loky, which has no cluster.")
+        if self.backend == "dask" and not self.address:
+            raise InputError("--address: expected the address of the Dask scheduler, for example tcp://127.0.0.1:8786.")
+
+
+Run = Callable[[Callable[..., Any], Iterable[tuple[Any, ...]]], Generator[Any, None, None]]
+
+
+@contextmanager
+def running(workers: Workers) -> Iterator[Run]:
+    """A function that calls `action(*arguments)` for each of many arguments and yields the results as they come.
+
+    Raises
+    ------
+    InputError : when the cluster cannot be reached or its package is not installed.
+    """
+    if workers.backend == "dask":
+        with _dask(workers) as jobs:
+            yield _runner("dask", jobs)
+    else:
+        yield _runner("loky", workers.jobs)
+
+
+def _runner(backend: str, jobs: int) -> Run:
+    from joblib import Parallel, delayed, parallel_config
+
+    def run(action: Callable[..., Any], arguments: Iterable[tuple[Any, ...]]) -> Generator[Any, None, None]:
+        tasks = (delayed(action)(*chosen) for chosen in arguments)
+        with parallel_config(backend=backend, n_jobs=jobs):
+            yield from Parallel(return_as="generator_unordered", batch_size=1, pre_dispatch=2 * jobs, max_nbytes=None)(tasks)
+
+    return run
+
+
+@contextmanager
+def _dask(workers: Workers) -> Iterator[int]:
+    with dask_client(str(workers.address), of_rows=False) as client:
+        yield workers.jobs or sum(client.nthreads().values())
+
+
+# Results of a rehearsal in a SQLite file, written as they come, so that no crash loses more than the attempts in flight.
+
+_TABLES = """
+CREATE TABLE IF NOT EXISTS about (name TEXT PRIMARY KEY, value TEXT NOT NULL) STRICT;
+CREATE TABLE IF NOT EXISTS attempts (
+    generation TEXT NOT NULL, configuration INTEGER NOT NULL, number INTEGER NOT NULL, accepted INTEGER NOT NULL,
+    chance REAL NOT NULL, seconds REAL NOT NULL, scores TEXT NOT NULL,
+    PRIMARY KEY (generation, configuration, number)
+) STRICT;
+CREATE TABLE IF NOT EXISTS course (phase TEXT NOT NULL, done INTEGER NOT NULL, total INTEGER NOT NULL) STRICT;
+"""
+
+
+class RehearsalStore:
+    """The attempts of one rehearsal."""
+
+    def __init__(self, connection: sqlite3.Connection, about: dict[str, str]):
+        self._connection = connection
+        self.about = about
+
+    def add(self, results: list[AttemptResult]) -> None:
+        """Keep some attempts, at once and all or none of them."""
+        rows = [
+            (
+                str(result.generation),
+                result.configuration,
+                result.number,
+                int(result.accepted),
+                result.chance,
+                result.seconds,
+                json.dumps([result.figures, result.sensitivities, result.passed]),
+            )
+            for result in results
+        ]
+        with self._connection:
+            self._connection.executemany("INSERT OR IGNORE INTO attempts VALUES (?, ?, ?, ?, ?, ?, ?)", rows)
+
+    def tell(self, phase: str, done: int, total: int) -> None:
+        """Keep how far the rehearsal is, for whoever looks from outside (`standing`)."""
+        with self._connection:
+            self._connection.execute("DELETE FROM course")
+            self._connection.execute("INSERT INTO course VALUES (?, ?, ?)", (phase, done, total))
+
+    def results(self, generation: Fraction) -> Iterator[AttemptResult]:
+        """All attempts with this generation budget, by configuration and number, in whatever order they came."""
+        query = (
+            "SELECT configuration, number, accepted, chance, seconds, scores FROM attempts WHERE generation = ? "
+            "ORDER BY configuration, number"
+        )
+        for configuration, number, accepted, chance, seconds, scores in self._connection.execute(query, (str(generation),)):
+            figures, sensitivities, passed = json.loads(scores)
+            yield AttemptResult(
+                configuration=configuration,
+                number=number,
+                generation=generation,
+                accepted=bool(accepted),
+                chance=chance,
+                seconds=seconds,
+                figures=tuple(figures),
+                sensitivities=tuple(sensitivities),
+                passed=tuple(passed),
+            )
+
+
+@dataclass(frozen=True, kw_only=True)
+class RehearsalProgress:
+    """How far a rehearsal is.
+
+    Attributes
+    ----------
+    phase, done, total : what it does, and how many attempts of how many are done in it; 0 of 0 where they are not counted.
+    attempts : that are kept in all.
+    """
+
+    phase: str
+    done: int
+    total: int
+    attempts: int
+
+
+def standing(path: Path) -> RehearsalProgress | None:
+    """How far the rehearsal is that writes this file; None where nothing can be read yet. Changes nothing."""
+    try:
+        with closing(sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, timeout=1)) as connection:
+            course = connection.execute("SELECT phase, done, total FROM course").fetchone()
+            (attempts,) = connection.execute("SELECT count(*) FROM attempts").fetchone()
+    except sqlite3.Error:
+        return None
+    phase, done, total = course or ("", 0, 0)
+    return RehearsalProgress(phase=str(phase), done=int(done), total=int(total), attempts=int(attempts))
+
+
+@contextmanager
+def open_store(path: Path, about: dict[str, str]) -> Iterator[RehearsalStore]:
+    """Open the file of a rehearsal, or make it.
+
+    Parameters
+    ----------
+    about : what the results depend on (specification, data, seed, versions). A file of another rehearsal is refused, but a
+        seed that is "" takes the one that the file has; a new file draws one.
+
+    Raises
+    ------
+    InputError : when the file is not a rehearsal's, or belongs to another one.
+    OutputError : when it cannot be written, for example because the disk is full. What was kept before stays.
+    """
+    try:
+        connection = sqlite3.connect(path, timeout=60)
+    except sqlite3.Error as error:
+        raise OutputError(f"{path}: expected a file that can be opened, found one that cannot ({error}).") from None
+    try:
+        yield RehearsalStore(connection, _checked(connection, path, about))
+    except sqlite3.OperationalError as error:
+        raise OutputError(f"{path}: the results could not be written ({error}). Those written before are kept.") from None
+    except sqlite3.DatabaseError as error:
+        raise InputError(f"{path}: expected the results of a rehearsal, found another kind of file ({error}).") from None
+    finally:
+        connection.close()
+
+
+def _checked(connection: sqlite3.Connection, path: Path, about: dict[str, str]) -> dict[str, str]:
+    connection.execute("PRAGMA journal_mode = WAL")
+    connection.executescript(_TABLES)
+    with connection:  # one transaction: two rehearsals that start together agree
+        connection.execute("BEGIN IMMEDIATE")  # a deferred one would start only after the look
+        known = dict(connection.execute("SELECT name, value FROM about"))
+        if not known:
+            about = about | {"seed": about.get("seed") or str(SYSTEM.pick(2**32))}
+            connection.executemany("INSERT INTO about VALUES (?, ?)", about.items())
+            return about
+    if not about.get("seed"):
+        about = about | {"seed": known.get("seed", "")}
+    differing = sorted(name for name in known.keys() | about.keys() if known.get(name) != about.get(name))
+    if differing:
+        raise InputError(
+            f"{path}: expected the results of this rehearsal, found those of another ({', '.join(differing)} differs). "
+            "Choose another folder for --out, or the same specification, data and seed."
+        )
+    return known
+
+
+STORE = "attempts.sqlite"
+CHUNK = 8
+BUDGET_ATTEMPTS = 6
+"""Attempts per shortlisted configuration and generation budget."""
+
+RACE_SHARE = 0.8
+"""Share of the time budget after which the race stops, so that the budgets can still be tried."""
+
+Progress = Callable[[str, int, int], None]
+"""Told the phase, the attempts done in it and their number."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rehearsal:
+    """What a rehearsal found out.
+
+    Attributes
+    ----------
+    results : per configuration, its attempts at the planned generation budget, by number.
+    budgets : what the shortlist does at other generation budgets.
+    proposal : the law of the number of rounds, and the generation budget, that cost least in all; None where none is offered.
+    copies : utility and risk figures of the shortlisted configurations, without noise, by `comparison`.
+    look : a closer look at the most typical configuration; None where the time was used up before.
+    data : digests of the public file, for the shortlist.
+    complete : False when the time was used up or the user stopped it; everything then rests on fewer attempts.
+    """
+
+    spec: ReleaseSpec
+    race: Race
+    results: tuple[tuple[AttemptResult, ...], ...]
+    shortlist: tuple[int, ...]
+    criteria: tuple[CriterionAdvice, ...]
+    budgets: tuple[BudgetPoint, ...]
+    proposal: Proposal | None
+    outlook: Outlook | None
+    comparison: CopyComparison
+    copies: tuple[CopyFigures, ...]
+    look: CloserLook | None
+    seed: int
+    n_rows: int
+    complete: bool
+    data: RehearsedTable
+
+    @property
+    def n_attempts(self) -> int:
+        return sum(len(attempts) for attempts in self.results)
+
+
+@on_public_data()
+def rehearse(
+    spec: ReleaseSpec,
+    data: str | Path | Source,
+    out: str | Path,
+    *,
+    goal: RaceGoal,
+    workers: Workers,
+    seed: int | None = None,
+    minutes: float | None = None,
+    copies: int = 3,
+    quasi_identifiers: Sequence[str] | None = None,
+    noise_level: float = 0.05,
+    nothing: float = 0.05,
+    progress: Progress = lambda phase, done, total: None,
+) -> Rehearsal:
+    """Rehearse a release on public data. Reads nothing private and promises no privacy.
+
+    The results are kept in `out`/attempts.sqlite as they come; the same call goes on where an earlier one ended.
+
+    Parameters
+    ----------
+    data : a **public** file of the layout of the private one.
+    seed : makes the attempts repeatable; drawn at random, and kept, when None.
+    minutes : time after which no new attempts are started.
+    copies, quasi_identifiers : synthetic tables per shortlisted configuration for the utility and risk figures (none below 2),
+        and the columns that an intruder is taken to know (by default all but the regression's target).
+    noise_level : bound on false acceptance and rejection for the advice on the criteria's budgets.
+    nothing : bound of the probability that nothing is released, for the advice on the number of rounds.
+
+    Raises
+    ------
+    BudgetError : when the plan has no guarantee.
+    InputError : when the file, the cluster or the results of an earlier run do not fit.
+    OutputError : when results cannot be written.
+    """
+    deadline = time.monotonic() + 60 * minutes if minutes else None
+    out = Path(out)
+    _ = spec.plan.total  # what has no guarantee is refused before the folder is made
+    progress("reading the public file", 0, 0)
+    comparison = CopyComparison.of(spec, copies, quasi_identifiers)
+    public = read_public(data, spec.schema, spec.input, spec.raw, spec.unit)
+    source = Source.of(data)
+    known = RehearsedTable(bytes=source.size(), sha256=digest_of(source), table=public.digest())
+    about = {
+        "format": "1",
+        "specification": spec.digest,
+        "data": known.sha256,
+        "seed": "" if seed is None else str(seed),
+    }
+    _make_folder(out)
+    with open_store(out / STORE, about) as store, running(workers) as run:
+
+        def told(phase: str, done: int, total: int) -> None:
+            store.tell(phase, done, total)
+            progress(phase, done, total)
+
+        course = _Course(
+            spec,
+            public,
+            known,
+            store,
+            run,
+            goal,
+            deadline,
+            noise_level,
+            nothing,
+            comparison,
+            told,
+        )
+        return course.run_all()
+
+
+def _make_folder(out: Path) -> None:
+    problem = None
+    try:
+        out.mkdir(exist_ok=True)
+    except OSError as error:
+        problem = f"{out}: expected a folder to write the results into, found none and could not make it ({error.strerror})."
+    if problem:
+        raise OutputError(problem)
+    strangers = sorted(path.name for path in out.iterdir())
+    if strangers and STORE not in strangers:
+        raise InputError(
+            f"{out}: expected a new folder or one of an earlier rehearsal, found other files such as {strangers[0]!r}."
+        )
+
+
+class _Course:
+    """One rehearsal on its way."""
+
+    def __init__(
+        self,
+        spec: ReleaseSpec,
+        counts: Counts,
+        data: RehearsedTable,
+        store: RehearsalStore,
+        run: Run,
+        goal: RaceGoal,
+        deadline: float | None,
+        noise_level: float,
+        nothing: float,
+        comparison: CopyComparison,
+        progress: Progress,
+    ):
+        self.spec, self.data, self.store, self.run, self.goal = spec, data, store, run, goal
+        self.counts, self.public = counts, PrivateCounts(counts, Meter(()))  # public rows, as the code of a release takes them
+        self.priors = read_priors(spec)
+        self.comparison, self.noise_level, self.nothing, self.progress = comparison, noise_level, nothing, progress
+        self.seed = int(store.about["seed"])
+        self.deadline = deadline
+        self.race_deadline = None if deadline is None else time.monotonic() + RACE_SHARE * (deadline - time.monotonic())
+        self.stopped = self.lacking = False
+
+    def run_all(self) -> Rehearsal:
+        planned, thresholds = self.spec.generation_budget, [criterion.threshold for criterion in self.spec.criteria]
+        results: list[dict[int, AttemptResult]] = [{} for _ in range(len(self.spec.space))]
+        for result in self.store.results(planned):
+            if result.number < CHOOSING:
+                results[result.configuration][result.number] = result
+
+        def keep(result: AttemptResult) -> None:
+            results[result.configuration][result.number] = result
+
+        race = Race.of(results, thresholds, self.goal)
+        while race.missing and not self._late(self.race_deadline):
+            phase = "pilot" if race.stage == 0 else f"race, {race.stage} attempts each"
+            self._attempts(race.missing, planned, phase, self.race_deadline, keep)
+            race = Race.of(results, thresholds, self.goal)
+        shortlist = race.shortlist()
+        look = self._look(race, shortlist, results)
+        by_budget = self._budgets(shortlist, planned, results)
+        proposal = self._propose(shortlist, by_budget)
+        return self._summary(race, results, shortlist, by_budget, proposal, self._copies(shortlist), look)
+
+    def _look(self, race: Race, shortlist: tuple[int, ...], results: Sequence[dict[int, AttemptResult]]) -> CloserLook | None:
+        """A closer look at the best configuration, or at the least bad one."""
+        if self._late(self.deadline) or self.spec.partition is not None:  # it compares with all rows
+            return None
+        phase, attempts = "closer look", [list(found.values()) for found in results]
+        self.progress(phase, 0, 1)
+        thresholds = [criterion.threshold for criterion in self.spec.criteria]
+        index = typical_configuration(shortlist, race.estimates, attempts, thresholds)
+        seen = typical_sensitivities(attempts[index], len(self.spec.criteria))
+        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, index, seen)]
+        try:
+            with closing(self.run(closer_look, arguments)) as looks:
+                found = next(iter(looks))
+        except KeyboardInterrupt:
+            self.stopped = True
+            return None
+        self.progress(phase, 1, 1)
+        return found
+
+    def _budgets(
+        self, shortlist: Sequence[int], planned: Fraction, results: Sequence[dict[int, AttemptResult]]
+    ) -> dict[Fraction, list[AttemptResult]]:
+        """Attempts of the shortlist by generation budget."""
+        found = {planned: [result for c in shortlist for result in results[c].values()]}
+        for generation in (factor * planned for factor in BUDGET_FACTORS if factor != 1):
+            found[generation] = self._budget(shortlist, generation)
+        return found
+
+    def _budget(self, shortlist: Sequence[int], generation: Fraction) -> list[AttemptResult]:
+        wanted = [(c, number) for number in range(BUDGET_ATTEMPTS) for c in shortlist]
+        return self._tried(generation, wanted, f"generation budget {float(generation):g}")
+
+    def _tried(self, generation: Fraction, wanted: Sequence[tuple[int, int]], phase: str) -> list[AttemptResult]:
+        """These attempts, run where they are missing; without those for which no time is left."""
+        known = {(result.configuration, result.number): result for result in self.store.results(generation)}
+        missing = [attempt for attempt in wanted if attempt not in known]
+        kept: list[AttemptResult] = []
+        self._attempts(missing, generation, phase, self.deadline, kept.append)
+        known |= {(result.configuration, result.number): result for result in kept}
+        self.lacking |= any(attempt not in known for attempt in wanted)
+        return [known[attempt] for attempt in wanted if attempt in known]
+
+    def _propose(self, shortlist: Sequence[int], by_budget: dict[Fraction, list[AttemptResult]]) -> Proposal | None:
+        """The cheapest law and generation budget; adds the attempts at the budgets that are tried on the way."""
+
+        wish = Wish(nothing=self.nothing, target=self.goal.target, width=self.goal.width)
+
+        def first(generation: Fraction) -> Offer:
+            return first_offer(self.spec, generation, shortlist, by_budget[generation], wish)
+
+        offers = {generation: first(generation) for generation, results in by_budget.items() if results}
+        for generation in more_budgets(offers.values(), self.spec.generation_budget):
+            by_budget[generation] = self._budget(shortlist, generation)
+            if by_budget[generation]:
+                offers[generation] = first(generation)
+        return propose(self.spec, shortlist, offers, wish, self._tried)
+
+    def _copies(self, shortlist: Sequence[int]) -> tuple[CopyFigures, ...]:
+        """Utility and risk figures of the shortlist, in its order."""
+        found: dict[int, CopyFigures] = {}
+        if not shortlist or self.comparison.copies < 2 or self._late(self.deadline) or self.spec.partition is not None:
+            return ()
+        phase = "utility and risk"
+        self.progress(phase, 0, len(shortlist))
+        arguments = [(self.spec, self.public, self.counts, self.priors, self.seed, c, self.comparison) for c in shortlist]
+        try:
+            with closing(self.run(copy_figures, arguments)) as figures:
+                for one in figures:
+                    found[one.configuration] = one
+                    self.progress(phase, len(found), len(shortlist))
+        except KeyboardInterrupt:
+            self.stopped = True
+        return tuple(found[c] for c in shortlist if c in found)
+
+    def _attempts(
+        self,
+        missing: Sequence[tuple[int, int]],
+        generation: Fraction,
+        phase: str,
+        deadline: float | None,
+        keep: Callable[[AttemptResult], None],
+    ) -> None:
+        """Run attempts and keep each as it comes; ends early when the time is used or the user stops it."""
+        if not missing or self._late(deadline):
+            return
+        done = 0
+        self.progress(phase, done, len(missing))
+        arguments = (
+            (self.spec, self.public, self.priors, self.seed, chunk, generation)
+            for chunk in chunks(missing)
+            if not self._late(deadline)
+        )  # drawn as workers become free: when the time is used no more are handed out, and those in flight are kept
+        try:
+            with closing(self.run(run_attempts, arguments)) as batches:
+                for batch in batches:
+                    self.store.add(batch)
+                    for result in batch:
+                        keep(result)
+                    done += len(batch)
+                    self.progress(phase, done, len(missing))
+        except KeyboardInterrupt:
+            self.stopped = True
+
+    def _least_per_fit(self, shortlist: Sequence[int]) -> int:
+        """Attempts that tell something about a private fit: half of the shortlist; none do where nothing is fitted once."""
+        return max(1, (len(shortlist) + 1) // 2) if shares_luck(self.spec) else sys.maxsize
+
+    def _late(self, deadline: float | None) -> bool:
+        return self.stopped or (deadline is not None and time.monotonic() >= deadline)
+
+    def _summary(
+        self,
+        race: Race,
+        results: Sequence[dict[int, AttemptResult]],
+        shortlist: tuple[int, ...],
+        by_budget: dict[Fraction, list[AttemptResult]],
+        proposal: Proposal | None,
+        copies: tuple[CopyFigures, ...],
+        look: CloserLook | None,
+    ) -> Rehearsal:
+        chosen = set(shortlist)
+        kept = [result for c in shortlist for result in results[c].values()]
+        others = [result for c, attempts in enumerate(results) if c not in chosen for result in attempts.values()]
+        return Rehearsal(
+            spec=self.spec,
+            race=race,
+            results=tuple(tuple(attempts[number] for number in sorted(attempts)) for attempts in results),
+            shortlist=shortlist,
+            criteria=criterion_advice(self.spec.criteria, kept or others, others, self.noise_level, self.spec.noises),
+            budgets=frontier(self.spec, by_budget, self.goal.level),
+            proposal=proposal,
+            outlook=outlook(kept, self.spec.selection_rule.law, self._least_per_fit(shortlist)),
+            comparison=self.comparison,
+            copies=copies,
+            look=look,
+            seed=self.seed,
+            n_rows=self.public.n,
+            complete=not race.missing and not self.stopped and not self.lacking,
+            data=self.data,
+        )
+
+
+def chunks(attempts: Sequence[tuple[int, int]]) -> list[list[tuple[int, int]]]:
+    """Attempts in small groups of the same number, which share their private fit."""
+    groups: dict[int, list[tuple[int, int]]] = {}
+    for attempt in attempts:
+        groups.setdefault(attempt[1], []).append(attempt)
+    size = max(1, min(CHUNK, len(attempts) // 16))
+    return [group[start : start + size] for group in groups.values() for start in range(0, len(group), size)]

@@ -1,0 +1,1166 @@
+"""A published table as arrays: its bands, its figures, and a rule for the combinations that it does not show."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+import io
+import math
+import os
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from decimal import Decimal
+from itertools import islice, product
+from math import prod
+from pathlib import Path
+from typing import Annotated, Any, BinaryIO, Literal
+
+import networkx as nx
+import numpy as np
+from pydantic import BeforeValidator, Field, field_validator, model_validator
+from scipy.interpolate import PchipInterpolator
+from scipy.special import betainc, betaincinv
+
+from synthrelease.data.schema import IntervalBin, parse_bins
+from synthrelease.data.texts import is_executable
+from synthrelease.errors import InputError, OutputError, Problem, SpecError, Unexpected, closest, listing
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.settings.base import SpecTable
+from synthrelease.settings.mistakes import validated
+from synthrelease.settings.reading import read_toml, shown
+
+# Bands: published tables show ranges of a column's values. Here each is a range of whole units, and all together cut cells.
+
+MAX_BANDS = 1000
+"""Bands of one table and categories of one column."""
+SLICES = 16
+"""Into how many parts an interpolated curve cuts a cell: it is taken as flat within a part."""
+_MOST_UNITS = 10**12
+
+
+@dataclass(frozen=True, kw_only=True)
+class Band:
+    """One band of a table: half-open ranges of units. Only a group of categories has more than one."""
+
+    ranges: tuple[tuple[int, int], ...]
+    label: str = field(compare=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Units:
+    """All values of a column as whole numbers: first <= unit < stop.
+
+    A whole number or month is itself, a real number a multiple of 1 / scale, a category its place in the list.
+    """
+
+    kind: str
+    first: int
+    stop: int
+    scale: int = 1
+    categories: tuple[str, ...] = ()
+
+    @classmethod
+    def between(cls, kind: str, bounds: tuple[float, float], decimals: int) -> Units:
+        """Units of a column of numbers. The upper bound is a value of whole numbers, and the open end of real ones."""
+        low, high = (bound * 10**decimals for bound in bounds)
+        if not (low < high and high - low <= _MOST_UNITS and max(abs(low), abs(high)) <= 1e15):
+            raise Unexpected("[lowest, highest] with lowest < highest and at most 1e12 steps between them")
+        if not (_is_whole(low) and _is_whole(high)):
+            raise Unexpected(f"whole multiples of {10**-decimals:g}")
+        return cls(kind=kind, first=round(low), stop=round(high) + (kind == "integer"), scale=10**decimals)
+
+    def bands(self, labels: Iterable[str]) -> tuple[Band, ...]:
+        """The bands of some labels; "17..28" is one band for each number.
+
+        Raises
+        ------
+        ValueError : when a label cannot be read, or goes beyond the column's values.
+        """
+        if self.categories:
+            found = tuple(self._group(label) for label in labels)
+        else:
+            intervals = (interval for label in labels for interval in parse_bins([label], whole_numbers=self.kind != "real"))
+            found = tuple(self._band(interval) for interval in islice(intervals, MAX_BANDS + 1))
+        check_number(len(found))
+        return found
+
+    def _band(self, interval: IntervalBin) -> Band:
+        start, end = interval.lower * self.scale, interval.upper * self.scale
+        start, end = self.first if start == -math.inf else start, self.stop if end == math.inf else end
+        if not (_is_whole(start) and _is_whole(end)):
+            raise Unexpected(f"bands that end on multiples of {1 / self.scale:g}", repr(interval.label))
+        if not self.first <= round(start) < round(end) <= self.stop:
+            raise Unexpected(f"bands within {self.label(self.first, self.stop)}", repr(interval.label))
+        return Band(label=interval.label, ranges=((round(start), round(end)),))
+
+    def _group(self, label: str) -> Band:
+        names = [label] if label in self.categories else [name.strip() for name in label.split("+")]
+        for name in names:
+            if name not in self.categories:
+                meant = closest(name, self.categories)
+                hint = f" (did you mean {meant!r}?)" if meant else ""
+                raise Unexpected(f"categories out of {listing(self.categories)}", f"{name!r}{hint}")
+        places = sorted(self.categories.index(name) for name in names)
+        return Band(label=label, ranges=tuple((place, place + 1) for place in places))
+
+    def label(self, start: int, stop: int) -> str:
+        """A range of units in words."""
+        if self.categories:
+            return " + ".join(self.categories[start:stop])
+        if self.kind == "real":
+            return f"{start / self.scale:g} to {stop / self.scale:g}"
+        between = "-" if start >= 0 else " to "
+        return f"{start}" if stop - start == 1 else f"{start}{between}{stop - 1}"
+
+    def without(self, bands: Iterable[Band]) -> tuple[Band, ...]:
+        """What the bands leave over, in order; one band for each category."""
+        left, at = [], self.first
+        for start, stop in [*sorted(part for band in bands for part in band.ranges), (self.stop, self.stop)]:
+            if at < start:
+                steps = range(at, start) if self.categories else (at,)
+                left += [(step, step + 1 if self.categories else start) for step in steps]
+            at = max(at, stop)
+        return tuple(Band(label=self.label(*part), ranges=(part,)) for part in left)
+
+
+def check_number(n_bands: int) -> None:
+    """Raise ValueError when a table has too many bands."""
+    if n_bands > MAX_BANDS:
+        raise Unexpected(f"at most {MAX_BANDS} bands", "more")
+
+
+def check_apart(bands: Iterable[Band]) -> None:
+    """Raise ValueError when two bands overlap."""
+    parts = sorted((part, band.label) for band in bands for part in band.ranges)
+    for (left, one), (right, other) in zip(parts, parts[1:], strict=False):
+        if right[0] < left[1]:
+            raise Unexpected("bands that do not overlap", f"{one!r} and {other!r}")
+
+
+def cell_edges(units: Units, bands: Iterable[Band], *, interpolated: bool) -> np.ndarray:
+    """(n_cells + 1,) units at which cells start: the common refinement of all bands, in slices where curves need them."""
+    if units.categories:
+        return np.arange(units.stop + 1)
+    cuts = sorted({units.first, units.stop, *(edge for band in bands for part in band.ranges for edge in part)})
+    if interpolated:
+        slices = (np.linspace(a, b, min(SLICES, b - a) + 1) for a, b in zip(cuts, cuts[1:], strict=False))
+        return np.unique(np.concatenate([np.rint(part).astype(np.int64) for part in slices]))
+    return np.array(cuts)
+
+
+def bands_of_cells(bands: Sequence[Band], edges: np.ndarray) -> np.ndarray:
+    """(n_cells,) the index of the band that holds each cell. The bands cover all cells."""
+    index = np.zeros(len(edges) - 1, dtype=np.int64)
+    for number, band in enumerate(bands):
+        for start, stop in band.ranges:
+            index[(edges[:-1] >= start) & (edges[:-1] < stop)] = number
+    return index
+
+
+def spread(shares: np.ndarray, bands: Sequence[Band], edges: np.ndarray, *, interpolated: bool) -> np.ndarray:
+    """Share the figures of bands out over their cells; each band keeps its total.
+
+    Parameters
+    ----------
+    shares : (..., n_bands) at least 0.
+    interpolated : take differences of a monotone cubic curve through the cumulated shares (Fritsch & Carlson 1980), so
+        that neighbouring bands shade into each other; else every unit of a band gets the same.
+
+    Returns
+    -------
+    (..., n_cells) shares of the cells.
+    """
+    if interpolated and len(bands) > 1:
+        order = sorted(range(len(bands)), key=lambda number: bands[number].ranges)
+        knots = [bands[order[0]].ranges[0][0], *(bands[number].ranges[0][1] for number in order)]
+        cumulated = np.cumsum(shares[..., order], axis=-1)
+        curve = PchipInterpolator(knots, np.concatenate([np.zeros((*shares.shape[:-1], 1)), cumulated], axis=-1), axis=-1)
+        cells = np.diff(curve(edges), axis=-1).clip(min=0.0)
+    else:
+        cells = np.broadcast_to(np.diff(edges).astype(float), (*shares.shape[:-1], len(edges) - 1))
+    index = bands_of_cells(bands, edges)
+    totals = cells @ np.eye(len(bands))[index]  # the curve's own rounding errors are scaled away
+    factors = np.divide(shares, totals, out=np.zeros(shares.shape), where=totals > 0)
+    return cells * factors[..., index]
+
+
+def _is_whole(value: float) -> bool:
+    return abs(value - round(value)) < 1e-6
+
+
+# Iterative proportional fitting: the table closest to a start that has given margins (Deming & Stephan 1940).
+
+MAX_CYCLES = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupSums:
+    """Sums over groups of cells that a table should have.
+
+    Attributes
+    ----------
+    groups : (n_cells,) the group of each cell.
+    target : (n_groups,) the sum of each group, or NaN for a group that may have any.
+    """
+
+    groups: np.ndarray
+    target: np.ndarray
+
+    def of(self, table: np.ndarray) -> np.ndarray:
+        """(n_groups,) the sums that a table of shape (n_cells,) has."""
+        return np.bincount(self.groups, table, minlength=len(self.target))
+
+
+def fit(start: np.ndarray, margins: Sequence[GroupSums], *, precision: float = 1e-12) -> np.ndarray:
+    """Scale a table to each margin in turn until a cycle changes nothing.
+
+    Margins that agree are all met, and of all tables with them the result has the least relative entropy to the start
+    (Csiszar 1975). Margins that disagree make the table go round a circle; the result is then the mean of the last cycle,
+    so that no margin is preferred for its place in the file.
+
+    Parameters
+    ----------
+    start : (n_cells,) at least 0; cells of 0 stay 0.
+    precision : the largest change of a cycle, as a sum over cells, at which the fitting ends.
+
+    Returns
+    -------
+    (n_cells,) the fitted table.
+    """
+    table = start
+    for _ in range(MAX_CYCLES):
+        before, total = table, np.zeros(len(start))
+        for margin in margins:
+            sums = margin.of(table)
+            factors = np.divide(margin.target, sums, out=np.zeros(len(sums)), where=sums > 0)
+            factors[np.isnan(margin.target)] = 1.0
+            table = table * factors[margin.groups]
+            total += table
+        if np.abs(table - before).sum() <= precision:
+            break
+    return total / len(margins)
+
+
+# Writing a public table as CSV, gzip-compressed CSV or Parquet, by the file's suffix; never over another file.
+
+SUFFIXES = (".csv", ".csv.gz", ".parquet")
+_ROWS = 100_000
+"""That are texts at a time."""
+
+
+def check_table_path(path: str | Path) -> Path:
+    """The path, when its suffix is known, nothing is there and its folder exists.
+
+    Raises
+    ------
+    OutputError : otherwise. Call it before a long draw.
+    """
+    path = Path(path)
+    if not path.name.endswith(SUFFIXES):
+        raise OutputError(f"{path}: expected a file that ends in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}.")
+    if os.path.lexists(path):
+        raise OutputError(f"{path}: expected a file that does not exist yet, found one. Nothing was overwritten.")
+    if not os.path.isdir(path.absolute().parent):
+        raise OutputError(f"{path}: expected an existing folder to write into, found none.")
+    return path
+
+
+def write_table(table: Mapping[str, np.ndarray], path: str | Path) -> Path:
+    """Write a table, (n,) values by column; the file is there as a whole or not at all, and equal tables give equal bytes.
+
+    Raises
+    ------
+    OutputError : as `check_table_path`, or when the disk cannot be written to.
+    """
+    path = check_table_path(path)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        with temporary.open("xb") as file:
+            if path.name.endswith(".parquet"):
+                import pyarrow as pa
+                import pyarrow.parquet as pq
+
+                pq.write_table(pa.table({name: pa.array(values) for name, values in table.items()}), file)
+            elif path.name.endswith(".gz"):
+                # neither a name nor a time in the header: they would make equal tables differ
+                with gzip.GzipFile(filename="", fileobj=file, mode="wb", mtime=0) as packed:
+                    _write_csv(table, packed)
+            else:
+                _write_csv(table, file)
+        check_table_path(path)
+        os.rename(temporary, path)
+    except OSError as error:
+        raise OutputError(f"{path}: the table could not be written ({error.strerror}).") from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return path
+
+
+def _write_csv(table: Mapping[str, np.ndarray], file: BinaryIO | gzip.GzipFile) -> None:
+    file.write(_lines([table]))
+    for first in range(0, len(next(iter(table.values()))), _ROWS):
+        file.write(_lines(zip(*(values[first : first + _ROWS].tolist() for values in table.values()), strict=True)))
+
+
+def _lines(rows: Iterable[Iterable[object]]) -> bytes:
+    text = io.StringIO()
+    csv.writer(text, lineterminator="\n").writerows(rows)
+    return text.getvalue().encode()
+
+
+# The facts file as validated models: columns, published tables and means, and where they come from.
+
+MAX_COLUMNS = 40
+
+
+def _rows(value: Any) -> Any:
+    """One message instead of one for each value and each type that it could have had."""
+    if isinstance(value, list) and all(isinstance(row, list) and all(_is_entry(entry) for entry in row) for row in value):
+        return value
+    raise Unexpected("a list of rows such as [['18-19', 12.5], ['20-24', 40.1]]")
+
+
+def _labels(value: Any) -> Any:
+    if isinstance(value, list) and all(_is_entry(label) for label in value):
+        return [str(label) for label in value]
+    raise Unexpected("a list of bands such as ['<18', '18-19']")
+
+
+def _names(value: Any) -> Any:
+    return [value] if isinstance(value, str) else value
+
+
+def _check_harmless(text: str) -> None:
+    """Categories and names stand in a CSV file that somebody opens."""
+    if is_executable(text):
+        raise Unexpected("texts that no spreadsheet takes for a formula (= + - @ start one)", repr(text))
+
+
+def _is_entry(value: Any) -> bool:
+    return isinstance(value, str | int | float | Decimal) and not isinstance(value, bool)
+
+
+class FactColumn(SpecTable):
+    """[columns.NAME]: a column of the surrogate, and the values it can have."""
+
+    kind: Literal["integer", "real", "category", "date"]
+    description: str = ""
+    unit: str = ""
+    bounds: tuple[float, float] | None = None
+    decimals: int = Field(default=1, ge=0, le=6)
+    categories: tuple[str, ...] | None = Field(default=None, min_length=1, max_length=MAX_BANDS)
+    year: int | None = Field(default=None, ge=1, le=9999)
+    day: int = Field(default=15, ge=1, le=28)
+    within: Literal["uniform", "interpolated"] = "uniform"
+
+    @model_validator(mode="after")
+    def _keys_of_its_kind(self) -> FactColumn:
+        needed, *others = _KEYS[self.kind]
+        if getattr(self, needed) is None:
+            raise Unexpected(f"{needed!r} for a column of kind {self.kind!r}", "none")
+        for key in sorted({key for keys in _KEYS.values() for key in keys} - {needed, *others}):
+            if key in self.model_fields_set:
+                raise Unexpected(f"no {key!r} for a column of kind {self.kind!r}", shown(getattr(self, key)))
+        return self
+
+    @field_validator("categories")
+    @classmethod
+    def _different(cls, categories: tuple[str, ...] | None) -> tuple[str, ...] | None:
+        if categories and (len(set(categories)) < len(categories) or not all(map(str.strip, categories))):
+            raise Unexpected("different texts, none of them empty")
+        for category in categories or ():
+            _check_harmless(category)
+        return categories
+
+    def units(self) -> Units:
+        """The values as whole numbers. Raises Unexpected when the bounds cannot be used."""
+        if self.categories:
+            return Units(kind=self.kind, first=0, stop=len(self.categories), categories=self.categories)
+        if self.bounds is None:
+            return Units(kind=self.kind, first=1, stop=13)
+        return Units.between(self.kind, self.bounds, self.decimals if self.kind == "real" else 0)
+
+
+_KEYS = {
+    "integer": ("bounds", "within"),
+    "real": ("bounds", "within", "decimals"),
+    "category": ("categories",),
+    "date": ("year", "day", "within"),
+}
+"""What a column of each kind needs, and then what it may also say."""
+
+
+class FactTable(SpecTable):
+    """What [tables.NAME] and [means.NAME] have in common."""
+
+    of: str
+    given: Annotated[tuple[str, ...], BeforeValidator(_names)] = ()
+    rows: Annotated[tuple[tuple[Any, ...], ...], BeforeValidator(_rows)] = Field(min_length=1)
+    missing: Literal["error", "nearest", "average"] = "error"
+    source: str | None = None
+    note: str = ""
+
+
+class ShareTable(FactTable):
+    """[tables.NAME]: shares or counts of the bands of a column, for all rows or given other columns."""
+
+    across: Annotated[tuple[str, ...] | None, BeforeValidator(_labels)] = Field(default=None, min_length=1)
+    per: float | None = Field(default=None, gt=0)
+
+
+class MeanTable(FactTable):
+    """[means.NAME]: mean and standard deviation of a column of numbers, for all rows or given other columns."""
+
+
+class FactsFile(SpecTable):
+    """The whole file."""
+
+    title: str = Field(min_length=1, max_length=300)
+    description: str = ""
+    tolerance: float = Field(default=0.01, gt=0, lt=1)
+    sources: dict[str, str] = Field(min_length=1)
+    columns: dict[str, FactColumn] = Field(min_length=1, max_length=MAX_COLUMNS)
+    tables: dict[str, ShareTable] = Field(default_factory=dict)
+    means: dict[str, MeanTable] = Field(default_factory=dict)
+
+    @field_validator("columns")
+    @classmethod
+    def _harmless_names(cls, columns: dict[str, FactColumn]) -> dict[str, FactColumn]:
+        for name in columns:
+            _check_harmless(name)
+        return columns
+
+    def facts(self) -> Iterator[tuple[str, ShareTable | MeanTable]]:
+        """All tables and means with their TOML paths."""
+        yield from ((f"tables.{name}", table) for name, table in self.tables.items())
+        yield from ((f"means.{name}", table) for name, table in self.means.items())
+
+
+# A column whose mean and standard deviation alone are published: a beta distribution, stretched over the column's values.
+#
+# It has exactly this mean and spread, never leaves the bounds, is close to a normal one far from them and leans away from
+# the nearer bound. (PERT planning uses it for the same reasons.)
+
+
+def check_moments(units: Units, mean: float, deviation: float) -> None:
+    """Raise Unexpected when no beta distribution on the column's values has this mean and standard deviation."""
+    low, high = (end / units.scale for end in _ends(units))
+    if not low < mean < high:
+        raise Unexpected(f"a mean above {low:g} and below {high:g}, the bounds", f"{mean:g}")
+    largest = np.sqrt((mean - low) * (high - mean))
+    if not 0 < deviation < largest:
+        raise Unexpected(
+            f"a standard deviation above 0 and below {largest:.4g}, the most that a mean of {mean:g} within the bounds allows",
+            f"{deviation:g}",
+        )
+
+
+def shares_of_cells(units: Units, moments: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """(..., n_cells) share of each cell, for moments of shape (..., 2): mean and standard deviation."""
+    alpha, beta = _parameters(units, moments)
+    low, high = _ends(units)
+    # a value is the nearest unit, so a cell of whole units starts half a unit before its first
+    points = ((edges - 0.5 - low) / (high - low)).clip(0.0, 1.0)
+    points[0], points[-1] = 0.0, 1.0
+    return np.diff(betainc(alpha[..., None], beta[..., None], points))
+
+
+def quantiles(units: Units, moments: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """(n,) units at the orders of shape (n,) of the distributions with moments of shape (n, 2)."""
+    alpha, beta = _parameters(units, moments)
+    low, high = _ends(units)
+    values = np.rint(low + (high - low) * betaincinv(alpha, beta, orders)).astype(np.int64)
+    return values.clip(units.first, units.stop - 1)
+
+
+def _ends(units: Units) -> tuple[int, int]:
+    """Least and largest value in units; the open end of real numbers is their limit."""
+    return units.first, units.stop if units.kind == "real" else units.stop - 1
+
+
+def _parameters(units: Units, moments: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    low, high = _ends(units)
+    mean = (moments[..., 0] * units.scale - low) / (high - low)
+    variance = (moments[..., 1] * units.scale / (high - low)) ** 2
+    size = mean * (1 - mean) / variance - 1
+    return mean * size, (1 - mean) * size
+
+
+ROUNDING = 0.02
+"""How far the numbers of a row may be from adding up to `per`: rounded figures hardly ever add up."""
+MAX_COMBINATIONS = 100_000
+
+
+class TableMistake(Unexpected):
+    """A mistake in one table, with its place in the table."""
+
+    def __init__(self, place: str, expected: str, found: str):
+        super().__init__(expected, found, place=place)
+
+    @classmethod
+    def of(cls, place: str, error: Unexpected, found: str = "") -> TableMistake:
+        """From an error without a place; `found` is for one that leaves what was found to the caller."""
+        return cls(place, error.expected, found if error.found is None else error.found)
+
+    def problem(self, file: str, path: str) -> Problem:
+        return Problem(file=file, path=f"{path}.{self.place}", expected=self.expected, found=self.found or "")
+
+
+@dataclass(frozen=True, kw_only=True)
+class PublishedFigures:
+    """A published table of one column.
+
+    Attributes
+    ----------
+    path : where it stands in the file.
+    given : the columns that its rows are by; given_bands has the bands of each, which cover all its values.
+    bands : the bands of the column `of` itself; empty in a table of means.
+    figures : (n_given_bands, ..., n_bands) shares that sum to 1 over the last axis, or (n_given_bands, ..., 2) means and
+        standard deviations; NaN where a combination was not published.
+    ordered : for each given column, whether its bands have an order.
+    missing : "nearest" or "average".
+    """
+
+    path: str
+    of: str
+    given: tuple[str, ...]
+    given_bands: tuple[tuple[Band, ...], ...]
+    bands: tuple[Band, ...]
+    figures: np.ndarray
+    ordered: tuple[bool, ...]
+    missing: str
+
+    def filled(self, weights: np.ndarray) -> np.ndarray:
+        """The figures with every combination, after the table's public rule.
+
+        "nearest" takes the mean of the published rows that are fewest bands away, adding over the given columns
+        (categories without an order are one away); "average" takes the mean of all published rows, weighted by how common
+        their combinations are.
+
+        Parameters
+        ----------
+        weights : (n_given_bands, ...) how common each combination is.
+        """
+        published = ~np.isnan(self.figures[..., 0])
+        if published.all():
+            return self.figures
+        figures = self.figures.copy()
+        known, rows = np.argwhere(published), self.figures[published]
+        if self.missing == "average":
+            common = weights[published] if weights[published].sum() > 0 else np.ones(len(rows))
+            figures[~published] = np.average(rows, axis=0, weights=common)
+            return figures
+        for place in np.argwhere(~published):
+            steps = np.abs(known - place)
+            distance = np.where(self.ordered, steps, steps > 0).sum(axis=1)
+            figures[tuple(place)] = rows[distance == distance.min()].mean(axis=0)
+        return figures
+
+
+def published_shares(path: str, table: ShareTable, units: Mapping[str, Units]) -> PublishedFigures:
+    """The arrays of a table of shares or counts.
+
+    Rows are bands of the given columns and then one number for each band of `across`; without `across`, the last band of a
+    row is of the column itself and one number follows.
+
+    Raises
+    ------
+    TableMistake : for the first mistake in it.
+    """
+    own = units[table.of]
+    if table.across is not None:
+        try:
+            bands = own.bands(table.across)
+        except Unexpected as error:
+            raise TableMistake.of("across", error) from None
+        _check_cover(table.of, own, bands, "across")
+        rows = _by_combination(table, [units[name] for name in table.given], len(bands))
+    else:
+        cells = _by_combination(table, [units[name] for name in (*table.given, table.of)], 1)
+        bands = tuple(dict.fromkeys(combination[-1] for combination in cells))
+        _check_cover(table.of, own, bands, "rows")
+        rows = {}
+        for combination in dict.fromkeys(key[:-1] for key in cells):
+            absent = [band.label for band in bands if (*combination, band) not in cells]
+            if absent:
+                raise TableMistake("rows", f"a number for {absent[0]!r} in the rows of {_words(combination)}", "none")
+            rows[combination] = [cells[*combination, band][0] for band in bands]
+    for combination, numbers in rows.items():
+        total = sum(numbers)
+        where = f" in the rows of {_words(combination)}" if combination else ""
+        if not total > 0:
+            raise TableMistake("rows", f"a number above 0{where}", "only zeros")
+        if table.per is not None and not abs(total - table.per) <= ROUNDING * table.per:
+            expected = f"numbers{where} that add up to per = {table.per:g}, give or take {ROUNDING:.0%} for rounding"
+            raise TableMistake("rows", expected, f"{total:g}")
+    shares = {combination: np.array(numbers) / sum(numbers) for combination, numbers in rows.items()}
+    return _published(path, table, units, bands, shares)
+
+
+def published_means(path: str, table: MeanTable, units: Mapping[str, Units]) -> PublishedFigures:
+    """The arrays of a table of means: rows are bands of the given columns, then mean and standard deviation.
+
+    Raises
+    ------
+    TableMistake : for the first mistake in it.
+    """
+    rows = _by_combination(table, [units[name] for name in table.given], 2)
+    for number, (mean, deviation) in enumerate(rows.values()):
+        try:
+            check_moments(units[table.of], mean, deviation)
+        except Unexpected as error:
+            raise TableMistake.of(f"rows[{number}]", error) from None
+    return _published(path, table, units, (), {combination: np.array(numbers) for combination, numbers in rows.items()})
+
+
+def _published(
+    path: str,
+    table: FactTable,
+    units: Mapping[str, Units],
+    bands: tuple[Band, ...],
+    rows: Mapping[tuple[Band, ...], np.ndarray],
+) -> PublishedFigures:
+    """Rows by combination -> arrays over all combinations."""
+    given_bands = []
+    for place, name in enumerate(table.given):
+        named = dict.fromkeys(combination[place] for combination in rows)
+        given_bands.append(tuple(sorted([*named, *units[name].without(named)], key=lambda band: band.ranges)))
+        if len(given_bands[-1]) > MAX_BANDS:
+            raise TableMistake("given", f"at most {MAX_BANDS} bands of {name!r}", "more")
+    sizes = [len(choices) for choices in given_bands]
+    if prod(sizes) > MAX_COMBINATIONS:
+        raise TableMistake("given", f"at most {MAX_COMBINATIONS} combinations of bands", f"{prod(sizes)}")
+    figures = np.full((*sizes, len(next(iter(rows.values())))), np.nan)
+    absent = []
+    for index, combination in zip(np.ndindex(*sizes), product(*given_bands), strict=True):
+        if combination in rows:
+            figures[index] = rows[combination]
+        else:
+            absent.append(combination)
+    if absent and table.missing == "error":
+        more = f" (and for {len(absent) - 1} more)" if len(absent) > 1 else ""
+        expected = "a row for every combination, or missing = 'nearest' or 'average'"
+        raise TableMistake("rows", expected, f"none for {_words(absent[0])}{more}")
+    return PublishedFigures(
+        path=path,
+        of=table.of,
+        given=table.given,
+        given_bands=tuple(given_bands),
+        bands=bands,
+        figures=figures,
+        ordered=tuple(not units[name].categories for name in table.given),
+        missing=table.missing,
+    )
+
+
+def _by_combination(table: FactTable, columns: Sequence[Units], width: int) -> dict[tuple[Band, ...], list[float]]:
+    """The numbers of each row by the bands before them."""
+    found: dict[tuple[Band, ...], list[float]] = {}
+    for number, row in enumerate(table.rows):
+        place = f"rows[{number}]"
+        if len(row) != len(columns) + width:
+            expected = f"{len(columns)} band(s) and then {width} number(s)"
+            raise TableMistake(place, expected, f"{len(row)} values")
+        numbers = [_number(value, f"{place}[{len(columns) + i}]") for i, value in enumerate(row[len(columns) :])]
+        combination = tuple(
+            _one_band(units, str(label), f"{place}[{i}]") for i, (units, label) in enumerate(zip(columns, row, strict=False))
+        )
+        if combination in found:
+            raise TableMistake(place, "one row for each combination", f"a second one for {_words(combination)}")
+        found[combination] = numbers
+    for choices in zip(*found, strict=True):
+        try:
+            check_apart(dict.fromkeys(choices))
+        except Unexpected as error:
+            raise TableMistake.of("rows", error) from None
+    return found
+
+
+def _number(value: Any, place: str) -> float:
+    if isinstance(value, int | float | Decimal) and value >= 0:
+        return float(value)
+    raise TableMistake(place, "a number of at least 0", shown(value))
+
+
+def _one_band(units: Units, label: str, place: str) -> Band:
+    try:
+        bands = units.bands([label])
+    except Unexpected as error:
+        raise TableMistake.of(place, error) from None
+    if len(bands) != 1:
+        raise TableMistake(place, "one band", f"{label!r}, which is {len(bands)}")
+    return bands[0]
+
+
+def _check_cover(name: str, units: Units, bands: Sequence[Band], place: str) -> None:
+    try:
+        check_number(len(bands))
+        check_apart(bands)
+    except Unexpected as error:
+        raise TableMistake.of(place, error) from None
+    left = units.without(bands)
+    if left:
+        raise TableMistake(place, f"bands for all values of {name!r}", f"none for {listing(band.label for band in left)}")
+
+
+def _words(combination: Sequence[Band]) -> str:
+    return " and ".join(repr(band.label) for band in combination) or "all"
+
+
+# Reading a facts file, with every mistake in it told by its place.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CheckedFacts:
+    """A facts file that was read and checked, except for cycles and for tables that contradict each other.
+
+    Attributes
+    ----------
+    shares, means : the tables of each column, by the column's name; a column is in one of the two.
+    """
+
+    file: str
+    tolerance: float
+    columns: Mapping[str, FactColumn]
+    units: Mapping[str, Units]
+    shares: Mapping[str, tuple[PublishedFigures, ...]]
+    means: Mapping[str, PublishedFigures]
+
+    def tables(self, column: str) -> tuple[PublishedFigures, ...]:
+        """All tables that a column is drawn from."""
+        return self.shares.get(column) or (self.means[column],)
+
+
+def load_facts(path: Path) -> CheckedFacts:
+    """Read and check a facts file.
+
+    Raises
+    ------
+    SpecError : with every mistake found so far; mistakes in rows are looked for when the rest is right.
+    """
+    name = str(path)
+    model = validated(FactsFile, read_toml(path), name)
+    if isinstance(model, list):
+        raise SpecError(model)
+    units: dict[str, Units] = {}
+    problems = [*_wrong_names(model, name)] or [*_undrawn(model, name)]  # a table of a misspelt column draws none
+    for column, table in model.columns.items():
+        try:
+            units[column] = table.units()
+        except Unexpected as error:
+            problems.append(TableMistake.of("bounds", error, found=shown(table.bounds)).problem(name, f"columns.{column}"))
+    if problems:
+        raise SpecError(problems)
+    published: list[PublishedFigures] = []
+    for path_in_file, fact in model.facts():
+        try:
+            if isinstance(fact, ShareTable):
+                published.append(published_shares(path_in_file, fact, units))
+            else:
+                published.append(published_means(path_in_file, fact, units))
+        except TableMistake as mistake:
+            problems.append(mistake.problem(name, path_in_file))
+    if problems:
+        raise SpecError(problems)
+    tables = {column: tuple(table for table in published if table.of == column) for column in model.columns}
+    return CheckedFacts(
+        file=name,
+        tolerance=model.tolerance,
+        columns=model.columns,
+        units=units,
+        shares={column: found for column, found in tables.items() if found[0].bands},
+        means={column: found[0] for column, found in tables.items() if not found[0].bands},
+    )
+
+
+def _wrong_names(model: FactsFile, file: str) -> Iterator[Problem]:
+    """Columns and sources that do not exist, and columns given themselves or twice."""
+    for path, fact in model.facts():
+        used = [(f"{path}.of", fact.of), *((f"{path}.given[{i}]", name) for i, name in enumerate(fact.given))]
+        for place, name in used:
+            if name not in model.columns:
+                expected = f"one of the columns {listing(model.columns, MAX_COLUMNS)}"
+                meant = closest(name, model.columns)
+                yield Problem(file=file, path=place, expected=expected, found=repr(name), suggestion=meant)
+        if len(set(fact.given)) < len(fact.given) or fact.of in fact.given:
+            expected = f"different columns, none of them {fact.of!r}"
+            yield Problem(file=file, path=f"{path}.given", expected=expected, found=shown(fact.given))
+        if fact.source is not None and fact.source not in model.sources:
+            expected, meant = f"one of the sources {listing(model.sources)}", closest(fact.source, model.sources)
+            yield Problem(file=file, path=f"{path}.source", expected=expected, found=repr(fact.source), suggestion=meant)
+
+
+def _undrawn(model: FactsFile, file: str) -> Iterator[Problem]:
+    """Columns that no table says how to draw, or that both kinds of table do."""
+    for name, column in model.columns.items():
+        tables = [path for path, fact in model.facts() if fact.of == name]
+        means = [path for path in tables if path.startswith("means.")]
+        if not tables:
+            expected = f"a table or means of {name!r} (a table of one band that holds all values draws them evenly)"
+            yield Problem(file=file, path=f"columns.{name}", expected=expected, found="none")
+        elif means and len(tables) > 1:
+            expected = f"either tables of {name!r} or one table of means"
+            yield Problem(file=file, path=f"columns.{name}", expected=expected, found=listing(tables))
+        elif means and column.kind not in ("integer", "real"):
+            expected = "a column of kind 'integer' or 'real'"
+            found = f"{name!r} of kind {column.kind!r}"
+            yield Problem(file=file, path=f"{means[0]}.of", expected=expected, found=found)
+
+
+# A family is the distribution of one column within every combination of its parents: the columns its tables show it by.
+#
+# A family is fitted to all tables of its column at once. For this it needs the joint distribution of all parents.
+
+_NEVER = 1e-12
+"""A combination of given bands that is rarer than this does not occur, and no figure for it can be met or missed."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Groups:
+    """The given columns of a family, each in the common refinement of the bands that the family's tables give it.
+
+    Attributes
+    ----------
+    of_cells : for each parent, (n_cells of the parent,) the group of each of its cells.
+    rows : for each table, index arrays, one for each given column, that broadcast to (n_groups, ...) and pick the row of the
+        table for every combination of groups.
+    """
+
+    of_cells: tuple[np.ndarray, ...]
+    rows: tuple[tuple[np.ndarray, ...], ...]
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """(n_groups, ...) how many groups each parent has."""
+        return tuple(int(group.max()) + 1 for group in self.of_cells)
+
+    def row_numbers(self, table: int, sizes: Sequence[int]) -> np.ndarray:
+        """(n_combinations,) the number of the table's row for every combination of groups."""
+        number: Any = 0
+        for row, size in zip(self.rows[table], sizes, strict=True):
+            number = number * size + row
+        return np.broadcast_to(number, self.shape).ravel()
+
+
+def parent_groups(tables: Sequence[PublishedFigures], parents: Sequence[str], edges: Mapping[str, np.ndarray]) -> Groups:
+    """The groups of the parents: two cells are in one when every table has them in one band."""
+    of_cells: list[np.ndarray] = []
+    bands: dict[tuple[str, str], np.ndarray] = {}
+    for number, parent in enumerate(parents):
+        using = [table for table in tables if parent in table.given]
+        by_table = [bands_of_cells(table.given_bands[table.given.index(parent)], edges[parent]) for table in using]
+        found, group = np.unique(np.array(by_table), axis=1, return_inverse=True)
+        of_cells.append(group.ravel())
+        shape = [-1 if other == number else 1 for other in range(len(parents))]
+        bands |= {(table.path, parent): band.reshape(shape) for table, band in zip(using, found, strict=True)}
+    rows = tuple(tuple(bands[table.path, given] for given in table.given) for table in tables)
+    return Groups(of_cells=tuple(of_cells), rows=rows)
+
+
+def fitted_moments(table: PublishedFigures, groups: Groups, joint: np.ndarray) -> np.ndarray:
+    """(n_groups, ..., 2) mean and standard deviation for every combination of groups, whose shares are `joint`."""
+    figures = table.filled(_row_shares(table, groups.row_numbers(0, table.figures.shape[:-1]), joint))
+    return np.broadcast_to(figures[groups.rows[0]], (*groups.shape, 2))
+
+
+def fitted_shares(facts: CheckedFacts, column: str, groups: Groups, joint: np.ndarray, edges: np.ndarray) -> np.ndarray:
+    """Shares of a column's cells given its parents that meet all its tables.
+
+    The start takes the table with most bands and spreads these over their cells; fitting then meets every table and the
+    parents' joint distribution. Rows that a table lacks are filled by its rule and fitted first, but they are no facts:
+    a second fit asks for the published rows alone.
+
+    Parameters
+    ----------
+    joint : (n_groups, ...) share of each combination of groups.
+    edges : (n_cells + 1,) where the column's cells start.
+
+    Returns
+    -------
+    (n_groups, ..., n_cells) summing to 1 over the last axis.
+
+    Raises
+    ------
+    SpecError : when a figure of a table is missed by more than the tolerance.
+    """
+    tables = facts.shares[column]
+    interpolated = facts.columns[column].within == "interpolated"
+    shape = (*groups.shape, len(edges) - 1)
+    filled: list[np.ndarray] = []
+    assumed, published = [], []
+    for number, table in enumerate(tables):
+        rows = groups.row_numbers(number, table.figures.shape[:-1])
+        weights = _row_shares(table, rows, joint)
+        filled.append(table.filled(weights))
+        cells = (rows[:, None] * len(table.bands) + bands_of_cells(table.bands, edges)).ravel()
+        assumed.append(GroupSums(groups=cells, target=(filled[-1] * weights[..., None]).ravel()))
+        published.append(GroupSums(groups=cells, target=(table.figures * weights[..., None]).ravel()))
+    finest = max(range(len(tables)), key=lambda number: (len(tables[number].bands), tables[number].figures.size))
+    start = spread(filled[finest], tables[finest].bands, edges, interpolated=interpolated)[groups.rows[finest]]
+    start = np.broadcast_to(start, shape)
+    given = GroupSums(groups=np.repeat(np.arange(joint.size), shape[-1]), target=joint.ravel())
+    found = fit((start * joint[..., None]).ravel(), _each_with(given, assumed))
+    if any(np.isnan(table.figures).any() for table in tables):
+        found = fit(found, _each_with(given, published))
+    found = found.reshape(shape)
+    totals = found.sum(axis=-1, keepdims=True)
+    shares = np.divide(found, totals, out=np.array(start), where=totals > _NEVER)
+    _check_agreement(facts, column, published, shares * joint[..., None])
+    return shares
+
+
+def _each_with(given: GroupSums, margins: Sequence[GroupSums]) -> list[GroupSums]:
+    """The parents' joint distribution after every table, so that all tables weigh the same when they disagree."""
+    return [step for margin in margins for step in (margin, given)]
+
+
+def _row_shares(table: PublishedFigures, rows: np.ndarray, joint: np.ndarray) -> np.ndarray:
+    """(n_given_bands, ...) how common each row of a table is."""
+    sizes = table.figures.shape[:-1]
+    return np.bincount(rows, joint.ravel(), minlength=prod(sizes)).reshape(sizes)
+
+
+def _check_agreement(facts: CheckedFacts, column: str, margins: Sequence[GroupSums], found: np.ndarray) -> None:
+    """Raise SpecError when a published figure, as a share of its row, is missed by more than the tolerance."""
+    tables = facts.shares[column]
+    worst: tuple[float, str, str] = (facts.tolerance, "", "")
+    for table, margin in zip(tables, margins, strict=True):
+        sums = margin.of(found.ravel()).reshape(table.figures.shape)
+        weights = sums.sum(axis=-1, keepdims=True)
+        shares = np.divide(sums, weights, out=np.full(sums.shape, np.nan), where=weights > _NEVER)
+        missed = np.nan_to_num(np.abs(shares - table.figures))
+        place = np.unravel_index(missed.argmax(), missed.shape)
+        if missed[place] > worst[0]:
+            row = [bands[i].label for bands, i in zip(table.given_bands, place[:-1], strict=True)]
+            where = f" of the row {' and '.join(map(repr, row))}" if row else ""
+            figures = f"{table.figures[place]:.4g}, where the best fit has {shares[place]:.4g}"
+            worst = float(missed[place]), table.path, f"{table.bands[place[-1]].label!r}{where} is {figures}"
+    if worst[1]:
+        others = " and ".join(table.path for table in tables if table.path != worst[1])
+        expected = f"shares that agree with {others} to within the tolerance of {facts.tolerance:g}"
+        raise SpecError([Problem(file=facts.file, path=worst[1], expected=expected, found=f"a contradiction: {worst[2]}")])
+
+
+# The network of a surrogate: its columns in an order in which each comes after its parents, and the family of each.
+#
+# The surrogate's distribution is the product of the families: each column given its parents, the columns that its tables
+# name.
+# All tables of a column are met at once by iterative proportional fitting over its own bands and those of its parents, whose
+# joint distribution comes from the families before it.
+
+MAX_CELLS = 2_000_000
+MAX_COLUMN_CELLS = 10_000
+MAX_PARENTS = 12
+
+
+@dataclass(frozen=True, kw_only=True)
+class GivenParents:
+    """A column given its parents.
+
+    Attributes
+    ----------
+    groups : for each parent, (n_cells of the parent,) the group of bands that each of its cells is in.
+    shares : (n_groups, ..., n_cells) share of each cell of the column, given a group of each parent.
+    moments : (n_groups, ..., 2) mean and standard deviation, for a column that is drawn from means.
+    """
+
+    column: str
+    parents: tuple[str, ...]
+    groups: tuple[np.ndarray, ...]
+    shares: np.ndarray
+    moments: np.ndarray | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class DrawingNetwork:
+    """The families in the order of drawing, and the units at which the cells of each column start."""
+
+    families: Mapping[str, GivenParents]
+    edges: Mapping[str, np.ndarray]
+
+
+def fitted(facts: CheckedFacts) -> DrawingNetwork:
+    """Order the columns and fit each to its tables.
+
+    Raises
+    ------
+    SpecError : when the tables lead round in a circle, are too large together, or contradict each other.
+    """
+    edges = {}
+    tables = [table for column in facts.columns for table in facts.tables(column)]
+    for name, column in facts.columns.items():
+        mentioned = [band for table in tables if table.of == name for band in table.bands]
+        mentioned += [
+            band for table in tables for given, bands in zip(table.given, table.given_bands, strict=True) if given == name
+            for band in bands
+        ]  # fmt: skip
+        interpolated = column.within == "interpolated" and name in facts.shares
+        edges[name] = cell_edges(facts.units[name], mentioned, interpolated=interpolated)
+        if len(edges[name]) > MAX_COLUMN_CELLS:
+            raise _too_large(facts, name, f"at most {MAX_COLUMN_CELLS} different bands", "more")
+    families: dict[str, GivenParents] = {}
+    for name in _order(facts):
+        families[name] = _family(facts, name, families, edges)
+    return DrawingNetwork(families=families, edges=edges)
+
+
+def _order(facts: CheckedFacts) -> list[str]:
+    """Columns after all their parents; among several, as in the file."""
+    graph = nx.DiGraph()
+    graph.add_nodes_from(facts.columns)
+    for column in facts.columns:
+        for table in facts.tables(column):
+            graph.add_edges_from(((given, column) for given in table.given), path=table.path)
+    if not nx.is_directed_acyclic_graph(graph):
+        circle = nx.find_cycle(graph)
+        parts = [f"{column!r} needs {given!r} ({graph.edges[given, column]['path']})" for given, column in reversed(circle)]
+        path = f"{graph.edges[circle[0]]['path']}.given"
+        expected = "tables that do not lead round in a circle"
+        raise SpecError([Problem(file=facts.file, path=path, expected=expected, found="; ".join(parts))])
+    places = {column: place for place, column in enumerate(facts.columns)}
+    return list(nx.lexicographical_topological_sort(graph, key=places.__getitem__))
+
+
+def _family(
+    facts: CheckedFacts, column: str, families: Mapping[str, GivenParents], edges: Mapping[str, np.ndarray]
+) -> GivenParents:
+    tables = facts.tables(column)
+    parents = tuple(dict.fromkeys(given for table in tables for given in table.given))
+    if len(parents) > MAX_PARENTS:
+        raise _too_large(facts, column, f"at most {MAX_PARENTS} given columns", f"{len(parents)}")
+    cells = prod(len(edges[name]) - 1 for name in (column, *parents))
+    if cells > MAX_CELLS:
+        expected = f"at most {MAX_CELLS} combinations of the bands of {listing([column, *parents])}"
+        raise _too_large(facts, column, expected, f"{cells}")
+    groups = parent_groups(tables, parents, edges)
+    joint = _joint(families, parents, groups.of_cells)
+    if column in facts.means:
+        moments = fitted_moments(tables[0], groups, joint)
+        shares = shares_of_cells(facts.units[column], moments, edges[column])
+        return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares, moments=moments)
+    shares = fitted_shares(facts, column, groups, joint, edges[column])
+    return GivenParents(column=column, parents=parents, groups=groups.of_cells, shares=shares)
+
+
+def _too_large(facts: CheckedFacts, column: str, expected: str, found: str) -> SpecError:
+    expected = f"{expected} in all tables of {column!r}"
+    return SpecError([Problem(file=facts.file, path=f"columns.{column}", expected=expected, found=found)])
+
+
+def _joint(families: Mapping[str, GivenParents], parents: Sequence[str], groups: Sequence[np.ndarray]) -> np.ndarray:
+    """(n_groups, ...) joint distribution of the parents' groups: the product of the families above, summed over the rest."""
+    needed = [*parents]
+    for name in needed:  # grows while it is read
+        needed += [parent for parent in families[name].parents if parent not in needed]
+    label = {name: number for number, name in enumerate(needed)}
+    operands: list[Any] = []
+    for name in needed:
+        family = families[name]
+        cells = family.shares[np.ix_(*family.groups, np.arange(family.shares.shape[-1]))]
+        operands += [cells, [label[parent] for parent in family.parents] + [label[name]]]
+    for number, (parent, group) in enumerate(zip(parents, groups, strict=True)):
+        operands += [np.eye(int(group.max()) + 1)[group], [label[parent], len(needed) + number]]
+    if not parents:
+        return np.array(1.0)
+    return np.einsum(*operands, [len(needed) + number for number in range(len(parents))], optimize="greedy")
+
+
+# Rows of a surrogate, drawn column by column. Systematic sampling keeps counts as near to the facts as whole rows allow.
+#
+# The rows of one combination of given bands get evenly spaced orders (k + u) / m, k = 0..m-1, in random order, with one
+# random offset u. Of any interval of orders of length p they hold floor(p m) or ceil(p m), so every figure of the
+# combination is met to within one row (Madow & Madow 1944).
+
+MAX_ROWS = 100_000_000
+
+
+def simulate(path: str | Path, n: int, seed: int = 1) -> dict[str, np.ndarray]:
+    """Draw a public surrogate table from a facts file.
+
+    Parameters
+    ----------
+    n : number of rows, at least 1.
+    seed : at least 0; the same file, rows and seed give the same table.
+
+    Returns
+    -------
+    dict : (n,) values of each column, the rows in random order, the columns as in the file: whole numbers as int64, real
+    numbers as float64, categories and dates (yyyy-mm-dd) as texts.
+
+    Raises
+    ------
+    SpecError : for mistakes in the file.
+    InputError : for n or a seed that cannot be used.
+
+    Privacy
+    -------
+    None is needed: it reads published figures alone.
+    """
+    if not 1 <= n <= MAX_ROWS:
+        raise InputError(f"rows: expected a whole number from 1 to {MAX_ROWS}, found {n}.")
+    if seed < 0:
+        raise InputError(f"seed: expected a whole number of at least 0, found {seed}.")
+    facts = load_facts(Path(path))
+    return _draw(facts, fitted(facts), n, SeededEntropy(seed).generator())
+
+
+def _draw(facts: CheckedFacts, network: DrawingNetwork, n: int, generator: np.random.Generator) -> dict[str, np.ndarray]:
+    """n rows from a fitted network."""
+    cells: dict[str, np.ndarray] = {}
+    units: dict[str, np.ndarray] = {}
+    for name, family in network.families.items():
+        edges = network.edges[name]
+        group = np.zeros(n, dtype=np.int64)
+        for parent, groups, size in zip(family.parents, family.groups, family.shares.shape, strict=False):
+            group = group * size + groups[cells[parent]]
+        orders = systematic_orders(group, generator)
+        if family.moments is not None:
+            units[name] = quantiles(facts.units[name], family.moments.reshape(-1, 2)[group], orders)
+            cells[name] = np.searchsorted(edges, units[name], side="right") - 1
+        else:
+            cells[name] = _cells_at(family.shares.reshape(-1, family.shares.shape[-1]), group, orders)
+            widths = np.diff(edges)[cells[name]]
+            within = systematic_orders(cells[name], generator) if widths.max() > 1 else np.zeros(n)
+            units[name] = edges[cells[name]] + np.floor(within * widths).astype(np.int64)
+    columns: Mapping[str, FactColumn] = facts.columns
+    return {name: _values(columns[name], facts.units[name], units[name]) for name in columns}
+
+
+def systematic_orders(group: np.ndarray, generator: np.random.Generator) -> np.ndarray:
+    """(n,) orders in [0, 1): evenly spaced within each group of rows, with one random offset and in random order.
+
+    Parameters
+    ----------
+    group : (n,) the group of each row, numbered from 0.
+    """
+    order = generator.permutation(len(group))
+    order = order[np.argsort(group[order], kind="stable")]
+    sizes = np.bincount(group)
+    offsets = generator.random(len(sizes))
+    sorted_group = group[order]
+    ranks = np.arange(len(group)) - (np.cumsum(sizes) - sizes)[sorted_group]
+    orders = np.empty(len(group))
+    orders[order] = (ranks + offsets[sorted_group]) / sizes[sorted_group]
+    return np.minimum(orders, np.nextafter(1.0, 0.0))
+
+
+def _cells_at(shares: np.ndarray, group: np.ndarray, orders: np.ndarray) -> np.ndarray:
+    """(n,) the cell at each order of the distribution of its row's group; shares has shape (n_groups, n_cells)."""
+    cumulated = np.cumsum(shares, axis=1)
+    cumulated /= cumulated[:, -1:]  # the last is 1 exactly, so that no order lies beyond it
+    cells = np.empty(len(group), dtype=np.int64)
+    by_group = np.argsort(group, kind="stable")
+    ends = np.cumsum(np.bincount(group, minlength=len(shares)))
+    for number in np.unique(group):
+        rows = by_group[ends[number - 1] if number else 0 : ends[number]]
+        cells[rows] = np.searchsorted(cumulated[number], orders[rows], side="right")
+    return cells
+
+
+def _values(column: FactColumn, units: Units, drawn: np.ndarray) -> np.ndarray:
+    """Units as the values that stand in the table."""
+    if units.categories:
+        return np.array(units.categories, dtype=object)[drawn]
+    if column.kind == "date":
+        return np.array([f"{column.year:04d}-{month:02d}-{column.day:02d}" for month in range(13)], dtype=object)[drawn]
+    return drawn / units.scale if column.kind == "real" else drawn

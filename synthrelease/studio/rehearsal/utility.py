@@ -1,0 +1,1006 @@
+"""The utility report: what synthetic copies keep of a public original, by measures of the literature and without noise."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import combinations
+from typing import Literal, get_args
+
+import numpy as np
+from scipy import sparse
+from scipy.special import expit, logit
+
+from synthrelease.criteria.logistic_regression import LogisticRegression
+from synthrelease.criteria.records import NewtonResult, maximum
+from synthrelease.criteria.regressions import RegressionCoefficients
+from synthrelease.data.counts import Counts
+from synthrelease.enclave.door import PrivateCounts
+from synthrelease.errors import InputError, RejectedRound, closest, listing
+from synthrelease.generators.space import Configuration
+from synthrelease.privacy.public_entropy import SeededEntropy
+from synthrelease.releasing.attempt import generate, prepare
+from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.studio.rehearsal.attempts import PublicTable
+from synthrelease.studio.rehearsal.logit import fit_logit
+from synthrelease.studio.rehearsal.risk import risk_report
+
+# Confidence intervals of the original and of the synthetic data, and how far they overlap.
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ConfidenceIntervals:
+    """Lower and upper ends, each of shape (k,), of k confidence intervals. Ends may be NaN where there is no estimate."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+
+    def __post_init__(self) -> None:
+        if np.shape(self.lower) != np.shape(self.upper):
+            raise ValueError(
+                f"expected as many lower ends as upper ends, found {np.shape(self.lower)}, {np.shape(self.upper)}."
+            )
+        if np.any(np.asarray(self.lower) > np.asarray(self.upper)):
+            raise ValueError("expected every lower end at or below its upper end, found one above it.")
+
+
+def student_interval(
+    estimates: np.ndarray, variances: np.ndarray, degrees_of_freedom: np.ndarray, confidence: float
+) -> ConfidenceIntervals:
+    """estimate -+ t quantile * sqrt(variance); with infinitely many degrees of freedom the normal interval.
+
+    Parameters
+    ----------
+    estimates, variances, degrees_of_freedom : (k,) arrays, or broadcast to it.
+    confidence : inside (0, 1), for example 0.95.
+    """
+    if not 0 < confidence < 1:
+        raise ValueError(f"confidence: expected a number between 0 and 1, found {confidence}.")
+    from scipy import stats  # here, because it takes a second and most rehearsals need none of it
+
+    half = stats.t.ppf((1 + confidence) / 2, degrees_of_freedom) * np.sqrt(variances)
+    return ConfidenceIntervals(lower=estimates - half, upper=estimates + half)
+
+
+def interval_overlap(original: ConfidenceIntervals, synthetic: ConfidenceIntervals) -> np.ndarray:
+    """Mean of the shares of each interval that the other one covers.
+
+    0.5 [ (min(U_orig, U_syn) - max(L_orig, L_syn)) / (U_orig - L_orig) + the same / (U_syn - L_syn) ]
+
+    Returns
+    -------
+    (k,) overlaps: 1 for equal intervals, at most 1, negative for disjoint ones (the further apart, the lower, without a
+    bound). NaN where an interval has no width or an end is NaN.
+
+    Source
+    ------
+    Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest", first
+    (the text has no page numbers); Karr et al., The American Statistician 60 (2006).
+    """
+    shared = np.minimum(original.upper, synthetic.upper) - np.maximum(original.lower, synthetic.lower)
+    return 0.5 * (_ratio(shared, original.upper - original.lower) + _ratio(shared, synthetic.upper - synthetic.lower))
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """NaN where the denominator is not positive."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(np.asarray(denominator) > 0, np.divide(numerator, denominator), np.nan)
+
+
+# Logistic regression of "synthetic" on the cells of a stacked table: one line of the design per cell, not per row.
+
+_RIDGE = 1e-6
+"""Penalty on the squared coefficients, in units of one row's log-likelihood: it keeps coefficients finite where a bin occurs
+in one table alone, and is far too weak to be seen elsewhere."""
+
+_CONVERGED = 1e-7
+_CONVERGED_PER_ROW = 1e-13
+"""Log-likelihood that may still be missing, of about 0.7 per row; the second part is above the rounding of a billion rows."""
+
+_ONE_SIDED = 15.0
+"""Where the coefficient of a bin that occurs in one table alone starts: its likelihood has no maximum, and Newton's method
+takes a step of about 1 each time on the way there."""
+
+_MOST_STEPS = 200
+_RANK_TOLERANCE = 1e-10
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StackedDesign:
+    """The model matrix of the propensity model over the cells of the original and the synthetic table, stacked.
+
+    Attributes
+    ----------
+    rows, synthetic : (n_cells,) rows of both tables, and of the synthetic one, in each cell.
+    indicators : (n_cells, k_1) the intercept, and an indicator for every bin but one of every column.
+    products : (n_cells, k_2) products of the standardised numbers of every two columns that have numbers and vary; 0 where one
+        is missing, which the indicators tell.
+    start : (k_1 + k_2,) coefficients to start from.
+    """
+
+    rows: np.ndarray
+    synthetic: np.ndarray
+    indicators: sparse.csr_matrix
+    products: np.ndarray
+    start: np.ndarray
+
+    @classmethod
+    def of(cls, public: PublicTable, copy: Counts) -> StackedDesign:
+        stacked = public.counts + copy
+        synthetic = np.zeros(len(stacked))
+        synthetic[stacked.find(copy.bins)] = copy.counts
+        rows = stacked.counts.astype(float)
+        cells = np.arange(len(rows))
+        blocks, starts = [sparse.csr_matrix(np.ones((len(rows), 1)))], [np.array([logit(synthetic.sum() / rows.sum())])]
+        for column, size in enumerate(stacked.layout.sizes):
+            digits = stacked.digits(column)
+            both = np.bincount(digits, weights=rows, minlength=size)
+            only = np.bincount(digits, weights=synthetic, minlength=size)
+            kept = np.flatnonzero(both)
+            kept = kept[kept != np.argmax(both)]  # the most frequent bin is the reference: the tables share it, if any
+            blocks.append(sparse.csr_matrix((np.ones(len(rows)), (cells, digits)), shape=(len(rows), size))[:, kept])
+            starts.append(_ONE_SIDED * ((only == both).astype(float) - (only == 0))[kept])
+        products = _products(public, stacked)
+        return cls(
+            rows=rows,
+            synthetic=synthetic,
+            indicators=sparse.hstack(blocks, format="csr"),
+            products=products,
+            start=np.concatenate([*starts, np.zeros(products.shape[1])]),
+        )
+
+    @cached_property
+    def n_parameters(self) -> int:
+        """k, the rank of the model matrix."""
+        gram = self._gram(self.rows)
+        scale = np.sqrt(np.diag(gram))
+        scale[scale == 0] = 1.0  # a product can vanish in all cells
+        return int(np.linalg.matrix_rank(gram / np.outer(scale, scale), tol=_RANK_TOLERANCE, hermitian=True))
+
+    def probabilities(self) -> np.ndarray:
+        """(n_cells,) fitted probabilities of "synthetic", by Newton's method with halved steps.
+
+        Raises
+        ------
+        ArithmeticError : when it does not converge. The likelihood is concave: that would be a defect here, not of the data.
+        """
+        penalty = np.full(len(self.start), _RIDGE)
+        penalty[0] = 0.0
+        enough = _CONVERGED + _CONVERGED_PER_ROW * self.rows.sum()
+
+        def derivatives(coefficients: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+            fitted = expit(self._line(coefficients))
+            residual = self.synthetic - self.rows * fitted
+            gradient = np.concatenate([self.indicators.T @ residual, self.products.T @ residual]) - penalty * coefficients
+            return gradient, self._gram(self.rows * fitted * (1 - fitted)) + np.diag(penalty)
+
+        def small(step: np.ndarray, found: NewtonResult) -> bool:
+            return bool(found.gradient @ step < enough)  # twice what is left to gain where the likelihood is nearly quadratic
+
+        found = maximum(
+            lambda coefficients: self._likelihood(coefficients, penalty),
+            derivatives,
+            self.start,
+            small=small,
+            most_steps=_MOST_STEPS,
+        )
+        if found is None or not found.reached:
+            raise ArithmeticError(f"the logistic regression of the propensity scores did not converge in {_MOST_STEPS} steps.")
+        return expit(self._line(found.at))
+
+    def _line(self, coefficients: np.ndarray) -> np.ndarray:
+        k = self.indicators.shape[1]
+        return self.indicators @ coefficients[:k] + self.products @ coefficients[k:]
+
+    def _likelihood(self, coefficients: np.ndarray, penalty: np.ndarray) -> float:
+        line = self._line(coefficients)
+        return float(self.synthetic @ line - self.rows @ np.logaddexp(0.0, line) - penalty @ coefficients**2 / 2)
+
+    def _gram(self, weights: np.ndarray) -> np.ndarray:
+        """(k, k) design' diag(weights) design; indicators stay sparse, which is most of the work saved."""
+        weighted = self.products * weights[:, None]
+        corner = (self.indicators.T @ self.indicators.multiply(weights[:, None]).tocsr()).toarray()
+        side = self.indicators.T @ weighted
+        return np.block([[corner, side], [side.T, self.products.T @ weighted]])
+
+
+def _products(public: PublicTable, stacked: Counts) -> np.ndarray:
+    standard = []
+    for column, name in enumerate(public.columns):
+        if not public.has_numbers(name):
+            continue
+        numbers = public.numbers("propensity score", name)[stacked.digits(column)]
+        present = np.isfinite(numbers)
+        rows = stacked.counts * present
+        if not rows.any():
+            continue
+        numbers = np.where(present, numbers, 0.0)
+        centred = np.where(present, numbers - rows @ numbers / rows.sum(), 0.0)
+        spread = np.sqrt(rows @ centred**2 / rows.sum())
+        if spread > 1e-12 * np.abs(numbers).max():
+            standard.append(centred / spread)
+    pairs = [left * right for left, right in combinations(standard, 2)]
+    return np.column_stack(pairs) if pairs else np.empty((len(stacked), 0))
+
+
+# The combining rules: one estimate and one variance from the same analysis of M synthetic copies.
+#
+# Each kind of copy has its own (`Rule`, and `nested` for copies of imputations); docs/appendix/benchmarks.md has how often
+# their intervals hold the truth (`python -m tests.benchmarks.combining`).
+
+Rule = Literal["partial", "simple", "noise_aware"]
+"""Which variance belongs to copies of k rows that come from an original of n rows, v the mean variance inside them.
+
+partial : v + b / M. Copies that are independent given the original: partially synthetic ones with parameters drawn from their
+    posterior (Reiter 2003), and whole runs of a generator, each with noise of its own, as a rehearsal makes them, where k = n.
+    Proof of the latter: the variance of the mean is that of what the copies estimate in common, the original's v, plus that of
+    one copy about it over M, which b estimates.
+simple : (k / n + 1 / M) v. Fully synthetic copies that are drawn from one fitted model, without posterior draws or noise:
+    k v / n is the variance of the original's estimate, v that of a copy about it (Raab, Nowok & Dibben 2017). b does not count.
+noise_aware : (1 + 1 / M) b + v. Copies that are draws of the true table given noisy measurements whose noise is known (Raisa et
+    al. 2023): b is all that is not known of the true table, and stays however many copies there are.
+"""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Combined:
+    """What M copies say together about k quantities.
+
+    Attributes
+    ----------
+    n_copies : M, at least 2.
+    estimate : (k,) q_bar = sum_m q_m / M, the estimate.
+    within_variance : (k,) v_bar = sum_m v_m / M, mean of the variances inside the copies.
+    between_variance : (k,) b = sum_m (q_m - q_bar)^2 / (M - 1), variance of the estimates across copies.
+    rule : the kind of copies.
+    size_ratio : rows of a copy over rows of the original; the rule "simple" uses it.
+    """
+
+    n_copies: int
+    estimate: np.ndarray
+    within_variance: np.ndarray
+    between_variance: np.ndarray
+    rule: Rule = "partial"
+    size_ratio: float = 1.0
+
+    @property
+    def total_variance(self) -> np.ndarray:
+        """(k,) T, the estimated variance of the estimate: b / M + v_bar for the rule "partial"; see `Rule` for the others."""
+        if self.rule == "simple":
+            return (self.size_ratio + 1 / self.n_copies) * self.within_variance
+        return self._between + self.within_variance
+
+    @property
+    def _between(self) -> np.ndarray:
+        """The part of T that has b in it."""
+        if self.rule == "simple":
+            return np.zeros_like(self.between_variance)
+        return self.between_variance * (1 / self.n_copies + (self.rule == "noise_aware"))
+
+    @property
+    def degrees_of_freedom(self) -> np.ndarray:
+        """(k,) nu = (M - 1) (1 + 1 / r)^2 with r = (b / M) / v_bar, (1 + 1 / M) b / v_bar for the rule "noise_aware".
+
+        At least M - 1; infinite where b is 0, and for the rule "simple". Computed as (M - 1) (T / (r v_bar))^2, the same, which
+        needs no division by v_bar.
+        """
+        between = self._between
+        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
+            freedom = (self.n_copies - 1) * (self.total_variance / between) ** 2
+        return np.where(between == 0, np.inf, freedom)
+
+    def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
+        """Confidence interval from Student's t distribution with nu degrees of freedom."""
+        return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
+
+
+def combine(estimates: np.ndarray, variances: np.ndarray, rule: Rule = "partial", size_ratio: float = 1.0) -> Combined:
+    """Combine the same estimate from M synthetic copies.
+
+    Parameters
+    ----------
+    estimates : (M, k) or (M,) q_m, for example the coefficients of a regression that was fitted to each copy.
+    variances : same shape, v_m, their squared standard errors, each computed as if its copy were the original data.
+        NaN, where a copy has no such estimate, makes the combined figures NaN.
+    rule, size_ratio : the kind of copies, and k / n, rows of a copy over rows of the original.
+
+    Raises
+    ------
+    ValueError : for an unknown rule, a ratio that is not above 0, fewer than two copies (one copy says nothing about
+        the variance between copies), different shapes, infinite values, or a negative variance.
+
+    Notes
+    -----
+    A rule for another kind of copies gives intervals that are too short, seldom too long. Of differentially private copies from
+    **one** noisy measurement b does not see its noise: none of "partial" and "simple" is right there, and what a release
+    publishes is such a table. Runs with a noise of their own (rehearsals) show the noise in b. A bias of the generator is seen
+    by nothing; interval overlap in a rehearsal shows how much it is.
+
+    Source
+    ------
+    Jiang (2025), Short Course on Data Privacy, the slide that starts "Let Q = Q(D) be a target estimand", just before
+    "Focusing on Complete Case" (the text has no page numbers); Reiter, Survey Methodology 29 (2003).
+    """
+    if rule not in get_args(Rule):
+        raise ValueError(f"expected one of the rules {listing(get_args(Rule))}, found {rule!r}.")
+    if not size_ratio > 0:
+        raise ValueError(f"expected a ratio of sizes above 0, found {size_ratio}.")
+    estimates, variances = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
+    if estimates.ndim not in (1, 2) or estimates.shape != variances.shape:
+        raise ValueError(
+            f"expected estimates and variances of one shape (M,) or (M, k), found {estimates.shape} and {variances.shape}."
+        )
+    n_copies = len(estimates)
+    if n_copies < 2:
+        raise ValueError(f"expected at least two copies to combine, found {n_copies}.")
+    if np.isinf(estimates).any() or np.isinf(variances).any():
+        raise ValueError("expected finite estimates and variances, found an infinite one.")
+    if (variances < 0).any():
+        raise ValueError("expected variances of at least 0, found a negative one.")
+    return Combined(
+        n_copies=n_copies,
+        estimate=estimates.mean(axis=0),
+        within_variance=variances.mean(axis=0),
+        between_variance=estimates.var(axis=0, ddof=1),
+        rule=rule,
+        size_ratio=size_ratio,
+    )
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class NestedCopies:
+    """What m imputations of missing values, each with r partially synthetic copies, say together about k quantities.
+
+    Attributes
+    ----------
+    estimate, total_variance, degrees_of_freedom : (k,) the mean, T = (1 + 1/m) B - W / r + U and its degrees of freedom. B is
+        the variance of the means of the imputations, W the mean variance among the copies of one, U that inside a copy.
+    """
+
+    estimate: np.ndarray
+    total_variance: np.ndarray
+    degrees_of_freedom: np.ndarray
+
+    def interval(self, confidence: float = 0.95) -> ConfidenceIntervals:
+        """Confidence interval from Student's t distribution."""
+        return student_interval(self.estimate, self.total_variance, self.degrees_of_freedom, confidence)
+
+
+def nested(estimates: np.ndarray, variances: np.ndarray) -> NestedCopies:
+    """Combine copies in which missing values were imputed and then values replaced: b would hold the imputation's variance.
+
+    Parameters
+    ----------
+    estimates, variances : (m, r, k) or (m, r), m >= 2 imputations with r >= 2 copies each.
+
+    Notes
+    -----
+    T can be negative by chance; it then counts as U + (1 + 1/m) B, which is larger (Reiter 2004 has an adjustment, too).
+    The rule "partial" on the same copies counts the imputation variance 1 / (m r) times where 1 + 1/m is right.
+
+    Source
+    ------
+    Reiter, "Simultaneous use of multiple imputation for missing data and disclosure limitation", Survey Methodology 30 (2004).
+    """
+    estimates, variances = np.asarray(estimates, dtype=float), np.asarray(variances, dtype=float)
+    if estimates.ndim not in (2, 3) or estimates.shape != variances.shape or min(estimates.shape[:2]) < 2:
+        raise ValueError(
+            "expected estimates and variances of one shape (m, r) or (m, r, k), at least two imputations of two copies, found "
+            f"{estimates.shape} and {variances.shape}."
+        )
+    m, r = estimates.shape[:2]
+    means = estimates.mean(axis=1)
+    between, within, inside = means.var(axis=0, ddof=1), estimates.var(axis=1, ddof=1).mean(axis=0), variances.mean(axis=(0, 1))
+    wide = (1 + 1 / m) * between
+    total = wide - within / r + inside
+    total = np.where(total > 0, total, wide + inside)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        freedom = 1 / ((wide / total) ** 2 / (m - 1) + (within / (r * total)) ** 2 / (m * (r - 1)))
+    freedom = np.where((between == 0) & (within == 0), np.inf, freedom)
+    return NestedCopies(estimate=means.mean(axis=0), total_variance=total, degrees_of_freedom=freedom)
+
+
+# Propensity scores: how well a model can tell synthetic rows from original ones (pMSE).
+
+
+@dataclass(frozen=True, kw_only=True)
+class PropensityScore:
+    """How far the propensity scores p of all N stacked rows are from c, the synthetic share of the rows.
+
+    Attributes
+    ----------
+    pmse : sum_i (p_i - c)^2 / N, from 0 (the model cannot tell the tables apart) to c (1 - c), 1/4 for tables of equal size
+        (it tells every row).
+    null_expectation : (k - 1) c (1 - c)^2 / N, what it would be on average if the synthetic rows were drawn from the
+        original's own distribution.
+    n_parameters : k, independent parameters of the model with its intercept.
+    """
+
+    pmse: float
+    null_expectation: float
+    n_parameters: int
+
+    @property
+    def ratio(self) -> float:
+        """pmse / null_expectation: about 1 for rows drawn from the original's distribution; NaN for k = 1."""
+        return self.pmse / self.null_expectation if self.null_expectation > 0 else float("nan")
+
+
+def propensity_score(public: PublicTable, copy: Counts) -> PropensityScore:
+    """pMSE of a logistic regression of "synthetic" on all columns, on the stacked original and synthetic rows.
+
+    The model has an indicator for every bin of every column, and for every two columns with numbers the product of their
+    standardised numbers: it sees differences in any single column, and in the correlations. Other differences between two
+    columns are seen by `pair_scores`.
+
+    Notes
+    -----
+    The source has the tables of equal size and 1/2 for c. The null expectation is for rows that are drawn given the
+    original (resampled, or from a model that fits it): only their own sampling counts, not that of the original, which is
+    the factor 1 - c. A ratio is fair when every bin has at least some five rows.
+
+    Source
+    ------
+    Jiang (2025), Short Course on Data Privacy, slides on utility before "Analysis-specific measures", U_p (the text has no
+    page numbers); null expectation: Snoke, Raab, Nowok, Dibben, Slavkovic, J. R. Statist. Soc. A 181 (2018).
+    """
+    public.check_copies([copy])
+    design = StackedDesign.of(public, copy)
+    return _score(design.rows, design.probabilities(), copy.total, design.n_parameters)
+
+
+def pair_scores(public: PublicTable, copy: Counts) -> dict[tuple[str, str], PropensityScore]:
+    """pMSE of the saturated model of every two columns: one probability per cell of their table.
+
+    In a cell with a original and b synthetic rows p = b / (a + b), so nothing is fitted; k is the number of cells that
+    occur in either table. The largest ratio names the pair of columns whose joint distribution is kept worst.
+
+    Source: Raab, Nowok, Dibben, "Assessing, visualizing and improving the utility of synthetic data" (2021).
+    """
+    public.check_copies([copy])
+    scores = {}
+    for left, right in combinations(range(len(public.columns)), 2):
+        original = public.counts.marginal((left, right)).ravel()
+        synthetic = copy.marginal((left, right)).ravel()
+        occurs = original + synthetic > 0
+        rows = (original + synthetic)[occurs]
+        pair = (public.columns[left], public.columns[right])
+        scores[pair] = _score(rows, synthetic[occurs] / rows, copy.total, len(rows))
+    return scores
+
+
+def _score(rows: np.ndarray, probabilities: np.ndarray, n_synthetic: int, n_parameters: int) -> PropensityScore:
+    total = int(rows.sum())
+    share = n_synthetic / total
+    return PropensityScore(
+        pmse=float(rows @ (probabilities - share) ** 2 / total),
+        null_expectation=(n_parameters - 1) * share * (1 - share) ** 2 / total,
+        n_parameters=n_parameters,
+    )
+
+
+# A regression on original and on synthetic data: how far confidence intervals overlap, and differences in standard errors.
+
+INTERCEPT = "(intercept)"
+
+_LINEAR_RANK_TOLERANCE = 1e-10
+"""Smallest eigenvalue of the features' correlation matrix at which the coefficients count as determined."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class CoefficientComparison:
+    """One coefficient of a linear or logistic regression on the original and on the synthetic data.
+
+    Attributes
+    ----------
+    name : the feature, or `(intercept)`.
+    original, original_se : estimate and standard error on the original, in units of the target (of a logistic regression: in
+        log odds) per unit of the feature.
+    synthetic, synthetic_se : the same on the synthetic data, combined over the copies where there are several.
+    original_interval, synthetic_interval : (lower, upper) confidence bounds.
+    interval_overlap : at most 1, which is best; negative when the intervals are disjoint (`confidence.interval_overlap`).
+    standardised_difference : |original - synthetic| / original_se; 0 is best. Both are NaN when a copy does not determine
+        the coefficient.
+    """
+
+    name: str
+    original: float
+    original_se: float
+    synthetic: float
+    synthetic_se: float
+    original_interval: tuple[float, float]
+    synthetic_interval: tuple[float, float]
+    interval_overlap: float
+    standardised_difference: float
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Line:
+    """A fitted regression: (k,) estimates and standard errors, intercept first; NaN where the rows do not determine it."""
+
+    estimates: np.ndarray
+    standard_errors: np.ndarray
+    degrees_of_freedom: float
+
+    @property
+    def determined(self) -> bool:
+        return bool(np.isfinite(self.estimates).all() and np.isfinite(self.standard_errors).all())
+
+    def interval(self, confidence: float) -> ConfidenceIntervals:
+        freedom = np.array(max(self.degrees_of_freedom, 1.0))
+        return student_interval(self.estimates, self.standard_errors**2, freedom, confidence)
+
+
+def standardised_difference(original: np.ndarray, synthetic: np.ndarray, original_se: np.ndarray) -> np.ndarray:
+    """|beta_orig - beta_syn| / SE(beta_orig), at least 0; NaN where the standard error is 0.
+
+    Source: Jiang (2025), Short Course on Data Privacy, slide "Analysis-specific measures for the estimand of interest",
+    second (the text has no page numbers).
+    """
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.where(original_se > 0, np.abs(original - synthetic) / original_se, np.nan)
+
+
+def compare_regressions(
+    public: PublicTable,
+    copies: Sequence[Counts],
+    *,
+    target: str,
+    features: Sequence[str],
+    positive: Sequence[str] | None = None,
+    rule: Rule = "partial",
+    confidence: float = 0.95,
+) -> tuple[CoefficientComparison, ...]:
+    """A regression of `target` on `features` and an intercept, on the original and on M synthetic copies.
+
+    Features stand for the numbers of their bins; so does the target of a linear regression (least squares). With `positive` it
+    is a logistic regression (maximum likelihood) of whether the target is in one of these bins. With two or more copies the
+    synthetic interval follows the combining rules (`combining.combine`); with one it is that of the copy, analysed as if it
+    were the original.
+
+    Parameters
+    ----------
+    positive : labels of bins of the target that count as 1, the other values as 0; None for a linear regression.
+    rule : the kind of copies.
+
+    Returns
+    -------
+    One comparison per coefficient: the intercept, then the features in their order.
+
+    Raises
+    ------
+    ValueError : for unknown or repeated columns or labels, bins without numbers, copies over other bins, or an original that
+        does not determine the coefficients (of a logistic regression also where a line separates its outcomes).
+    """
+    public.check_copies(copies)
+    if not features:
+        raise ValueError("features: expected at least one column, found none.")
+    public.indices("target and features", (target, *features))
+    fit = _fitting(public, target, features, positive)
+    original = fit(public.counts)
+    if not original.determined:
+        raise ValueError(
+            "regression: expected public rows that determine every coefficient (more rows than coefficients, no feature "
+            "constant or a linear function of the others, outcomes that no line separates), found rows that do not."
+        )
+    lines = [fit(copy) for copy in copies]
+    if len(lines) > 1:
+        combined = combine(
+            np.array([line.estimates for line in lines]),
+            np.array([line.standard_errors**2 for line in lines]),
+            rule,
+            float(np.mean([copy.total for copy in copies])) / public.n,
+        )
+        estimates, errors = combined.estimate, np.sqrt(combined.total_variance)
+        interval = combined.interval(confidence)
+    else:
+        estimates, errors, interval = lines[0].estimates, lines[0].standard_errors, lines[0].interval(confidence)
+    wanted = original.interval(confidence)
+    overlaps = interval_overlap(wanted, interval)
+    differences = standardised_difference(original.estimates, estimates, original.standard_errors)
+    return tuple(
+        CoefficientComparison(
+            name=name,
+            original=float(original.estimates[i]),
+            original_se=float(original.standard_errors[i]),
+            synthetic=float(estimates[i]),
+            synthetic_se=float(errors[i]),
+            original_interval=(float(wanted.lower[i]), float(wanted.upper[i])),
+            synthetic_interval=(float(interval.lower[i]), float(interval.upper[i])),
+            interval_overlap=float(overlaps[i]),
+            standardised_difference=float(differences[i]),
+        )
+        for i, name in enumerate((INTERCEPT, *features))
+    )
+
+
+def _fitting(
+    public: PublicTable, target: str, features: Sequence[str], positive: Sequence[str] | None
+) -> Callable[[Counts], Line]:
+    if positive is None:
+        return lambda table: fit_line(public, table, target, features)
+    return lambda table: fit_odds(public, table, target, positive, features)
+
+
+def fit_odds(public: PublicTable, table: Counts, target: str, positive: Sequence[str], features: Sequence[str]) -> Line:
+    """Maximum likelihood of the log odds of `positive`, every cell of the columns' own table weighted by its count.
+
+    Exactly the logistic regression of the rows in which no column of it is missing, with standard errors from the inverse of
+    the information; the intervals are normal.
+
+    Returns
+    -------
+    A line of NaN where the rows do not determine it: no more rows than coefficients, a feature that is constant or a linear
+    function of the others, and outcomes that a line separates.
+
+    Raises
+    ------
+    ValueError : for a label that the target does not have, or when none or all of its values are positive.
+    """
+    layout, binning = table.layout, public.transformation.binning(target)
+    unknown = [label for label in positive if label not in binning.labels[: binning.present]]
+    if unknown:
+        raise ValueError(f"positive: expected labels of {target!r} ({listing(binning.labels)}), found {unknown[0]!r}.")
+    if not 0 < len(set(positive)) < binning.present:
+        raise ValueError(f"positive: expected some but not all of the values of {target!r}, found {listing(positive)}.")
+    cells = table.project([layout.index(name) for name in (*features, target)])
+    columns = [public.numbers("features", name)[cells.digits(place)] for place, name in enumerate(features)]
+    outcome = cells.digits(len(features))
+    complete = np.isfinite(np.column_stack(columns)).all(axis=1) & (outcome < binning.present)
+    rows = cells.counts[complete]
+    yes = np.isin(outcome, [binning.labels.index(label) for label in positive])[complete]
+    design = np.column_stack([np.ones(len(rows)), *(column[complete] for column in columns)])
+    means = rows @ design[:, 1:] / max(1, rows.sum())
+    fit = fit_logit(np.column_stack([design[:, 0], design[:, 1:] - means]), rows, rows * yes)
+    if fit is None:
+        nothing = np.full(design.shape[1], np.nan)
+        return Line(estimates=nothing, standard_errors=nothing, degrees_of_freedom=math.inf)
+    at_zero = np.concatenate([[1.0], -means])  # the intercept is the line at x = 0, so far from the means
+    errors = np.sqrt(np.concatenate([[at_zero @ fit.covariance @ at_zero], np.diag(fit.covariance)[1:]]))
+    estimates = np.concatenate([[at_zero @ fit.estimates], fit.estimates[1:]])
+    return Line(estimates=estimates, standard_errors=errors, degrees_of_freedom=math.inf)
+
+
+def fit_line(public: PublicTable, table: Counts, target: str, features: Sequence[str]) -> Line:
+    """Ordinary least squares, every cell weighted by its count, with the textbook standard errors.
+
+    beta = (X'WX)^-1 X'Wy,  s^2 = sum_c w_c (y_c - x_c beta)^2 / (n - k),  SE^2 = s^2 diag (X'WX)^-1, with W the counts and n
+    their sum: exactly the ordinary least squares of the n rows in which no column of the regression is missing. Features are
+    centred and scaled first, so that nothing is lost to large numbers.
+
+    Returns
+    -------
+    A line of NaN when n <= k or a feature is constant or a linear function of the others.
+    """
+    layout, weights = table.layout, table.counts.astype(float)
+    response = public.numbers("target", target)[table.digits(layout.index(target))]
+    columns = [public.numbers("features", name)[table.digits(layout.index(name))] for name in features]
+    complete = np.isfinite(np.column_stack([response, *columns])).all(axis=1)
+    response, columns, weights = response[complete], [column[complete] for column in columns], weights[complete]
+    n, k = int(table.counts[complete].sum()), len(columns) + 1
+    nothing = Line(estimates=np.full(k, np.nan), standard_errors=np.full(k, np.nan), degrees_of_freedom=n - k)
+    if n <= k:
+        return nothing
+    design = np.column_stack(columns)
+    means, response_mean = weights @ design / n, weights @ response / n
+    spreads = np.sqrt(weights @ (design - means) ** 2 / n)
+    # a constant feature leaves rounding of its mean, not exactly 0
+    if (spreads <= 1e-12 * np.abs(design).max(axis=0)).any():
+        return nothing
+    standard = (design - means) / spreads
+    correlations = standard.T @ (standard * weights[:, None]) / n
+    if not np.linalg.eigvalsh(correlations)[0] > _LINEAR_RANK_TOLERANCE:
+        return nothing
+    inverse = np.linalg.inv(correlations)
+    slopes = inverse @ (standard.T @ (weights * (response - response_mean)) / n)
+    residuals = response - response_mean - standard @ slopes
+    variance = float(weights @ residuals**2) / (n - k)
+    at_zero = means / spreads  # the intercept is the line at x = 0, so many spreads from the means
+    intercept_variance = variance / n * (1 + at_zero @ inverse @ at_zero)
+    return Line(
+        estimates=np.array([response_mean - at_zero @ slopes, *(slopes / spreads)]),
+        standard_errors=np.sqrt([intercept_variance, *(variance / n * np.diag(inverse) / spreads**2)]),
+        degrees_of_freedom=n - k,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class PairUtility:
+    """How well the joint distribution of two columns is kept: means over the copies of `propensity.pair_scores`."""
+
+    columns: tuple[str, str]
+    pmse: float
+    ratio: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class UtilityReport:
+    """Non-private utility figures of M synthetic copies of one public table.
+
+    Attributes
+    ----------
+    public_because : why the original may be compared without noise.
+    n_rows : rows of the original.
+    propensity : one score per copy.
+    pairs : every two columns, the worst (largest ratio) first.
+    target : the dependent column of the regression.
+    coefficients : the regression, intercept first, synthetic estimates combined over the copies.
+    odds : the second analysis, a logistic regression, likewise; empty where none was asked for.
+    """
+
+    public_because: str
+    n_rows: int
+    propensity: tuple[PropensityScore, ...]
+    pairs: tuple[PairUtility, ...]
+    target: str | None
+    coefficients: tuple[CoefficientComparison, ...]
+    odds: tuple[CoefficientComparison, ...] = ()
+
+    @property
+    def n_copies(self) -> int:
+        return len(self.propensity)
+
+    @property
+    def pmse(self) -> float:
+        """Mean over the copies; 0 is best, 1/4 worst."""
+        return _mean([score.pmse for score in self.propensity])
+
+    @property
+    def pmse_ratio(self) -> float:
+        """Mean over the copies of pMSE over its null expectation; about 1 is as good as rows drawn from the original."""
+        return _mean([score.ratio for score in self.propensity])
+
+    @property
+    def worst_pair(self) -> PairUtility | None:
+        """None for a table of one column."""
+        return self.pairs[0] if self.pairs else None
+
+    @property
+    def slopes(self) -> tuple[CoefficientComparison, ...]:
+        """The coefficients without the intercept, which is seldom of interest."""
+        return _slopes(self.coefficients)
+
+    @property
+    def mean_interval_overlap(self) -> float:
+        """Mean over the slopes, at most 1; NaN when a copy does not determine one."""
+        return _mean([slope.interval_overlap for slope in self.slopes])
+
+    @property
+    def mean_standardised_difference(self) -> float:
+        """Mean over the slopes, at least 0; NaN when a copy does not determine one."""
+        return _mean([slope.standardised_difference for slope in self.slopes])
+
+    def figures(self) -> dict[str, float]:
+        """The summary figures by name, to compare candidates in a table; NaN for an analysis that was not made."""
+        return {
+            "pmse": self.pmse,
+            "pmse_ratio": self.pmse_ratio,
+            "worst_pair_ratio": self.worst_pair.ratio if self.worst_pair else math.nan,
+            "mean_interval_overlap": self.mean_interval_overlap,
+            "mean_standardised_difference": self.mean_standardised_difference,
+            **({} if not self.odds else self._odds_figures()),
+        }
+
+    def _odds_figures(self) -> dict[str, float]:
+        slopes = _slopes(self.odds)
+        return {
+            "odds_interval_overlap": _mean([slope.interval_overlap for slope in slopes]),
+            "odds_standardised_difference": _mean([slope.standardised_difference for slope in slopes]),
+        }
+
+
+@dataclass(frozen=True, kw_only=True)
+class Odds:
+    """A logistic regression: whether `target` is in one of the bins `positive`, by the numbers of the features."""
+
+    target: str
+    positive: tuple[str, ...]
+    features: tuple[str, ...]
+
+
+def utility_report(
+    public: PublicTable,
+    copies: Sequence[Counts],
+    *,
+    target: str | None = None,
+    features: Sequence[str] = (),
+    odds: Odds | None = None,
+    rule: Rule = "partial",
+    confidence: float = 0.95,
+) -> UtilityReport:
+    """All utility figures of M synthetic copies of a public table.
+
+    Parameters
+    ----------
+    copies : M >= 1 synthetic tables over the bins of the public one, of any number of rows.
+    target, features : columns of the linear regression; every bin of them has a number. None where there is no such regression.
+    odds : a logistic regression as a second analysis.
+    rule : the combining rule of this kind of copies.
+    confidence : of the intervals whose overlap is measured.
+
+    Raises
+    ------
+    TypeError : when a table is not public counts.
+    ValueError : for copies over other bins, or a regression that the public table does not determine.
+
+    Privacy
+    -------
+    None: the figures are exact functions of the original. That is why it must be a `PublicTable`.
+    """
+    coefficients = (
+        ()
+        if target is None
+        else compare_regressions(public, copies, target=target, features=features, rule=rule, confidence=confidence)
+    )
+    second = (
+        ()
+        if odds is None
+        else compare_regressions(
+            public, copies, target=odds.target, features=odds.features, positive=odds.positive, rule=rule, confidence=confidence
+        )
+    )
+    return UtilityReport(
+        public_because=public.public_because,
+        n_rows=public.n,
+        propensity=tuple(propensity_score(public, copy) for copy in copies),
+        pairs=_pairs(public, copies),
+        target=target,
+        coefficients=coefficients,
+        odds=second,
+    )
+
+
+def _pairs(public: PublicTable, copies: Sequence[Counts]) -> tuple[PairUtility, ...]:
+    scores = [pair_scores(public, copy) for copy in copies]
+    pairs = [
+        PairUtility(
+            columns=pair, pmse=_mean([one[pair].pmse for one in scores]), ratio=_mean([one[pair].ratio for one in scores])
+        )
+        for pair in scores[0]
+    ]
+    # a pair whose two columns are constant has no ratio (NaN) and comes last
+    return tuple(sorted(pairs, key=lambda pair: (math.isnan(pair.ratio), -pair.ratio if pair.ratio == pair.ratio else 0.0)))
+
+
+def _slopes(coefficients: Sequence[CoefficientComparison]) -> tuple[CoefficientComparison, ...]:
+    return tuple(coefficient for coefficient in coefficients if coefficient.name != INTERCEPT)
+
+
+def _mean(values: Sequence[float]) -> float:
+    return math.fsum(values) / len(values) if values else math.nan
+
+
+# Utility and risk of the shortlisted configurations: several synthetic copies of the public table, compared without noise.
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyComparison:
+    """What to compare the copies by.
+
+    Attributes
+    ----------
+    copies : synthetic tables per configuration, at least 2 for the combining rules.
+    target, features : columns of the linear regression.
+    odds : the criterion whose logistic regression is the second analysis. No utility figures without either.
+    quasi_identifiers : columns that an intruder is taken to know.
+    """
+
+    copies: int
+    target: str | None
+    features: tuple[str, ...]
+    quasi_identifiers: tuple[str, ...]
+    odds: LogisticRegression | None = None
+
+    @property
+    def analyses(self) -> bool:
+        """Whether there is a regression to compare."""
+        return self.target is not None or self.odds is not None
+
+    @classmethod
+    def of(cls, spec: ReleaseSpec, copies: int, quasi_identifiers: Sequence[str] | None) -> CopyComparison:
+        """The regression of the acceptance criteria; by default an intruder knows every column but its target.
+
+        Raises
+        ------
+        InputError : for a quasi-identifier that is no column.
+        """
+        fitted = next((criterion for criterion in spec.criteria if isinstance(criterion, RegressionCoefficients)), None)
+        names = spec.schema.names
+        for name in quasi_identifiers or ():
+            if name not in names:
+                guess = closest(name, names)
+                raise InputError(
+                    f"--quasi-identifiers: expected columns ({listing(names)}), found {name!r}."
+                    + (f" Did you mean {guess!r}?" if guess else "")
+                )
+        target = fitted.target if fitted else None
+        return cls(
+            copies=copies,
+            target=target,
+            features=fitted.features if fitted else (),
+            quasi_identifiers=tuple(quasi_identifiers or (name for name in names if name != target)),
+            odds=next((criterion for criterion in spec.criteria if isinstance(criterion, LogisticRegression)), None),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class CopyFigures:
+    """Named utility and risk figures of one configuration; empty where a copy could not be made or compared."""
+
+    configuration: int
+    utility: dict[str, float]
+    risk: dict[str, float]
+
+
+def copy_figures(
+    spec: ReleaseSpec,
+    public: PrivateCounts,
+    counts: Counts,
+    priors: Mapping[str, Counts],
+    seed: int,
+    index: int,
+    comparison: CopyComparison,
+) -> CopyFigures:
+    """Make the copies of one configuration and compare them with the public table.
+
+    Parameters
+    ----------
+    public, counts : the same public rows, as generators take them and as the figures do.
+    """
+    try:
+        copies = [made_copy(spec, public, priors, seed, index, number) for number in range(comparison.copies)]
+    except RejectedRound:
+        return CopyFigures(configuration=index, utility={}, risk={})
+    utility, risk = compared(counts, spec.space[index], copies, comparison)
+    return CopyFigures(configuration=index, utility=utility, risk=risk)
+
+
+def made_copy(
+    spec: ReleaseSpec, public: PrivateCounts, priors: Mapping[str, Counts], seed: int, index: int, number: int
+) -> Counts:
+    """One copy of a configuration at the planned budget. Raises RejectedRound where the attempt gives no candidate."""
+    table = public.with_plan(spec.plan.once).rehearsed(SeededEntropy(seed, 2, index, number))
+    return generate(spec, spec.space[index], table, prepare(spec, table, priors))[1].counts
+
+
+def compared(
+    counts: Counts, configuration: Configuration, copies: Sequence[Counts], comparison: CopyComparison, rule: Rule = "partial"
+) -> tuple[dict[str, float], dict[str, float]]:
+    """Utility and risk figures of copies over the bins of a configuration; those of a regression that fails are left out.
+
+    Parameters
+    ----------
+    counts : the public rows over atomic cells.
+    rule : the combining rule of this kind of copies.
+    """
+    transformation = configuration.transformation
+    original = PublicTable(
+        counts=counts.merge(transformation.layout, transformation.maps),
+        transformation=transformation,
+        public_because="the file was given to `synthrelease rehearse`, which is for public data",
+    )
+    risk = risk_report(original, copies, quasi_identifiers=comparison.quasi_identifiers).figures()
+    if not comparison.analyses:
+        return {}, dict(risk)
+    odds = None if comparison.odds is None else _odds(comparison.odds, configuration)
+    utility: dict[str, float] = {}
+    for target, second in ((comparison.target, odds), (comparison.target, None), (None, odds)):
+        try:  # both regressions, or the one that this table determines
+            found = utility_report(original, copies, target=target, features=comparison.features, odds=second, rule=rule)
+        except ValueError:
+            continue
+        utility = dict(found.figures())
+        break
+    return utility, dict(risk)
+
+
+def _odds(criterion: LogisticRegression, configuration: Configuration) -> Odds:
+    """The regression of a criterion on the bins of a configuration, each of which lies in one of the criterion's."""
+    column = configuration.transformation.schema[criterion.target]
+    wanted = column.alternatives[criterion.representation[criterion.target]]
+    binning = configuration.transformation.binning(criterion.target)
+    into = binning.map_to(wanted)
+    positive = [label for label, place in zip(binning.labels, into, strict=True) if wanted.labels[place] in criterion.positive]
+    return Odds(target=criterion.target, positive=tuple(positive), features=criterion.features)
