@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from synthrelease.version import VERSION
+from synthrelease.resources import VERSION
 
 if TYPE_CHECKING:
     from synthrelease.answers.bounds import Bound, bound

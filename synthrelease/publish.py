@@ -15,9 +15,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from synthrelease.bundle import check_archive, check_free, keep_space, write_archive, write_bundle
 from synthrelease.bundle.preview import preview, released_bytes
-from synthrelease.bundle.write import taking
+from synthrelease.bundle.write import check_archive, check_free, keep_space, taking, write_archive, write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.misfits import TOGETHER
 from synthrelease.enclave.ingest import CalledPublic, check_not_public

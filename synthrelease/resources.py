@@ -3,16 +3,85 @@
 from __future__ import annotations
 
 import hashlib
+import re
 import sys
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from importlib import import_module
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import ModuleType
+from typing import TYPE_CHECKING, TypeVar
 
 from synthrelease.data.texts import visible
+from synthrelease.errors import InputError
 
 if TYPE_CHECKING:
     from jinja2 import Environment
     from jinja2.bccache import Bucket, BytecodeCache
+
+# A library that comes with an extra is loaded when something asks for it, and there is one way to say that it is missing.
+
+
+def library(module: str, name: str, what: str, extra: str) -> ModuleType:
+    """A module of a library that comes with an extra of this package. Raises InputError, with no cause, where it is missing."""
+    try:
+        return import_module(module)
+    except ImportError:
+        pass
+    raise InputError(f"expected the library {name} for {what}, found none. {install(extra)}")
+
+
+def install(extra: str) -> str:
+    """What to do where an extra is missing. No package index is named: nobody owns the name of this program there."""
+    return f'Install the extra "{extra}" from where you have synthrelease (docs/tutorial.md, Installing).'
+
+
+# What a folder of kinds offers is loaded when it is first used: a document or a configuration names one kind, not all of
+# them.
+#
+# The names of modules stand in the program. A name that comes from a file is only ever looked up among them.
+
+Kind = TypeVar("Kind")
+
+
+class Kinds(Mapping[str, type[Kind]]):
+    """Classes by the kind that a table names. A class is loaded when it is asked for; the names of all kinds load nothing.
+
+    Parameters
+    ----------
+    package : the folder of the kinds.
+    places : of each kind, "module:Class" inside the folder.
+    """
+
+    def __init__(self, package: str, places: Mapping[str, str]) -> None:
+        self._package, self._places, self._found = package, dict(places), dict[str, type[Kind]]()
+
+    def __getitem__(self, kind: str) -> type[Kind]:
+        if kind not in self._found:
+            module, _, name = self._places[kind].partition(":")
+            self._found[kind] = getattr(import_module(f"{self._package}.{module}"), name)
+        return self._found[kind]
+
+    def __contains__(self, kind: object) -> bool:
+        return kind in self._places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._places)
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+
+def at_first_use(package: str, names: Mapping[str, tuple[str, ...]]) -> Callable[[str], object]:
+    """The `__getattr__` of a package: names by the module of the package that has them."""
+    places = {name: module for module, found in names.items() for name in found}
+
+    def attribute(name: str) -> object:
+        if name not in places:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        return getattr(import_module(f"{package}.{places[name]}"), name)
+
+    return attribute
 
 
 def resource(name: str) -> Path:
@@ -83,3 +152,22 @@ def compiled_templates(folder: Path, settings: str) -> BytecodeCache | None:
         return None
     settled = f"{file_digest(settings)[:16]}.{file_digest(__file__)[:8]}"
     return Beside(str(folder / "__pycache__"), f"%s.{settled}.jinja2-{jinja2.__version__}.cache")
+
+
+# The version of the code that runs; what is installed may name another one, such as that of an older checkout.
+
+VERSION = "1.1.0.dev0"
+FIRST = (1, 0, 0)
+"""The first version that was published. Later ones publish more, and `verify` demands it of them."""
+
+
+def release_number(version: str) -> tuple[int, int, int] | None:
+    """Return the three numbers that a version begins with, such as (0, 14, 1) of "0.14.1.post1"; None without them."""
+    found = re.match(r"([0-9]{1,6})\.([0-9]{1,6})\.([0-9]{1,6})(?![0-9])", version)
+    return None if found is None else (int(found[1]), int(found[2]), int(found[3]))
+
+
+def is_first_or_before(version: str) -> bool:
+    """Return whether this is the version that was published first, or one before it. A text that is no version is neither."""
+    number = release_number(version)
+    return number is not None and number <= FIRST and ".".join(map(str, number)) == version

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 import synthrelease
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.generators import GENERATORS
 from synthrelease.generators.projections import PROJECTIONS
@@ -88,4 +88,4 @@ def test_importing_the_package_loads_nothing() -> None:
         "print(*{name for name in sys.modules if name.split('.')[0] not in known})"
     )
     result = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert set(result.stdout.split()) == {"synthrelease", "synthrelease.version"}
+    assert set(result.stdout.split()) == {"synthrelease", "synthrelease.resources"}

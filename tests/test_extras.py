@@ -12,7 +12,7 @@ import pytest
 
 from synthrelease.cli.releasing import BIRTHS, Shipped, demo
 from synthrelease.errors import InputError
-from synthrelease.libraries import install
+from synthrelease.resources import install
 from tests.conftest import ROOT
 from tests.helpers.tiny import write_config, write_data
 

@@ -6,7 +6,7 @@ import sys
 
 import pytest
 
-from synthrelease.loading import Kinds, at_first_use
+from synthrelease.resources import Kinds, at_first_use
 
 
 @pytest.fixture

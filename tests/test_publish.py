@@ -20,7 +20,7 @@ from pyarrow import csv, parquet
 
 import synthrelease
 from synthrelease import publish as room
-from synthrelease.bundle import write_archive
+from synthrelease.bundle.write import write_archive
 from synthrelease.enclave.ingest import read_public
 from synthrelease.errors import BudgetError, InputError, InternalError, Interrupted, OutputError, SynthreleaseError
 from synthrelease.privacy.ledger import load_ledger, open_ledger

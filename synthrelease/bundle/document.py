@@ -55,10 +55,10 @@ from synthrelease.published.measurements import (
     NotSample,
     RatioPart,
 )
+from synthrelease.resources import VERSION
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.version import VERSION
 
 if TYPE_CHECKING:
     from synthrelease.releasing.release import Release

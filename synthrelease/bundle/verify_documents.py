@@ -13,7 +13,6 @@ from synthrelease.bundle.part import FurtherFiles
 from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.bundle.write import written
 from synthrelease.errors import InputError, Unexpected
-from synthrelease.libraries import install
 from synthrelease.published import associations, measurements
 from synthrelease.published.base import Files
 from synthrelease.published.document import ReleaseDocument
@@ -22,6 +21,7 @@ from synthrelease.published.names import STEM, namings
 from synthrelease.published.naming import FurtherNames
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check, made
+from synthrelease.resources import install
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec import canonical
 

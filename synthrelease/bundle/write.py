@@ -23,7 +23,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from synthrelease.bundle.card import markdown_bytes, page_bytes
+from synthrelease.bundle.card.page import markdown_bytes, page_bytes
 from synthrelease.bundle.document import (
     column_parts,
     measurements_bytes,

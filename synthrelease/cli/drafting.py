@@ -15,8 +15,8 @@ from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.data.texts import quoted_path, visible
 from synthrelease.errors import InputError, listing
-from synthrelease.libraries import library
 from synthrelease.privacy.plan import loss_text
+from synthrelease.resources import library
 
 if TYPE_CHECKING:
     from rich.table import Table

@@ -10,7 +10,7 @@ import typer
 from typer.core import TyperCommand
 
 from synthrelease.cli.quiet import QuietCommand, QuietGroup
-from synthrelease.loading import Kinds
+from synthrelease.resources import Kinds
 
 COMMANDS: Kinds[Any] = Kinds(
     "synthrelease.cli",

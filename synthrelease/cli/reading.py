@@ -439,8 +439,7 @@ def card(
 
     Spends nothing and reads no private data.
     """
-    from synthrelease.bundle import check_free, new_folder, write_folder
-    from synthrelease.bundle.write import signing_key
+    from synthrelease.bundle.write import check_free, new_folder, signing_key, write_folder
     from synthrelease.spec.load import load_spec
 
     spec = load_spec(config)

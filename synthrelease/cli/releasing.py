@@ -35,8 +35,8 @@ from synthrelease.cli.terminal import (
     progress_line,
 )
 from synthrelease.cli.terminal import out as terminal
-from synthrelease.libraries import library
 from synthrelease.privacy.charges import decimal_text
+from synthrelease.resources import library
 
 if TYPE_CHECKING:
     from synthrelease.privacy.ledger_file import Statement
@@ -500,7 +500,7 @@ def demo(
     jobs: Jobs = 1,
 ) -> None:
     """Run a whole release on simulated data that come with synthrelease. Needs no file and no network."""
-    from synthrelease.bundle import check_free
+    from synthrelease.bundle.write import check_free
     from synthrelease.publish import ReleaseRequest
     from synthrelease.resources import resource
 

@@ -105,8 +105,7 @@ def commit(
 
     Reads no data and spends nothing. `verify --commitment FILE` compares a release with it.
     """
-    from synthrelease.bundle import check_free
-    from synthrelease.bundle.write import commitment
+    from synthrelease.bundle.write import check_free, commitment
     from synthrelease.errors import InputError
     from synthrelease.spec.load import load_spec
     from synthrelease.spec.shortlist import narrowed

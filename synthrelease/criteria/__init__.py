@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from synthrelease.loading import Kinds, at_first_use
+from synthrelease.resources import Kinds, at_first_use
 
 __all__ = [
     "CRITERIA",

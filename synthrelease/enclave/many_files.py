@@ -19,8 +19,8 @@ from synthrelease.data.schema import Schema
 from synthrelease.enclave.counting import CountedRows, added_up, count_batches
 from synthrelease.enclave.reading import file_batches
 from synthrelease.errors import InputError, Unexpected
-from synthrelease.libraries import library
 from synthrelease.privacy.protection import set_core_limit
+from synthrelease.resources import library
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.source import CHANGED, File, Source, State, state_of, unwritten, which_file
 

@@ -18,7 +18,7 @@ import numpy as np
 
 from synthrelease.enclave.texts import NO_VALUE, Batch, Numbered, Texts, check_header, float_text, float_texts, too_long
 from synthrelease.errors import InputError
-from synthrelease.libraries import library
+from synthrelease.resources import library
 from synthrelease.settings import columns as unreadable
 from synthrelease.sources.flat_tables import MOST_BYTES, Package
 from synthrelease.sources.tables import LONGEST_TEXT

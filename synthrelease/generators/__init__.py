@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from synthrelease.loading import Kinds, at_first_use
+from synthrelease.resources import Kinds, at_first_use
 
 __all__ = ["GENERATORS", "Background", "Generator", "MeasuringGenerator", "Model"]
 

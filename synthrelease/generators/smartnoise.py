@@ -33,9 +33,9 @@ from synthrelease.generators.base import Background, Generator, Guaranteed
 from synthrelease.generators.bayesian_network import BayesianNetwork, margin_of
 from synthrelease.generators.junction_tree import JunctionTree, spread
 from synthrelease.generators.maximum_entropy import families_of
-from synthrelease.libraries import install
 from synthrelease.privacy.charges import GENERATION, Charge
 from synthrelease.privacy.plan import library_charge, replacing_one
+from synthrelease.resources import install
 from synthrelease.settings.base import Mistake
 
 if TYPE_CHECKING:

@@ -29,7 +29,7 @@ from importlib import import_module
 from importlib.util import find_spec
 from typing import Any
 
-from synthrelease.loading import Kinds
+from synthrelease.resources import Kinds
 
 PARTS = (
     "partition",

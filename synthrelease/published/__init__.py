@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from synthrelease.loading import at_first_use
+from synthrelease.resources import at_first_use
 
 if TYPE_CHECKING:
     from synthrelease.published.charges import DomainPart

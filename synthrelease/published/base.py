@@ -368,7 +368,7 @@ def fingerprint(key: Ed25519PublicKey) -> str:
 
 def cryptography(module: str) -> Any:
     """Raises InputError where the library is not installed."""
-    from synthrelease.libraries import library
+    from synthrelease.resources import library
 
     return library(f"cryptography.{module}", "cryptography", "signatures", "sign")
 

@@ -42,11 +42,11 @@ from synthrelease.published.charges import ChargePart, CriterionPart, DomainPart
 from synthrelease.published.columns import BinPart, ColumnPart, RulePart
 from synthrelease.published.measurements import EstimatesPart, NotSample
 from synthrelease.published.table import TableFile, TableShape, files_of
+from synthrelease.resources import is_first_or_before
 from synthrelease.settings.card import CardTable
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.settings.reading import dotted
 from synthrelease.settings.tables import BundleTable, NotPromisedTable
-from synthrelease.version import is_first_or_before
 
 # The guarantee by its five building blocks, for machines (Bailie, Gong & Meng 2023; theory 10, statement of the guarantee).
 #

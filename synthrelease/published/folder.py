@@ -239,7 +239,7 @@ class PublishedRelease:
         ------
         InputError : without pandas, which comes with the extra `frames`.
         """
-        from synthrelease.libraries import library
+        from synthrelease.resources import library
 
         pd = library("pandas", "pandas", "data frames", "frames")
         return pd.DataFrame(

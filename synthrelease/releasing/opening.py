@@ -29,8 +29,8 @@ from synthrelease.enclave.reading import is_compressed, start_of
 from synthrelease.enclave.statistical import dates_of, read_package
 from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
-from synthrelease.libraries import library
 from synthrelease.privacy.protection import told_of
+from synthrelease.resources import library
 from synthrelease.settings import columns as unreadable
 from synthrelease.settings.columns import InputTable
 from synthrelease.sources.flat_tables import Package, opened_feather

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from synthrelease.errors import InputError
-from synthrelease.libraries import library
+from synthrelease.resources import library
 from synthrelease.sources.source import ADBC, PASSWORD, USER
 from synthrelease.sources.tables import adbc_login, adbc_tables, chosen_table, engine_of, quoted, sql_tables
 

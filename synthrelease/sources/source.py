@@ -220,7 +220,7 @@ def size_of(file: File) -> int:
 
 def _store_of(uri: str) -> tuple[Any, str]:
     """(file system of fsspec, path in it). Raises InputError where a library is missing."""
-    from synthrelease.libraries import library
+    from synthrelease.resources import library
 
     protocol, problem = uri.partition("://")[0], ""
     core = library("fsspec.core", "fsspec", f"files of {protocol}", "stores")

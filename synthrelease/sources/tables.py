@@ -15,7 +15,7 @@ from decimal import Decimal
 from typing import Any
 
 from synthrelease.errors import InputError, closest, listing
-from synthrelease.libraries import library
+from synthrelease.resources import library
 from synthrelease.sources.source import PASSWORD, USER
 
 # Which declared types of columns hold single values that have a text. The type is public: no value is looked at.

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli.reading import AuditPart, audit
 from synthrelease.errors import InputError, OutputError
 from synthrelease.releasing.release import release

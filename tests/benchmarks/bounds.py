@@ -21,7 +21,7 @@ from joblib import Parallel, delayed
 
 from synthrelease.answers.bounds import bound
 from synthrelease.answers.limits import limits, selected_limit
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria.scoring import scores_of
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts

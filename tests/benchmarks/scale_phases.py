@@ -179,7 +179,7 @@ def attempts(folder: Path, spec: ReleaseSpec) -> list[Line]:
 
 def written(folder: Path, spec: ReleaseSpec) -> list[Line]:
     """A release of counts, and its writing beside the table, for `verified`."""
-    from synthrelease.bundle import write_bundle
+    from synthrelease.bundle.write import write_bundle
 
     start = time.process_time()
     for _ in range(10):

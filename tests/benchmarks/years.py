@@ -24,7 +24,7 @@ import numpy as np
 
 from synthrelease.answers.estimates import trend
 from synthrelease.answers.words import Term
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.schema import Transformation
 from synthrelease.enclave.ingest import read_public

@@ -15,7 +15,7 @@ import pytest
 
 from synthrelease.answers.bounds import bound
 from synthrelease.answers.limits import limits
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria.marginals_mechanism import largest_difference
 from synthrelease.data.counts import Counts
 from synthrelease.enclave.door import PrivateCounts

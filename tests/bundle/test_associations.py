@@ -10,12 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import write_bundle
-from synthrelease.bundle.card import page_bytes
-from synthrelease.bundle.card.page import sentences
+from synthrelease.bundle.card.page import page_bytes, sentences
 from synthrelease.bundle.card.sections import rows
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_documents import documents
+from synthrelease.bundle.write import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.privacy.charges import GENERATION, mechanism
 from synthrelease.published import load

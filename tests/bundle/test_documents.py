@@ -10,10 +10,9 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.metadata import citation_bytes, datapackage_bytes, deployment_bytes, slug
-from synthrelease.bundle.write import written
+from synthrelease.bundle.write import write_bundle, written
 from synthrelease.published.charges import JointTestPart
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import ReleasedTable, read_csv

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from synthrelease.answers.limits import RISK
-from synthrelease.bundle.card import page_bytes
+from synthrelease.bundle.card.page import page_bytes
 from synthrelease.bundle.card.sections import drawn_text
 from synthrelease.bundle.document import release_document
 from synthrelease.bundle.limits import drawing_behind, error_band, file_end, public_facts, with_file_ends

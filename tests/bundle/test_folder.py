@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import check_free, write_bundle
 from synthrelease.bundle import write as folder
+from synthrelease.bundle.write import check_free, write_bundle
 from synthrelease.errors import OutputError
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec

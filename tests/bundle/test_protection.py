@@ -13,10 +13,10 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.numbers import exact_epsilon, worst_factor
 from synthrelease.bundle.card.sections import domain_text, left_out_text, person_text, right_guess, rows_left_out
 from synthrelease.bundle.document import release_document
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli.terminal import ROWS_IN_WORDS
 from synthrelease.privacy.charges import NOT_COVERED, NUMBER_OF_ROWS, SHORTFALL, RowsRule, invariants
 from synthrelease.privacy.plan import RowsLeftOut, loss_of_group

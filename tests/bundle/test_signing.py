@@ -11,9 +11,8 @@ import pytest
 
 pytest.importorskip("cryptography", reason="needs the extra sign")
 
-from synthrelease.bundle import write_folder
 from synthrelease.bundle.verify import verify_bundle, verify_files
-from synthrelease.bundle.write import load_private_key, make_key
+from synthrelease.bundle.write import load_private_key, make_key, write_folder
 from synthrelease.errors import InputError, OutputError
 from synthrelease.published.base import SigningError, fingerprint, load_public_key
 from tests.helpers.cards import rich_bundle

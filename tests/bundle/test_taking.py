@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import keep_space, write_folder
-from synthrelease.bundle.write import WRITER, taking
+from synthrelease.bundle.write import WRITER, keep_space, taking, write_folder
 from synthrelease.errors import OutputError
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="Windows has no locks of folders: nothing is removed there")

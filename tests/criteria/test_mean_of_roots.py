@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.facts import LostPair
 from synthrelease.errors import SpecError

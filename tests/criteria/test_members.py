@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion
 from synthrelease.criteria.facts import LostPair

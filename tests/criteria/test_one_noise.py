@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 from synthrelease.answers.limits import limits
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.limits import LEVEL, one_noise_interval
 from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria import CRITERIA
 from synthrelease.criteria.base import Criterion, Fitted
 from synthrelease.criteria.base_mechanism import noisy_figures

@@ -13,7 +13,7 @@ import pytest
 
 from synthrelease.enclave.databases import value_text
 from synthrelease.errors import InputError
-from synthrelease.libraries import install
+from synthrelease.resources import install
 from synthrelease.sources import tables
 from synthrelease.sources.source import PASSWORD, USER, Source
 from synthrelease.sources.tables import chosen_table, quoted

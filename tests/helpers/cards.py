@@ -8,7 +8,7 @@ from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
 
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
 from tests.helpers.tiny import write_config, write_data

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.releasing.release import Release
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec

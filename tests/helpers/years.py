@@ -10,8 +10,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
-from synthrelease.bundle import write_bundle
-from synthrelease.bundle.write import _sealed
+from synthrelease.bundle.write import _sealed, write_bundle
 from synthrelease.parts.series.building import Series
 from synthrelease.parts.series.table import SeriesTable
 from synthrelease.privacy.plan import Horizon, YearOfSeries

@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.errors import SpecError
 from synthrelease.parts.geography.building import BUILDING

@@ -16,9 +16,9 @@ import numpy as np
 import pytest
 
 import synthrelease
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_files
+from synthrelease.bundle.write import write_bundle
 from synthrelease.data.counts import Counts
 from synthrelease.data.donors import Completed
 from synthrelease.data.layout import Layout

@@ -20,11 +20,11 @@ from typer.testing import CliRunner
 
 import synthrelease
 from synthrelease.bundle import tables as linked_files
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.card.sections import measured_alone
 from synthrelease.bundle.tables import csv_pieces, members_csv_pieces, members_parquet_pieces, parquet_pieces
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_documents import further_files
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli import app
 from synthrelease.data.linked import Linked
 from synthrelease.enclave.ingest import read_public

@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.data.plausibility import FillerRows
 from synthrelease.data.rules import Domain, RuleError, parse_rule
 from synthrelease.enclave.members import count_linked_rows

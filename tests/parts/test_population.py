@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.data.plausibility import Plausibility
 from synthrelease.errors import InputError, SpecError
 from synthrelease.parts.population.published import PopulationPart

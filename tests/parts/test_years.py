@@ -15,11 +15,10 @@ import pytest
 from typer.testing import CliRunner
 
 from synthrelease.answers.estimates import trend
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.part import OtherRelease
 from synthrelease.bundle.preview import rewritten
 from synthrelease.bundle.verify import verify_files
-from synthrelease.bundle.write import _sealed, commitment
+from synthrelease.bundle.write import _sealed, commitment, write_bundle
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError
 from synthrelease.parts.series.building import promise_text

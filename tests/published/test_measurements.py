@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.document import measurements_bytes
+from synthrelease.bundle.write import write_bundle
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
 from synthrelease.generators.measurements import NoisyMarginal, NoisyMarginals
 from synthrelease.privacy.grids import laplace_sd

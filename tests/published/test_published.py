@@ -15,7 +15,7 @@ import pytest
 
 import synthrelease
 from synthrelease.answers.facts import Knowledge
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria.faithfulness import Faithfulness
 from synthrelease.errors import BudgetError, InputError, OutputError, RejectedRound
 from synthrelease.privacy.plan import Guarantee

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli import app
 from synthrelease.errors import BudgetError, SpecError, Unexpected
 from synthrelease.generators.privbayes import PrivBayes

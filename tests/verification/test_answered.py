@@ -12,10 +12,10 @@ from typing import Any
 import pytest
 
 from synthrelease.answers.bounds import bound
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.limits import public_facts
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_figures import bound_problems
+from synthrelease.bundle.write import write_bundle
 from synthrelease.criteria.base import Fitted
 from synthrelease.criteria.facts import PublicFacts, Score
 from synthrelease.criteria.scoring import unanswerable

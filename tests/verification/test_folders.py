@@ -13,10 +13,9 @@ from typing import Any
 import pyarrow.parquet as pq
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.verify_figures import measurements
-from synthrelease.bundle.write import commitment
+from synthrelease.bundle.write import commitment, write_bundle
 from synthrelease.errors import InputError
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.base import Files

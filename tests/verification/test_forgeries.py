@@ -16,10 +16,9 @@ from typing import Any
 
 import pytest
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.limits import with_file_ends
 from synthrelease.bundle.verify import verify_files
-from synthrelease.bundle.write import _sealed, commitment, written
+from synthrelease.bundle.write import _sealed, commitment, write_bundle, written
 from synthrelease.privacy.grids import noise_grid
 from synthrelease.published.document import ReleaseDocument, read_strictly
 from synthrelease.published.table import read_csv

@@ -14,9 +14,9 @@ import numpy as np
 import pytest
 
 from synthrelease.answers.limits import MeasuredLimits
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_figures import measurements
+from synthrelease.bundle.write import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.generators.measured_noise import cube_limit, cube_sd
 from synthrelease.privacy.grids import laplace_sd

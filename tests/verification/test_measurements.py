@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from synthrelease.answers.bounds import bound
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
 from synthrelease.bundle.verify_figures import measurements
+from synthrelease.bundle.write import write_bundle
 from synthrelease.errors import InputError
 from synthrelease.published import load
 from synthrelease.published.document import ReleaseDocument

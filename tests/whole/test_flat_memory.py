@@ -10,8 +10,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from synthrelease.bundle import new_folder
-from synthrelease.bundle.write import release_files, written
+from synthrelease.bundle.write import new_folder, release_files, written
 from synthrelease.data.counts import Counts
 from synthrelease.releasing.release import Release, release
 from synthrelease.spec.load import load_spec
@@ -69,7 +68,7 @@ assert not any(found[name] for name in ("checksums", "table", "statistical files
 WRITE = """
 import sys
 from pathlib import Path
-from synthrelease.bundle import new_folder
+from synthrelease.bundle.write import new_folder
 from synthrelease.bundle.write import table_files
 from synthrelease.published.document import read_strictly
 from synthrelease.published.table import read_csv

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from synthrelease.answers.bounds import bound
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli.terminal import print_plan
 from synthrelease.data.counts import Counts
 from synthrelease.data.plausibility import Plausibility

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from synthrelease.bundle import write_bundle
 from synthrelease.bundle.verify import verify_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.cli import terminal
 from synthrelease.releasing.release import release
 from synthrelease.spec.load import load_spec

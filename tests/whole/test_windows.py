@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath, PureWindowsPath
 
 import pytest
 
-from synthrelease.bundle import write_bundle
+from synthrelease.bundle.write import write_bundle
 from synthrelease.enclave.ingest import read_public
 from synthrelease.published import load
 from synthrelease.releasing.release import release

@@ -31,12 +31,12 @@ from synthrelease.published.verify.options import options
 from synthrelease.published.verify.parquet_parts import room_problems
 from synthrelease.published.verify.part import KnownFiles
 from synthrelease.published.verify.stated import Commitment, committed, specification
+from synthrelease.resources import release_number
 from synthrelease.settings.columns import ColumnTable, InputTable
 from synthrelease.settings.reading import UNPRINTABLE, shown
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.canonical import NAME as SPECIFICATION
 from synthrelease.spec.columns import ColumnError, build_column
-from synthrelease.version import release_number
 
 # The building blocks of the guarantee follow from the rest of release.json: every exactly published fact is in its scope.
 

@@ -15,8 +15,8 @@ from functools import cache
 import numpy as np
 
 from synthrelease.errors import InputError
-from synthrelease.libraries import library as loaded
 from synthrelease.privacy.noise import SystemEntropy, choose
+from synthrelease.resources import library as loaded
 
 LEVEL = 1e-6
 """Of each test: a library that follows a law is said to differ once in a million tests."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from synthrelease.loading import Kinds
+from synthrelease.resources import Kinds
 
 if TYPE_CHECKING:
     from synthrelease.studio.baselines.base import Baseline

@@ -10,7 +10,7 @@ ALLOWED = (
     "synthrelease.domain.",
     "synthrelease.errors",
     "synthrelease.data.linked",
-    "synthrelease.loading",
+    "synthrelease.resources",
     "synthrelease.studio.baselines",
     "synthrelease.studio.rehearsal.logit",
     "synthrelease.studio.rehearsal.surrogates",

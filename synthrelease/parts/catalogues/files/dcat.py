@@ -22,9 +22,9 @@ from synthrelease.bundle.card.numbers import (
     provenance,
 )
 from synthrelease.bundle.metadata import describe_file, media_type
-from synthrelease.libraries import library
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE
+from synthrelease.resources import library
 from synthrelease.settings.card import is_email
 
 Node = dict[str, Any]

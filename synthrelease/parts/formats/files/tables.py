@@ -22,12 +22,12 @@ import numpy as np
 from synthrelease.bundle.card.numbers import labelled_title
 from synthrelease.bundle.tables import KeyedFile, members_of, roots_of
 from synthrelease.data.weights import WEIGHT
-from synthrelease.libraries import library
 from synthrelease.parts.formats.files.names import SPSS, STATA
 from synthrelease.parts.formats.files.notes import MAP, SECTIONS, with_note
 from synthrelease.parts.formats.files.variables import FILE_LABEL, Variable, cut_label, further_labels, key_name, variables
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.published.table import NOTICE, ReleasedTable, TableFile
+from synthrelease.resources import library
 from synthrelease.settings.tables import SYNTHETIC
 
 STATA_MISSING, SPSS_MISSING = "a", -1
