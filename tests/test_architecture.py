@@ -48,9 +48,8 @@ def room_of_module(name: str) -> str:
 
 
 def folder(path: str) -> str:
-    """The folder of a file, or a file that is a room by itself; a folder with a private half is one of the kinds around it."""
-    found = path.rpartition("/")[0] or path
-    return found.rpartition("/")[0] if "/" in found and f"{found}/mechanism.py" in TREES else found
+    """The folder of a file, or a file that is a room by itself."""
+    return path.rpartition("/")[0] or path
 
 
 @cache
@@ -187,8 +186,7 @@ def test_a_circle_is_found(code: str) -> None:
 
 REGISTRIES = {
     "criteria": CRITERIA,
-    "candidates.generators": GENERATORS,
-    "candidates.projections": PROJECTIONS,
+    "generators": GENERATORS,
     "studio.baselines": BASELINES,
 }
 
@@ -233,7 +231,7 @@ def test_mistakes_are_values_and_no_message_is_taken_apart() -> None:
 def test_epsilon_is_spent_only_by_generators_and_criteria() -> None:
     counting = {"enclave/resizing.py"}  # the number of rows that are kept
     made_up = {"studio/audit/piece_cases.py", "studio/audit/register_cases.py"}  # counts of pieces of made-up tables
-    assert {folder(path) for path in callers("spend") - counting - made_up} == {"candidates/generators", "criteria"}
+    assert {folder(path) for path in callers("spend") - counting - made_up} == {"generators", "criteria"}
 
 
 def test_only_the_command_line_prints() -> None:
@@ -461,15 +459,16 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
     of_releases = {path for path in callers("with_plan") if room(path) != "studio"}
     assert of_releases == {"releasing/attempt.py", "releasing/dry_run.py", "enclave/resizing.py"}
     assert callers("Meter") == {
-        "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py", "studio/drafting/criteria.py",
-        "studio/audit/cases.py", "studio/rehearsal/allocation.py", "studio/rehearsal/compare.py", "studio/rehearsal/plan_race.py",
+        "enclave/door.py", "releasing/dry_run.py", "studio/rehearsal/rehearse.py", "studio/rehearsal/closer_look.py",
+        "studio/drafting/criteria.py", "studio/audit/cases.py", "studio/rehearsal/allocation.py", "studio/rehearsal/compare.py",
+        "studio/rehearsal/plan_race.py",
     }  # fmt: skip
     planned = {
         ast.unparse(node.args[0])
         for node in ast.walk(TREES["releasing/attempt.py"])
         if calls("with_plan")(node) and isinstance(node, ast.Call)
     }
-    assert planned == {"spec.plan.per_round", "spec.plan.after"}
+    assert planned == {"spec.plan.per_round", "spec.plan.after", "planned", "of_piece(planned, 'fit')", "of_piece(planned, 'score')"}
 
 
 def test_made_up_counts_are_made_of_made_up_rows_alone() -> None:
@@ -533,8 +532,8 @@ def test_generic_code_knows_no_dataset() -> None:
 
 
 KINDS = dict.fromkeys(CRITERIA, "criteria")
-KINDS |= dict.fromkeys(GENERATORS, "candidates/generators")
-KINDS |= dict.fromkeys(PROJECTIONS, "candidates/projections")
+KINDS |= dict.fromkeys(GENERATORS, "generators")
+KINDS |= dict.fromkeys(PROJECTIONS, "generators")
 """The one folder in which each kind of criterion, generator or projection is known."""
 
 AUDITED = "the audit writes down which settings it tests, apart from what the classes say of themselves"
@@ -671,8 +670,12 @@ BEHIND_THE_DOOR = (
 """Rooms and modules of which nobody who reads a release has any use."""
 
 
+def is_of(module: str, rooms: tuple[str, ...]) -> bool:
+    return f"{module}.".removeprefix("synthrelease.").startswith(tuple(f"{name}." for name in rooms))
+
+
 def behind_the_door(module: str) -> bool:
-    return f"{module}.".removeprefix("synthrelease.").startswith(tuple(f"{name}." for name in BEHIND_THE_DOOR))
+    return is_of(module, BEHIND_THE_DOOR)
 
 
 READ = [module for module in MODULES if module.partition(".")[2].startswith(("published", "answers"))]
@@ -730,7 +733,7 @@ def test_who_plans_and_who_verifies_loads_no_door_no_noise_and_no_round(command:
     given = ROOT / "configs" / "births.toml" if command == "plan" else write_files(rich_bundle(), tmp_path / "bundle")
     loaded = loaded_by(f"from synthrelease.cli import app; app([{command!r}, {str(given)!r}], standalone_mode=False)")
     drawing = ("enclave", "privacy.noise", "privacy.samplers", "publish")
-    assert not [name for name in loaded if name.removeprefix("synthrelease.").startswith(drawing)]
+    assert not [name for name in loaded if is_of(name, drawing)]
     rounds = {f"synthrelease.releasing.{name}" for name in ("release", "attempt", "selection")}
     assert rounds | {"synthrelease.generators.candidate"} <= {name for name in MODULES if name not in loaded}
     assert len(loaded - {f"synthrelease.parts.{name}" for name in PARTS}) <= most

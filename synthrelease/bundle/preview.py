@@ -42,11 +42,11 @@ from synthrelease.published.measurements import EstimatesPart, IntendedEstimateP
 from synthrelease.published.names import kinds_of_rows
 from synthrelease.published.table import ReleasedTable, read_csv
 from synthrelease.releasing.attempt_costs import usual_rows
-from synthrelease.releasing.release import Release, stated_guarantee
+from synthrelease.releasing.release import Release
 from synthrelease.sources.source import Source
 from synthrelease.spec import canonical
 from synthrelease.spec.options import buildings
-from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 
 def preview(spec: ReleaseSpec) -> dict[str, bytes]:

@@ -24,12 +24,11 @@ from synthrelease.published.measurements import NAME as MEASUREMENTS
 from synthrelease.published.table import ReleasedTable
 from synthrelease.published.verify.checks import Check
 from synthrelease.published.verify.options import asked as asked_of_options
-from synthrelease.releasing.release import stated_guarantee
 from synthrelease.settings.mistakes import validated
 from synthrelease.settings.reading import dotted, shown
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
-from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 from synthrelease.spec.shortlist import configuration_of
 
 # The configuration and the criteria are ones that this program knows, with parameters that it would accept.

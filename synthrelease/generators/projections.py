@@ -1,6 +1,6 @@
-"""Projections edit a candidate before it is scored: no row of the released table occurs too seldom (theory 7, face privacy).
+"""Projections edit a candidate before it is scored: no row of the released table occurs too seldom.
 
-To add one: a class with its settings, and its line in `PROJECTIONS`.
+What each promises is in theory 7. To add one: a class with its settings, and its line in `PROJECTIONS`.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from synthrelease.enclave.resizing import resize
 from synthrelease.errors import BudgetError, InputError, Problem, SpecError
 from synthrelease.generators.candidate import Candidate
 from synthrelease.generators.measurements import NoisyMarginals
-from synthrelease.privacy.charges import Charge, invariants
+from synthrelease.privacy.charges import Charge
 from synthrelease.privacy.ledger import check_unsplit, load_ledger
 from synthrelease.privacy.ledger_file import Statement
 from synthrelease.privacy.noise import secret_bytes
@@ -47,22 +47,7 @@ from synthrelease.releasing.selection import select_by
 from synthrelease.settings.base import RELEASED
 from synthrelease.sources.source import Source
 from synthrelease.spec.load import load_spec
-from synthrelease.spec.release_spec import ReleaseSpec
-
-# What a release promises, as one value: whoever verifies it states it once more, and loads no part of a round for that.
-
-
-def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
-    """The guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
-    return Guarantee(
-        epsilon=spec.plan.total.epsilon,
-        delta=spec.plan.total.delta,
-        invariants=invariants(spec.rows.way, n_file, n, spec.persons(n_file)),
-        unit_name=spec.unit.name,
-        records_per_person=spec.unit.records,
-        why=spec.unit.why,
-    )
-
+from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 # Pieces of a register: split once and for ever by a secret key, and what tells the rows of the piece that a release reads.
 #

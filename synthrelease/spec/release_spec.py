@@ -16,8 +16,17 @@ from synthrelease.data.plausibility import Plausibility
 from synthrelease.data.schema import Schema
 from synthrelease.errors import InputError, Problem, SpecError
 from synthrelease.generators.space import Configuration, ConfigurationSpace
-from synthrelease.privacy.charges import GENERATION, Charge, RowsRule, decimal_text, gaussian, mechanism, zero_concentrated
-from synthrelease.privacy.plan import Loss, Plan, pure_epsilon
+from synthrelease.privacy.charges import (
+    GENERATION,
+    Charge,
+    RowsRule,
+    decimal_text,
+    gaussian,
+    invariants,
+    mechanism,
+    zero_concentrated,
+)
+from synthrelease.privacy.plan import Guarantee, Loss, Plan, pure_epsilon
 from synthrelease.privacy.selection import FiniteLaw, SelectionRule
 from synthrelease.settings.base import SpecTable
 from synthrelease.settings.card import CardTable, gaps
@@ -298,3 +307,15 @@ class ReleaseSpec:
     def generation_unit(self) -> str:
         """What the budget of a fit is: "epsilon", or "rho" where a family is zero-concentrated."""
         return "rho" if any(generator.guarantee == "zCDP" for generator in self.space.generators) else "epsilon"
+
+
+def stated_guarantee(spec: ReleaseSpec, n_file: int, n: int) -> Guarantee:
+    """The guarantee of a release that worked with n rows of a file of n_file (theory 10, statement of the guarantee)."""
+    return Guarantee(
+        epsilon=spec.plan.total.epsilon,
+        delta=spec.plan.total.delta,
+        invariants=invariants(spec.rows.way, n_file, n, spec.persons(n_file)),
+        unit_name=spec.unit.name,
+        records_per_person=spec.unit.records,
+        why=spec.unit.why,
+    )

@@ -53,8 +53,9 @@ from synthrelease.privacy.charges import Meter
 from synthrelease.privacy.public_entropy import NoNoise
 from synthrelease.published.document import ReleaseDocument
 from synthrelease.releasing.attempt import Prepared, prepare, released_figures
-from synthrelease.releasing.release import Release, one_round, stated_guarantee
+from synthrelease.releasing.release import Release, one_round
 from synthrelease.spec.load import load_spec
+from synthrelease.spec.release_spec import stated_guarantee
 from tests.whole import digests
 
 ROOT = Path(__file__).resolve().parents[2]

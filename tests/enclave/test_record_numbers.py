@@ -266,4 +266,4 @@ def test_the_secret_is_used_in_two_files_alone() -> None:
     """No seed of noise, no document and no message can be made of it elsewhere; keys of roots are marked with a piece's."""
     package = ROOT / "synthrelease"
     used = {path for path in package.rglob("*.py") if re.search(r"\.secret\b", path.read_text(encoding="utf-8"))}
-    assert used == {package / "releasing/record_numbers.py", package / "enclave" / "linked_rows.py"}
+    assert used == {package / "releasing/record_numbers.py", package / "enclave" / "members.py"}

@@ -21,10 +21,9 @@ from synthrelease.published.document import FlavourPart, ReleaseDocument
 from synthrelease.published.table import read_csv
 from synthrelease.published.verify.alone import verify_alone
 from synthrelease.published.verify.checks import Report
-from synthrelease.releasing.release import stated_guarantee
 from synthrelease.spec.canonical import NAME
 from synthrelease.spec.load import read_specification
-from synthrelease.spec.release_spec import ReleaseSpec
+from synthrelease.spec.release_spec import ReleaseSpec, stated_guarantee
 
 Steps = tuple[str | int, ...]
 Tables = dict[str, Any]

@@ -2,8 +2,8 @@
 
 A private value leaves the door in one way: as the argument of what is handed to `spend`, or of the figure of a `Query`, which
 `spend` evaluates. From there it is followed: what is computed from it is private, and so is the parameter of a function that it
-is handed to, as far as names and annotations tell which function that is. What has noise is public: whatever `randomness` and
-`exact_choices` give back. Nothing is followed into `enclave`, where every line is private anyway.
+is handed to, as far as names and annotations tell which function that is. What has noise is public: whatever `privacy/noise.py`
+gives back. Nothing is followed into `enclave`, where every line is private anyway.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ import numpy as np
 PUBLIC = {"layout", "sizes", "shape", "size", "dtype", "columns", "epsilon"}
 """Attributes that are the same for all neighbours."""
 
-NOISE = ("randomness", "exact_choices")
-"""What the functions of these rooms give back has noise, or is chosen with it."""
+NOISE = ("privacy/noise.py",)
+"""What the functions of this file give back has noise, or is chosen with it."""
 
 DOORS = ("PrivateCounts", "PrivateRows", "PrivateTables")
 """Whoever holds one of these has noisy answers alone: what is inside comes out in their own methods, or in `spend`."""
@@ -38,7 +38,8 @@ COMMON = {name for kind in (np.ndarray, np.random.Generator, list, dict, set, st
 MADE_UP = {"releasing/dry_run.py"}
 """Where a door has made-up rows behind it."""
 
-FOLLOWED = ("domain", "measurements", "candidates", "criteria", "releasing", "noise_grids", "newton", *NOISE)
+FOLLOWED = ("data/", "generators/", "criteria/", "releasing/", "privacy/grids.py", *NOISE)
+"""Where the paths of files begin that a private value is followed into."""
 
 
 @cache
@@ -332,7 +333,7 @@ class Followed:
             if isinstance(node.func, ast.Attribute) and node.func.attr == "spend":
                 return False
             callees = self._callees(place, node)
-            if any(isinstance(each, Place) and each.path.split("/")[0].removesuffix(".py") in NOISE for each in callees):
+            if any(isinstance(each, Place) and each.path in NOISE for each in callees):
                 return False
             if callees and not any(isinstance(each, Class) for each in callees):
                 giving = [each for each in callees if isinstance(each, Place) and each.returns_private]
@@ -432,7 +433,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> list[tuple[ast.expr, ast.expr]]
 
 
 def _inside(path: str) -> bool:
-    return path.split("/")[0].removesuffix(".py") in FOLLOWED
+    return path.startswith(FOLLOWED)
 
 
 def _static(node: ast.FunctionDef | ast.Lambda) -> bool:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from tests.mutations.places import PACKAGE, Found, StaleMutation, children, put_in
 
-ROOMS = ("criteria", "candidates/generators", "candidates/projections", "enclave/resizing.py")
+ROOMS = ("criteria", "generators", "enclave/resizing.py")
 """Where epsilon is spent, and where it is said how far a record moves a figure."""
 BUDGETS = frozenset({"epsilon", "rho", "risk", "budget", "left", "delta"})
 NOISE = frozenset({"laplace_figure", "discrete_laplace", "rounded_gaussian", "choose", "laplace_tail", "noisy", "chosen"})
@@ -241,9 +241,8 @@ def derived(root: Path, tests: Callable[[str], Sequence[str]]) -> tuple[Derived,
 
 
 def stem_of(path: str) -> str:
-    """The name of a file, or of its folder where the file is the folder's own."""
-    *_, folder, file = path.removesuffix(".py").split("/")
-    return folder if file in ("__init__", "mechanism") else file
+    """The name of a file; of a private half, that of the public one beside it."""
+    return path.rpartition("/")[2].removesuffix(".py").removesuffix("_mechanism")
 
 
 def room_of(path: str) -> str:

@@ -143,7 +143,7 @@ def test_a_module_is_found_by_the_end_of_its_name_when_there_is_one(tmp_path: Pa
         path = tmp_path / "synthrelease" / name
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text("a = 1\n")
-    found = file_of("privacy.ledger:open", tmp_path).relative_to(tmp_path).as_posix()
+    found = file_of("ledger.account:open", tmp_path).relative_to(tmp_path).as_posix()
     assert found == "synthrelease/deep/down/ledger/account.py"
     assert file_of("generators", tmp_path).name == "__init__.py"
     assert file_of("criteria.marginals", tmp_path).parent.name == "criteria"

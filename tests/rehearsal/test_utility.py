@@ -112,8 +112,8 @@ def test_only_the_rehearsal_and_the_command_line_know_public_tables() -> None:
             names += [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             if any("public_table" in name or name == "PublicTable" for name in names):
                 users.add(path.relative_to(folder).parts[0].removesuffix(".py"))
-    assert "rehearsal" in users
-    assert users <= {"rehearsal", "cli"}
+    assert "studio" in users
+    assert users <= {"studio", "cli"}
 
 
 # --- regression ---

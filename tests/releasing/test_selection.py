@@ -155,7 +155,7 @@ def test_what_noise_brings_about_is_a_rejected_round_and_nothing_else_is() -> No
 
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_broken_round_ends_the_run_with_its_place_and_no_message(jobs: int) -> None:
-    with pytest.raises(InternalError, match=r"machine: ValueError at synthrelease/domain/counts\.py:\d+\.") as broken:
+    with pytest.raises(InternalError, match=r"machine: ValueError at synthrelease/data/counts\.py:\d+\.") as broken:
         select(breaks, Fraction(0), jobs=jobs)
     assert "cells" not in str(broken.value)
     assert (broken.value.exit_code, broken.value.__cause__, broken.value.__context__) == (1, None, None)

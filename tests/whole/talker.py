@@ -26,7 +26,7 @@ from tests.helpers.tiny import write_config, write_data
 from tests.whole.enclave import Enclave
 
 IMPORTED = ("pandas", "scipy.sparse.csgraph") + tuple(
-    f"synthrelease.{name}" for name in ("bundle", "cli", "ledger.account", "releasing.release", "specification.spec")
+    f"synthrelease.{name}" for name in ("bundle.write", "cli", "privacy.ledger", "releasing.release", "spec.load")
 )
 
 

@@ -499,7 +499,8 @@ class UnitAnswer:
             )
         if not (number.isascii() and number.isdigit() and 1 <= int(number[:9]) <= MOST_ROWS):
             raise InputError(
-                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} behind {key + ':'!r}, found {number!r}."
+                f"--unit: expected a number of rows of each person from 1 to {MOST_ROWS} behind {key + ':'!r}, "
+                f"found {number!r}."
             )
         return cls(key=key, records=int(number))
 
