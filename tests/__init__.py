@@ -1,4 +1,4 @@
-"""Tests mirror the folders of the package: what tests `synthrelease/ledger` is in `tests/ledger`.
+"""Tests mirror the folders of the package: what tests `synthrelease/ledger` is in `tests/privacy`.
 
 Tests of the package as a whole (its layout, documents, contracts, `publish`, randomness) are files in this folder. Beside them:
 

@@ -117,7 +117,7 @@ def pytest_runtest_protocol(item: pytest.Item, nextitem: pytest.Item | None) -> 
 def small_files_are_answered_for() -> Iterator[None]:
     """No rehearsal tried the small files of tests: where a steward would be asked, the answer is yes.
 
-    Tests of the question undo that (tests/specification/test_tried.py); a command in a process of its own says --unrehearsed.
+    Tests of the question undo that (tests/spec/test_tried.py); a command in a process of its own says --unrehearsed.
     """
     from synthrelease.cli import releasing
     from synthrelease.cli import specifying as committing

@@ -16,10 +16,10 @@ LONG = {
         "the same in the same file, of answers that are the worst for it"
     ),
     "candidates/generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
-        "tests/test_randomness.py, of all that draws"
+        "tests/privacy/test_randomness.py, of all that draws"
     ),
     "candidates/generators/test_libraries.py::test_columns_that_are_independent_given_another_stay_so": (
-        "tests/candidates/generators, of our own models"
+        "tests/generators, of our own models"
     ),
     "enclave/test_rows_of_servers.py": "tests/enclave/test_rows_alone.py, of databases that are files",
     "mutations/test_mutations.py::test_a_wrong_line_is_caught": "the tests that catch these mistakes",
@@ -29,20 +29,18 @@ LONG = {
     "whole/test_labour_release.py::test_the_demonstration_runs_every_command_and_says_which": (
         "its specification, its surrogate and its rules in the same file; each command on small releases in tests/cli"
     ),
-    "whole/test_labour_release.py::test_released_rows_have_labels_gaps_and_no_impossible_answers": (
-        "tests/specification, tests/parts"
-    ),
+    "whole/test_labour_release.py::test_released_rows_have_labels_gaps_and_no_impossible_answers": ("tests/spec, tests/parts"),
     "whole/test_labour_release.py::test_the_true_errors_are_within_the_thresholds": "tests/releasing, tests/criteria",
-    "whole/test_labour_release.py::test_what_goes_together_in_the_original_goes_together_in_the_release": "tests/candidates",
+    "whole/test_labour_release.py::test_what_goes_together_in_the_original_goes_together_in_the_release": "tests/generators",
     "whole/test_labour_release.py::test_weighted_totals_are_the_published_ones": "tests/parts, of calibration",
-    "whole/test_labour_release.py::test_a_label_or_a_row_that_was_changed_afterwards_is_noticed": "tests/verification",
-    "whole/test_labour_release.py::test_a_query_is_answered_from_the_folder_alone": "tests/bounds",
+    "whole/test_labour_release.py::test_a_label_or_a_row_that_was_changed_afterwards_is_noticed": "tests/bundle/verify",
+    "whole/test_labour_release.py::test_a_query_is_answered_from_the_folder_alone": "tests/answers",
     "whole/test_country_release.py::test_every_command_says_what_the_levels_are": "tests/parts/test_geography.py",
     "whole/test_country_release.py::test_every_row_has_the_region_of_its_municipality": (
-        "tests/candidates/generators/test_nested.py, tests/parts/test_geography.py"
+        "tests/generators/test_nested.py, tests/parts/test_geography.py"
     ),
     "whole/test_country_release.py::test_areas_are_as_far_off_as_the_plan_says": (
-        "tests/measurements/test_area_noise.py, tests/candidates/generators/test_nested.py"
+        "tests/generators/test_area_noise.py, tests/generators/test_nested.py"
     ),
     "whole/test_visits_release.py::test_the_demonstration_runs_every_command_and_says_which": (
         "tests/whole/test_stays.py, tests/parts"
@@ -57,7 +55,7 @@ LONG = {
     "whole/test_tutorial.py::test_the_tutorial_can_be_followed_from_its_text": (
         "its commands and blocks in the same file; tests/cli runs each command"
     ),
-    "whole/test_tutorial.py::test_the_rule_that_the_reader_adds_is_in_the_release": "tests/specification, of rules",
+    "whole/test_tutorial.py::test_the_rule_that_the_reader_adds_is_in_the_release": "tests/spec, of rules",
     "whole/test_flat_memory.py::test_verifying_twice_the_rows_takes_the_memory_of_their_bins": (
         "tests/bundle/test_table_files.py writes pieces"
     ),
@@ -65,7 +63,7 @@ LONG = {
         "tests/bundle/test_table_files.py writes pieces"
     ),
     "whole/test_stays.py::test_without_an_answer_the_draft_asks_and_nothing_is_promised": (
-        "tests/specification/test_persons.py, of an answer that is missing; tests/desk, of the question"
+        "tests/spec/test_persons.py, of an answer that is missing; tests/studio/desk, of the question"
     ),
     "whole/test_hostile.py::test_hostile_files_end_with_clear_errors": (
         "tests/enclave/test_any_value.py; wrong outcomes are found, in the same file"
@@ -79,11 +77,11 @@ LONG = {
     "test_docs.py::test_the_site_builds_without_a_warning_and_takes_nothing_from_the_network": (
         "links and pages in the same file"
     ),
-    "desk/test_browser.py": "tests/desk/test_desk.py asks every address and sends every form",
+    "desk/test_browser.py": "tests/studio/desk/test_desk.py asks every address and sends every form",
     "estimates/test_contrasts.py::test_intervals_hold_the_file_and_the_population": (
         "contrasts against their table, and their error against that of one sum of noises, in the same file"
     ),
-    "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/estimates",
+    "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/answers",
     "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
         "limits against their formulas, of shares and of numbers of rows, in the same file"
     ),
@@ -97,14 +95,14 @@ LONG = {
         "the same file looks at all small tables"
     ),
     "bounds/test_coverage.py": (
-        "tests/bounds/test_limits.py, where a limit without the selection fails; tests/bounds/test_bounds.py looks at all "
+        "tests/answers/test_limits.py, where a limit without the selection fails; tests/answers/test_bounds.py looks at all "
         "small tables"
     ),
     "audit/test_cases.py::test_noise_that_is_a_tenth_too_small_is_found_every_time": (
         "the other faults in the same file are found"
     ),
     "audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
-        "the same of the fast cases; the enumerations of tests/audit/test_sensitivity.py"
+        "the same of the fast cases; the enumerations of tests/studio/audit/test_sensitivity.py"
     ),
     "audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "
     "fiftieth-200]": "the other faults in the same file are found",
@@ -122,9 +120,9 @@ LONG = {
         "every task runs once on a worker of a cluster, in the same file; tests/enclave, of a worker that dies"
     ),
     "rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
-        "tests/rehearsal/test_report.py stops a rehearsal and goes on"
+        "tests/studio/rehearsal/test_report.py stops a rehearsal and goes on"
     ),
-    "rehearsal/test_proposal_whole.py": "tests/rehearsal/test_proposing.py",
+    "rehearsal/test_proposal_whole.py": "tests/studio/rehearsal/test_proposing.py",
     "rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures, and their noise, in the same file"
     ),
@@ -141,7 +139,7 @@ LONG = {
         "calculated weights better a bad allocation"
     ),
     "drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
-        "each of its steps in the same file; tests/rehearsal/test_proposing.py"
+        "each of its steps in the same file; tests/studio/rehearsal/test_proposing.py"
     ),
     "verification/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
     "drafting/test_smaller.py::test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so": (

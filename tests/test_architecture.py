@@ -468,7 +468,13 @@ def test_a_meter_is_filled_by_the_code_of_a_round_alone() -> None:
         for node in ast.walk(TREES["releasing/attempt.py"])
         if calls("with_plan")(node) and isinstance(node, ast.Call)
     }
-    assert planned == {"spec.plan.per_round", "spec.plan.after", "planned", "of_piece(planned, 'fit')", "of_piece(planned, 'score')"}
+    assert planned == {
+        "spec.plan.per_round",
+        "spec.plan.after",
+        "planned",
+        "of_piece(planned, 'fit')",
+        "of_piece(planned, 'score')",
+    }
 
 
 def test_made_up_counts_are_made_of_made_up_rows_alone() -> None:

@@ -88,4 +88,6 @@ def test_importing_the_package_loads_nothing() -> None:
         "print(*{name for name in sys.modules if name.split('.')[0] not in known})"
     )
     result = subprocess.run([sys.executable, "-S", "-c", code], capture_output=True, text=True, cwd=ROOT, check=True)
-    assert set(result.stdout.split()) == {f"synthrelease{name}" for name in ("", ".resources", ".errors", ".data", ".data.texts")}
+    assert set(result.stdout.split()) == {
+        f"synthrelease{name}" for name in ("", ".resources", ".errors", ".data", ".data.texts")
+    }

@@ -40,7 +40,9 @@ def followed() -> Followed:
 
 
 def test_the_document_names_every_file_that_a_private_value_is_handed_to_and_no_other() -> None:
-    enclave = {path for path in TREES if path.startswith("enclave/") and not path.endswith("__init__.py")}  # where rows are read, every line counts
+    enclave = {
+        path for path in TREES if path.startswith("enclave/") and not path.endswith("__init__.py")
+    }  # where rows are read, every line counts
     assert followed().files | enclave | MECHANISMS == LISTED
 
 

@@ -28,8 +28,8 @@ from synthrelease.settings.card import LANGUAGES
 from synthrelease.settings.questions import QuestionTable
 from synthrelease.spec.associations import planned_associations
 from synthrelease.spec.load import load_spec
+from tests.bundle.verify.test_verify import resealed
 from tests.helpers.tiny import MEASURED, write_config
-from tests.verification.test_verify import resealed
 
 TABLES = {old: new.replace("face:year", "face:year:worn + year:mint + weight") for old, new in MEASURED.items()}
 COLUMNS = """[columns.mint]

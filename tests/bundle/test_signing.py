@@ -15,8 +15,8 @@ from synthrelease.bundle.verify import verify_bundle, verify_files
 from synthrelease.bundle.write import load_private_key, make_key, write_folder
 from synthrelease.errors import InputError, OutputError
 from synthrelease.published.base import SigningError, fingerprint, load_public_key
+from tests.bundle.verify.test_verify import problems
 from tests.helpers.cards import rich_bundle
-from tests.verification.test_verify import problems
 
 
 @pytest.fixture(scope="module")

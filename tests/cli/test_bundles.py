@@ -97,7 +97,7 @@ def test_new_texts_are_refused_for_another_release_or_an_edited_one(bundle: Path
 def test_documents_that_were_lost_are_written_again(tmp_path: Path) -> None:
     sources = ("data.csv", "data.parquet", "release.json", "specification.json")
     kept = {name: content for name, content in rich_bundle().items() if name in sources}
-    from tests.verification.test_verify import resealed
+    from tests.bundle.verify.test_verify import resealed
 
     folder = write_files(resealed(kept), tmp_path / "poor")
     assert run("verify", folder).returncode == 5

@@ -13,7 +13,7 @@ CELLS = 1 << 15
 
 @pytest.fixture(autouse=True, scope="module")
 def small_frontier() -> Iterator[None]:
-    """For every test of a folder whose conftest.py names it; tests/candidates/generators has the full one."""
+    """For every test of a folder whose conftest.py names it; tests/generators has the full one."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(BayesianNetwork, "frontier_limit", CELLS)
         yield

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-ASKED = "tests/candidates/generators/test_private_tables.py"
-FOUND = "tests/candidates/generators/test_adaptive.py"
+ASKED = "tests/generators/test_private_tables.py"
+FOUND = "tests/generators/test_adaptive.py"
 MOVED = f"{ASKED}::test_no_neighbour_moves_a_table_by_more_than_two_counts"
 SCORES = f"{ASKED}::test_no_neighbour_moves_a_score_by_more_than_two_weights"
 BUDGET = f"{ASKED}::test_parts_add_up_to_the_budget_exactly_and_not_further"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-NOISE = "tests/measurements/test_limits.py::test_a_limit_holds_at_its_risk_and_no_smaller_one_would"
-LAW = "tests/measurements/test_limits.py::test_characteristic_function_moments_and_variance_are_those_of_the_probabilities"
+NOISE = "tests/generators/test_limits.py::test_a_limit_holds_at_its_risk_and_no_smaller_one_would"
+LAW = "tests/generators/test_limits.py::test_characteristic_function_moments_and_variance_are_those_of_the_probabilities"
 BOUNDS = "tests/criteria/test_measured_bounds.py"
 COVER = f"{BOUNDS}::test_limits_cover_with_at_least_their_confidence_every_noise_enumerated"
 WITHIN = f"{BOUNDS}::test_no_original_table_within_the_limits_has_a_larger_figure"
-ANSWERED = "tests/verification/test_answered.py"
-OWN_TABLES = "tests/candidates/test_own_tables.py"
+ANSWERED = "tests/bundle/verify/test_answered.py"
+OWN_TABLES = "tests/generators/test_own_tables.py"
 
 OF_ANSWERS = (
     Mutation(
@@ -99,7 +99,7 @@ OF_ANSWERS = (
         place="generators.measured_noise:RoundedGaussian.of_table",
         old="gaussian_scale(TABLE_CHANGE / (2 * cost))",
         new="gaussian_scale(TABLE_CHANGE / (4 * cost))",
-        tests=("tests/candidates/generators/test_marginals.py",),
+        tests=("tests/generators/test_marginals.py",),
     ),
     Mutation(
         name="limits of noise: Markov's inequality without the risk",
@@ -107,7 +107,7 @@ OF_ANSWERS = (
         place="generators.measurements:_markov",
         old="log_moment + math.log(2 / risk)",
         new="log_moment + math.log(2)",
-        tests=(NOISE, "tests/measurements/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
+        tests=(NOISE, "tests/generators/test_limits.py::test_sums_that_fit_on_no_grid_have_a_limit_all_the_same"),
     ),
     Mutation(
         name="limits of sums: noise of half the scale",

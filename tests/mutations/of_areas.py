@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-NESTED = "tests/candidates/generators/test_nested.py"
-NOISE = "tests/measurements/test_area_noise.py"
+NESTED = "tests/generators/test_nested.py"
+NOISE = "tests/generators/test_area_noise.py"
 PART = "tests/parts/test_geography.py"
 
 COST = (f"{NESTED}::test_tables_of_all_levels_together_cost_the_budget",)

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-SWAPPING = "tests/rehearsal/baselines/test_swapping.py"
+SWAPPING = "tests/studio/baselines/test_swapping.py"
 FLAVOUR = "tests/published/test_flavour.py"
-REFUSED = "tests/specification/test_bad_specs.py"
-NOISE = "tests/rehearsal/baselines/test_cauchy_noise.py"
-DONORS = "tests/rehearsal/baselines/test_nearest_neighbours.py"
-ANSWERS = "tests/rehearsal/baselines/test_imputed_answers.py"
-STRATA = "tests/rehearsal/baselines/test_post_stratification.py"
-RAKING = "tests/rehearsal/baselines/test_noisy_raking.py"
-MINIMUM = "tests/candidates/projections/test_minimum_count.py"
+REFUSED = "tests/spec/test_bad_specs.py"
+NOISE = "tests/studio/baselines/test_cauchy_noise.py"
+DONORS = "tests/studio/baselines/test_nearest_neighbours.py"
+ANSWERS = "tests/studio/baselines/test_imputed_answers.py"
+STRATA = "tests/studio/baselines/test_post_stratification.py"
+RAKING = "tests/studio/baselines/test_noisy_raking.py"
+MINIMUM = "tests/generators/test_minimum_count.py"
 
 OF_BASELINES = (
     Mutation(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-COLUMNS = "tests/specification/test_columns.py"
-CODES = "tests/specification/test_codelists.py"
+COLUMNS = "tests/spec/test_columns.py"
+CODES = "tests/spec/test_codelists.py"
 READ = "tests/enclave/test_ingest.py"
-RULES = "tests/domain/test_plausibility.py"
-DATES = "tests/domain/test_dates.py"
-BOUNDS = "tests/bounds/test_missing_values.py"
-UTILITY = "tests/rehearsal/test_utility.py"
+RULES = "tests/data/test_plausibility.py"
+DATES = "tests/data/test_dates.py"
+BOUNDS = "tests/answers/test_missing_values.py"
+UTILITY = "tests/studio/rehearsal/test_utility.py"
 WHOLE = "tests/whole/test_missing_values.py"
 
 OF_COLUMNS = (

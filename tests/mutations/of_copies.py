@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-SEQUENTIAL = "tests/rehearsal/baselines/test_sequential.py"
-AUGMENTED = "tests/rehearsal/baselines/test_data_augmented.py"
-RISK, COMBINING = "tests/rehearsal/test_risk.py", "tests/rehearsal/test_combining.py"
+SEQUENTIAL = "tests/studio/baselines/test_sequential.py"
+AUGMENTED = "tests/studio/baselines/test_data_augmented.py"
+RISK, COMBINING = "tests/studio/rehearsal/test_risk.py", "tests/studio/rehearsal/test_combining.py"
 COMPARED, UTILITY, LOGIT = (
-    "tests/rehearsal/test_compared.py",
-    "tests/rehearsal/test_utility.py",
-    "tests/rehearsal/test_logit.py",
+    "tests/studio/rehearsal/test_compared.py",
+    "tests/studio/rehearsal/test_utility.py",
+    "tests/studio/rehearsal/test_logit.py",
 )
 LAW = f"{AUGMENTED}::test_the_law_of_a_drawn_value_is_the_exact_one"
 

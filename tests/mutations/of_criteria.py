@@ -172,7 +172,7 @@ OF_CRITERIA = (
         place="answers.facts:_Builder.add_unmatched",
         old="found(inside, axis=ignored, keepdims=True)",
         new="found(inside, axis=(), keepdims=True)",
-        tests=("tests/bounds/test_bounds.py",),
+        tests=("tests/answers/test_bounds.py",),
     ),
     # --- Rare combinations
     Mutation(

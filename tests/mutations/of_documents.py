@@ -65,7 +65,7 @@ OF_DOCUMENTS = (
         place="answers.facts:Knowledge.__init__",
         old='tuple(rule.never for rule in release.rules if "raw" in rule.applies_to)',
         new="tuple(rule.never for rule in release.rules)",
-        tests=("tests/bounds/test_bounds.py::test_rules_for_original_rows_empty_cells_and_those_for_synthetic_rows_do_not",),
+        tests=("tests/answers/test_bounds.py::test_rules_for_original_rows_empty_cells_and_those_for_synthetic_rows_do_not",),
     ),
     Mutation(
         name="series: an erratum counts again",

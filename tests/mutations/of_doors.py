@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 CONNECTIONS, BEFORE, TAKING, VALUES = (
-    "tests/test_connections.py",
+    "tests/sources/test_connections.py",
     "tests/test_before_the_charge.py",
     "tests/bundle/test_taking.py",
     "tests/enclave/test_any_value.py",
@@ -220,6 +220,6 @@ OF_DOORS = (
         place="data.rules:_Parser._compare",
         old="not abs(number) <= LARGEST",
         new="False",
-        tests=("tests/bounds/test_hostile_questions.py",),
+        tests=("tests/answers/test_hostile_questions.py",),
     ),
 )

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-FILE = "tests/estimates/test_file.py"
+FILE = "tests/answers/test_estimates_file.py"
 WIDER = f"{FILE}::test_drawing_makes_the_interval_of_the_file_wider_and_never_wider_than_that_of_a_population"
 HELD = f"{FILE}::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes"
-OF_BOUNDS = "tests/bounds/test_file.py"
-ESTIMATE = "tests/estimates/test_estimate.py"
+OF_BOUNDS = "tests/answers/test_bounds_file.py"
+ESTIMATE = "tests/answers/test_estimate.py"
 COVER = f"{ESTIMATE}::test_intervals_hold_the_number_of_the_table"
-ESTIMABLE = "tests/estimates/test_estimable.py"
-CONTRASTS = ("tests/estimates/test_contrasts.py",)
+ESTIMABLE = "tests/answers/test_estimable.py"
+CONTRASTS = ("tests/answers/test_contrasts.py",)
 QUESTIONS = ("tests/bundle/test_questions.py",)
-LAWS = "tests/measurements/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
+LAWS = "tests/generators/test_laws.py::test_it_holds_the_stated_share_of_all_outcomes_and_not_much_more"
 
-MEMBERS = ("tests/estimates/test_members.py",)
+MEMBERS = ("tests/answers/test_estimates_members.py",)
 
 OF_ESTIMATES = (
     Mutation(
@@ -128,7 +128,7 @@ OF_ESTIMATES = (
         place="answers.estimable:told",
         old="high - low < WIDEST * possible",
         new="True",
-        tests=("tests/estimates/test_listed.py",),
+        tests=("tests/answers/test_listed.py",),
     ),
     Mutation(
         name="estimates: a population where design weights are declared",
@@ -208,7 +208,7 @@ OF_ESTIMATES = (
         place="bundle.verify_documents:_same",
         old="(right.estimate, found.estimate), (right.low, found.low), (right.high, found.high)",
         new="(right.estimate, found.estimate),",
-        tests=("tests/bounds/test_stated.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),
+        tests=("tests/answers/test_stated.py::test_verify_finds_an_estimate_that_does_not_follow_from_the_noisy_tables",),
     ),
     Mutation(
         name="estimates: the rows that were drawn are taken for those of the file",
@@ -288,7 +288,7 @@ OF_ESTIMATES = (
         place="answers.bounds:count_range",
         old="(sign * figure)[facts.kept]",
         new="(sign * figure)",
-        tests=("tests/bounds/test_file.py::test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude",),
+        tests=("tests/answers/test_bounds_file.py::test_rows_that_were_not_drawn_are_in_no_cell_that_the_rules_exclude",),
     ),
     Mutation(
         name="bounds: the rows that were not drawn have no part in a share",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-EXACT = "tests/test_exact_choices.py"
+EXACT = "tests/privacy/test_exact_choices.py"
 LAW = f"{EXACT}::test_a_choice_has_exactly_its_law"
 SAMPLES = f"{EXACT}::test_choices_follow_their_law"
 COIN = f"{EXACT}::test_a_coin_of_a_fraction_is_exact"

@@ -11,7 +11,7 @@ OF_HIDDEN_NUMBERS = (
         place="privacy.samplers:inverted",
         old="if bound.low > read:\n    return found\nbreak",
         new="return found",
-        tests=("tests/test_randomness.py::test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows",),
+        tests=("tests/privacy/test_randomness.py::test_a_hidden_number_next_to_a_bound_is_decided_by_what_follows",),
     ),
     Mutation(
         name="hidden number of rounds: the factor of a negative shape keeps its sign",
@@ -19,6 +19,6 @@ OF_HIDDEN_NUMBERS = (
         place="privacy.samplers:TruncatedNegativeBinomial._factor",
         old="if self.shape > 0:",
         new="if True:",
-        tests=("tests/test_randomness.py::test_bounds_of_the_hidden_number_hold_and_are_close",),
+        tests=("tests/privacy/test_randomness.py::test_bounds_of_the_hidden_number_hold_and_are_close",),
     ),
 )

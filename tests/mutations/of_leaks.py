@@ -170,7 +170,7 @@ OF_LEAKS = (
             "drawn = noise.setdefault((len(values), scale), laplace(Fraction(scale), len(values), secrets.token_bytes))\n"
             "return np.asarray(values, dtype=np.int64) + drawn"
         ),
-        tests=("tests/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),
+        tests=("tests/privacy/test_randomness.py", "tests/test_contracts.py::test_a_figure_that_reads_private_counts_is_noisy"),
     ),
     Mutation(
         name="noise: the grid of a figure depends on its value",
@@ -178,7 +178,7 @@ OF_LEAKS = (
         place="privacy.noise:laplace_figure",
         old="noise_grid(sensitivity, rows)",
         new="noise_grid(sensitivity / (1 + (value > 0.2)), rows)",
-        tests=("tests/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
+        tests=("tests/privacy/test_randomness.py::test_a_figure_lies_on_its_public_grid",),
     ),
     Mutation(
         name="noise: public randomness has a seed",
@@ -186,7 +186,7 @@ OF_LEAKS = (
         place="privacy.noise:SystemEntropy.generator",
         old="secrets.randbits(256)",
         new="7",
-        tests=("tests/test_randomness.py::test_two_generators_differ",),
+        tests=("tests/privacy/test_randomness.py::test_two_generators_differ",),
     ),
     Mutation(
         name="release: a seed can be given",
@@ -300,7 +300,7 @@ OF_LEAKS = (
         place="data.texts:is_executable",
         old="any(cell.startswith(_STARTS) for cell in cells)",
         new="text == cells and any(cell.startswith(_STARTS) for cell in cells)",
-        tests=("tests/test_spreadsheets.py",),
+        tests=("tests/data/test_spreadsheets.py",),
     ),
     # --- Files and processes
     Mutation(
@@ -333,7 +333,7 @@ OF_LEAKS = (
         place="settings.reading:regular_file",
         old="not Path(os.path.realpath(path)).name.endswith(suffix)",
         new="False",
-        tests=("tests/toml/test_reading.py::test_only_regular_files_of_the_right_name_are_opened",),
+        tests=("tests/settings/test_reading.py::test_only_regular_files_of_the_right_name_are_opened",),
     ),
     Mutation(
         name="code: a rule is executed",

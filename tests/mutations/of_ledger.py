@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-TESTS = "tests/ledger/test_account.py"
-CRASHES = "tests/ledger/test_crashes.py"
+TESTS = "tests/privacy/test_account.py"
+CRASHES = "tests/privacy/test_crashes.py"
 ORDER = f"{CRASHES}::test_the_order_of_a_charge_is_commit_then_ledger_then_head_then_report"
 COMMANDS = "tests/cli/test_cli.py"
 IN_THE_LEDGER = f"{COMMANDS}::test_the_budget_is_in_the_ledger_before_a_private_byte_is_read"
@@ -119,7 +119,7 @@ OF_THE_LEDGER = (
         place="privacy.plan:Plan.of",
         old='in_sequence("release", *once, *_rounds_and_after(per_round, after, rule, delta, sharing))',
         new='in_sequence("release", *_rounds_and_after(per_round, after, rule, delta, sharing))',
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/privacy/test_plan.py",),
     ),
     Mutation(
         name="plan: epsilon is printed rounded down",
@@ -127,7 +127,7 @@ OF_THE_LEDGER = (
         place="privacy.charges:decimal_text",
         old="-((-value * 10**10) // 1)",
         new="(value * 10**10) // 1",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/privacy/test_plan.py",),
     ),
     # --- Ledgers that were changed
     Mutation(

@@ -19,7 +19,7 @@ COUNTS = (
 
 PIECES = "tests/enclave/test_linked_pieces.py"
 SEVERAL = (f"{PIECES}::test_a_key_in_several_pieces_is_left_out_whole_and_counted_once_whatever_stands_there",)
-COMPARED = "tests/rehearsal/test_members_compared.py"
+COMPARED = "tests/studio/rehearsal/test_members_compared.py"
 
 CRITERIA = "tests/criteria/test_members.py"
 ROOT_IS_REPLACED = (
@@ -28,11 +28,11 @@ ROOT_IS_REPLACED = (
 )
 
 OF_ROOTS = "tests/criteria/test_sensitivity.py::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
-SLOPES = "tests/estimates/test_members.py::test_slopes_of_a_population_count_roots"
-BOUNDS = "tests/bounds/test_members.py::test_no_table_of_roots_that_the_limits_allow_is_outside"
+SLOPES = "tests/answers/test_estimates_members.py::test_slopes_of_a_population_count_roots"
+BOUNDS = "tests/answers/test_bounds_members.py::test_no_table_of_roots_that_the_limits_allow_is_outside"
 MEANS = "tests/criteria/test_mean_of_roots.py::test_figures_are_those_of_lists_of_members"
 
-COUNTERS = "tests/candidates/generators/test_counters.py::test_a_row_has_one_count_of_each_just_when_it_breaks_no_rule"
+COUNTERS = "tests/generators/test_counters.py::test_a_row_has_one_count_of_each_just_when_it_breaks_no_rule"
 
 OF_MEMBERS = (
     Mutation(
@@ -223,7 +223,7 @@ OF_MEMBERS = (
         old="np.ones(transformation.layout.sizes[place], dtype=bool)",
         new="np.zeros(transformation.layout.sizes[place], dtype=bool)",
         also=(("data.rules:RecordRule.merge", "np.logical_and.at", "np.logical_or.at"),),
-        tests=("tests/domain/test_truth.py",),
+        tests=("tests/data/test_truth.py",),
     ),
     Mutation(
         name="rules of records: released rows are not asked",
@@ -231,7 +231,7 @@ OF_MEMBERS = (
         place="data.plausibility:Plausibility.merge",
         old="tuple(rule.merge(transformation) for rule in self.records)",
         new="()",
-        tests=("tests/domain/test_truth.py", f"{COUNTED}::test_a_whole_release_of_300_households_breaks_none_of_them"),
+        tests=("tests/data/test_truth.py", f"{COUNTED}::test_a_whole_release_of_300_households_breaks_none_of_them"),
     ),
     Mutation(
         name="rules of records: public filling rows break them",
@@ -446,7 +446,7 @@ OF_MEMBERS = (
         place="answers.bounds:_farthest",
         old="members[place].high.value if rank < highest else members[place].low.value",
         new="members[place].answer",
-        tests=("tests/bounds/test_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
+        tests=("tests/answers/test_bounds_members.py::test_the_farthest_mean_takes_weights_at_their_ends",),
     ),
     Mutation(
         name="bounds of members: empty slots are members",

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-GRADIENTS = "tests/candidates/generators/test_dpgan.py"
-CONDITIONAL = "tests/candidates/generators/test_dpctgan.py"
-VOTES = "tests/candidates/generators/test_patectgan.py"
+GRADIENTS = "tests/generators/test_dpgan.py"
+CONDITIONAL = "tests/generators/test_dpctgan.py"
+VOTES = "tests/generators/test_patectgan.py"
 CLIPPED = f"{GRADIENTS}::test_a_clipped_sum_is_that_of_rows_clipped_one_by_one"
 MOVED = f"{CONDITIONAL}::test_no_neighbour_moves_frequencies_by_more_than_is_paid_for"
 TRAINING = f"{CONDITIONAL}::test_frequencies_and_gradients_together_cost_the_rho"

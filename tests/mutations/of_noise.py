@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-LAWS = "tests/inversion/test_laws.py"
-TABLES = "tests/inversion/test_tables.py"
-ROUNDED = "tests/inversion/test_rounded.py"
-NOISE = "tests/inversion/test_noise.py"
+LAWS = "tests/privacy/test_laws.py"
+TABLES = "tests/privacy/test_tables.py"
+ROUNDED = "tests/privacy/test_rounded.py"
+NOISE = "tests/privacy/test_noise.py"
 SHARED = "tests/criteria/test_one_noise.py"
-APART = "tests/candidates/generators/test_rare_bins.py"
+APART = "tests/generators/test_rare_bins.py"
 TIES = f"{TABLES}::test_a_tie_is_resolved_by_further_bits"
 
 OF_NOISE = (
@@ -35,7 +35,7 @@ OF_NOISE = (
         place="generators.marginals_mechanism:without",
         old="atoms.keep(left)",
         new="atoms",
-        tests=("tests/candidates/generators/test_own_sums.py::test_sums_of_own_values_leave_out_rows_that_are_counted_apart",),
+        tests=("tests/generators/test_own_sums.py::test_sums_of_own_values_leave_out_rows_that_are_counted_apart",),
     ),
     Mutation(
         name="inversion: exponentials of 28 digits",
@@ -156,7 +156,7 @@ OF_NOISE = (
         place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale) / 2, len(values), secrets.token_bytes)",
-        tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
+        tests=("tests/privacy/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
     ),
     Mutation(
         name="Laplace noise: short vectors get less of it",
@@ -164,7 +164,7 @@ OF_NOISE = (
         place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale) * (1 - Fraction(len(values) < 200, 20)), len(values), secrets.token_bytes)",
-        tests=("tests/test_randomness.py::test_short_vectors_have_the_law_of_long_ones",),
+        tests=("tests/privacy/test_randomness.py::test_short_vectors_have_the_law_of_long_ones",),
     ),
     Mutation(
         name="Gaussian noise: half the scale",
@@ -172,7 +172,7 @@ OF_NOISE = (
         place="privacy.noise:SystemEntropy.add_gaussian",
         old="Scale.at_least(Fraction(scale))",
         new="Scale.at_least(Fraction(scale) / 2)",
-        tests=("tests/test_randomness.py::test_gaussian_noise_of_long_and_short_vectors_has_one_law",),
+        tests=("tests/privacy/test_randomness.py::test_gaussian_noise_of_long_and_short_vectors_has_one_law",),
     ),
     Mutation(
         name="rounded noise: every pair is taken",
@@ -293,7 +293,7 @@ OF_NOISE = (
         place="privacy.charges:together",
         old="rule=TOGETHER",
         new="rule=SUM",
-        tests=("tests/accounting/test_selection.py::test_one_mechanism_for_several_parts_counts_with_the_square_of_their_sum",),
+        tests=("tests/privacy/test_selection.py::test_one_mechanism_for_several_parts_counts_with_the_square_of_their_sum",),
     ),
     Mutation(
         name="one noise: nobody leaves",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-OWN, SUMS = "tests/criteria/test_own_values.py", "tests/candidates/generators/test_own_sums.py"
+OWN, SUMS = "tests/criteria/test_own_values.py", "tests/generators/test_own_sums.py"
 MOVES = f"{OWN}::test_no_own_value_moves_a_figure_by_more_than_its_sensitivity"
 OWN_VALUE = "data.schema:OwnValue.of"
 VALUED = "np.where(np.isfinite(numbers), numbers, self.centre)"

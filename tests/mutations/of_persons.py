@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 ROWS = "tests/enclave/test_first_rows.py"
-ASKED = "tests/specification/test_persons.py"
+ASKED = "tests/spec/test_persons.py"
 
 OF_PERSONS = (
     Mutation(

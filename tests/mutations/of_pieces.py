@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-PIECES, SAMPLING = "tests/accounting/test_pieces.py", "tests/accounting/test_sampling.py"
+PIECES, SAMPLING = "tests/privacy/test_pieces.py", "tests/privacy/test_sampling.py"
 WHOLE, ATTAINED = "tests/whole/test_pieces.py", f"{SAMPLING}::test_the_bound_is_attained_by_noisy_counts"
 TREE = f"{PIECES}::test_the_births_in_two_pieces_cost_8_in_place_of_9_55"
 LAW = f"{PIECES}::test_the_law_of_the_pieces_is_multivariate_hypergeometric"

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-PRICES, LAWS = "tests/accounting/test_stopping_laws.py", "tests/audit/test_selection_law.py"
+PRICES, LAWS = "tests/privacy/test_stopping_laws.py", "tests/studio/audit/test_selection_law.py"
 NOT_BELOW = f"{PRICES}::test_the_price_is_the_largest_ratio_and_less_than_a_millionth_above_it"
 CELLS = f"{PRICES}::test_no_cell_is_bounded_below_a_value_inside_it"
 REFUSED = f"{PRICES}::test_what_is_no_law_is_refused"
-TABLE, LOOP = "tests/specification/test_selection_table.py", "tests/releasing/test_selection.py"
-ALLOCATED = "tests/rehearsal/allocation/test_allocating.py"
-CALCULATED = "tests/rehearsal/allocation/test_calculating.py"
+TABLE, LOOP = "tests/spec/test_selection_table.py", "tests/releasing/test_selection.py"
+ALLOCATED = "tests/studio/rehearsal/allocation/test_allocating.py"
+CALCULATED = "tests/studio/rehearsal/allocation/test_calculating.py"
 
 OF_PRICES = (
     Mutation(
@@ -116,7 +116,7 @@ OF_PRICES = (
         place="privacy.selection:FiniteLaw.approximate_price",
         old="(self.atoms[-1][0] - 1) * delta",
         new="0 * delta",
-        tests=("tests/accounting/test_selection.py::test_the_approximate_bound_holds_for_laws_with_finitely_many_values",),
+        tests=("tests/privacy/test_selection.py::test_the_approximate_bound_holds_for_laws_with_finitely_many_values",),
     ),
     Mutation(
         name="selection: a curve is converted at the whole delta",
@@ -124,7 +124,7 @@ OF_PRICES = (
         place="privacy.selection:_approximate",
         old="delta / law.exact_mean, delta",
         new="delta, delta",
-        tests=("tests/accounting/test_selection.py::test_rounds_of_curves_are_taken_at_their_share_of_delta",),
+        tests=("tests/privacy/test_selection.py::test_rounds_of_curves_are_taken_at_their_share_of_delta",),
         core=True,
     ),
     Mutation(
@@ -133,7 +133,7 @@ OF_PRICES = (
         place="privacy.curves:epsilon_of",
         old="root(2 * rho, up=True)",
         new="root(rho / 2, up=True)",
-        tests=("tests/accounting/test_gaussian.py::test_it_allows_more_rho_than_the_renyi_conversion",),
+        tests=("tests/privacy/test_gaussian.py::test_it_allows_more_rho_than_the_renyi_conversion",),
         core=True,
     ),
     Mutation(
@@ -142,7 +142,7 @@ OF_PRICES = (
         place="privacy.curves:delta_up",
         old="exponential(epsilon, bits)",
         new="exponential(epsilon * Fraction(101, 100), bits)",
-        tests=("tests/accounting/test_gaussian.py::test_two_parts_cost_what_they_cost_together",),
+        tests=("tests/privacy/test_gaussian.py::test_two_parts_cost_what_they_cost_together",),
     ),
     Mutation(
         name="Gaussian: choices at their zero-concentrated price",
@@ -151,8 +151,8 @@ OF_PRICES = (
         old="2 * pure_epsilon_of(rho)",
         new="root(8 * rho, up=False)",
         tests=(
-            "tests/accounting/test_gaussian.py::test_parts_that_answers_choose_stay_within_the_budget",
-            "tests/accounting/test_gaussian.py::test_the_price_of_a_choice_is_the_supremum",
+            "tests/privacy/test_gaussian.py::test_parts_that_answers_choose_stay_within_the_budget",
+            "tests/privacy/test_gaussian.py::test_the_price_of_a_choice_is_the_supremum",
         ),
         core=True,
     ),
@@ -162,7 +162,7 @@ OF_PRICES = (
         place="privacy.curves:rho_of_pure",
         old="pure_epsilon_of(Fraction(step, STEPS)) >= epsilon",
         new="root(2 * Fraction(step, STEPS), up=False) >= epsilon",
-        tests=("tests/accounting/test_gaussian.py::test_a_pure_part_is_priced_by_randomised_response",),
+        tests=("tests/privacy/test_gaussian.py::test_a_pure_part_is_priced_by_randomised_response",),
     ),
     Mutation(
         name="Gaussian: one Gaussian part is enough",
@@ -170,7 +170,7 @@ OF_PRICES = (
         place="privacy.charges:epsilon_at",
         old="all(part.gaussian for part in curves)",
         new="any(part.gaussian for part in curves)",
-        tests=("tests/accounting/test_gaussian.py::test_one_zero_concentrated_part_makes_the_sum_zero_concentrated",),
+        tests=("tests/privacy/test_gaussian.py::test_one_zero_concentrated_part_makes_the_sum_zero_concentrated",),
     ),
     Mutation(
         name="Gaussian: one Gaussian family is enough",
@@ -186,7 +186,7 @@ OF_PRICES = (
         place="generators.adaptive:Adaptive.fit",
         old="ExactlyGaussian if charge.gaussian else Gaussian",
         new="Gaussian",
-        tests=("tests/candidates/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),
+        tests=("tests/generators/test_adaptive.py::test_choices_are_priced_as_the_charge_says",),
     ),
     Mutation(
         name="normal law: another pi",
@@ -194,7 +194,7 @@ OF_PRICES = (
         place="privacy.curves:_pi",
         old="_arctan(239, bits)",
         new="_arctan(240, bits)",
-        tests=("tests/accounting/test_normal.py",),
+        tests=("tests/privacy/test_normal.py",),
     ),
     Mutation(
         name="normal law: bounds rounded inwards",
@@ -202,7 +202,7 @@ OF_PRICES = (
         place="privacy.curves:below",
         old="(outside.high >> 1) + 1",
         new="outside.low >> 1",
-        tests=("tests/accounting/test_normal.py",),
+        tests=("tests/privacy/test_normal.py",),
     ),
     Mutation(
         name="door: a zero-concentrated charge for a Gaussian one",
@@ -210,7 +210,7 @@ OF_PRICES = (
         place="privacy.charges:Charge.price",
         old="self.epsilon, self.delta, self.renyi, self.gaussian",
         new="self.epsilon, self.delta, self.renyi, True",
-        tests=("tests/accounting/test_gaussian.py::test_a_gaussian_charge_states_a_rho_and_nothing_else",),
+        tests=("tests/privacy/test_gaussian.py::test_a_gaussian_charge_states_a_rho_and_nothing_else",),
     ),
     Mutation(
         name="verify: a rule of another law",
@@ -218,7 +218,7 @@ OF_PRICES = (
         place="published.verify.charges:_composed",
         old="selected.rule == node.rule",
         new="True",
-        tests=("tests/verification/test_rules_of_charges.py",),
+        tests=("tests/bundle/verify/test_rules_of_charges.py",),
     ),
     Mutation(
         name="hidden number: the longer of two draws",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 CONTRACT = "tests/test_contracts.py::test_the_sensitivity_from_public_facts_is_the_one_of_the_noise"
-FORGED = "tests/verification/test_public_sensitivities.py"
+FORGED = "tests/bundle/verify/test_public_sensitivities.py"
 SAID = "tests/criteria/test_public_facts.py"
 
 OF_PUBLIC_FACTS = (
@@ -63,6 +63,6 @@ OF_PUBLIC_FACTS = (
         place="criteria.faithfulness:similar_to_next",
         old="around is not None",
         new="False",
-        tests=("tests/bounds/test_bounds.py", "tests/criteria/test_faithfulness.py"),
+        tests=("tests/answers/test_bounds.py", "tests/criteria/test_faithfulness.py"),
     ),
 )

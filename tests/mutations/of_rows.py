@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.mutations.machinery import Mutation
 
 ROWS, READ = "tests/enclave/test_resizing.py", "tests/enclave/test_ingest.py"
-ENUMERATED = "tests/audit/test_left_out_rows.py"
+ENUMERATED = "tests/studio/audit/test_left_out_rows.py"
 TEXTS = "tests/bundle/test_protection.py"
 FORGED = f"{TEXTS}::test_a_domain_that_does_not_follow_from_the_charges_is_found"
 LAWS = f"{ROWS}::test_every_subset_is_drawn_with_the_probability_that_listing_them_gives"

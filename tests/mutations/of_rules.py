@@ -21,7 +21,7 @@ ENUMERATED = {
         "tests/criteria/test_public_facts.py",
         "tests/criteria/test_measured_bounds.py",
     ),
-    "generators": ("tests/audit/test_sensitivity.py",),
+    "generators": ("tests/studio/audit/test_sensitivity.py",),
 }
 """All neighbours of small tables, of each room."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-OF_PUBLISH, OF_DRY, OF_LEDGER = "tests/test_publish.py", "tests/releasing/test_dry_run.py", "tests/ledger/test_account.py"
+OF_PUBLISH, OF_DRY, OF_LEDGER = "tests/test_publish.py", "tests/releasing/test_dry_run.py", "tests/privacy/test_account.py"
 OF_SELECTION, ARCHITECTURE = "tests/releasing/test_selection.py", "tests/test_architecture.py"
 CALLED = f"{OF_PUBLISH}::test_a_call_from_python_is_protected_and_leaves_everything_as_it_was"
 METERS = f"{ARCHITECTURE}::test_a_meter_is_filled_by_the_code_of_a_round_alone"

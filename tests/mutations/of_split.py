@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-SUMS, NUMBERS = "tests/accounting/test_ledger_pieces.py", "tests/enclave/test_record_numbers.py"
-LEDGER, WHOLE = "tests/ledger/test_split.py", "tests/whole/test_split_register.py"
+SUMS, NUMBERS = "tests/privacy/test_ledger_pieces.py", "tests/enclave/test_record_numbers.py"
+LEDGER, WHOLE = "tests/privacy/test_split.py", "tests/whole/test_split_register.py"
 DEAREST = f"{LEDGER}::test_what_was_spent_is_that_of_the_dearest_piece_and_each_has_the_limit"
 BEFORE = f"{WHOLE}::test_a_release_that_cannot_be_of_its_piece_costs_nothing"
 BUNDLE = f"{WHOLE}::test_the_bundle_says_it_and_holds_no_number_and_no_key"

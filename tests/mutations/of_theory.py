@@ -54,18 +54,18 @@ from tests.mutations.rules import Derived
 SENSITIVITY = "tests/criteria/test_sensitivity.py"
 VALUES = "tests/criteria/test_values.py"
 NEIGHBOURS = f"{SENSITIVITY}::test_no_neighbour_moves_a_figure_by_more_than_its_sensitivity"
-FIT = "tests/candidates/generators/test_privbayes.py"
+FIT = "tests/generators/test_privbayes.py"
 CONTRACTS = "tests/test_contracts.py"
-TREE = "tests/candidates/generators/test_junction_tree.py"
-ENTROPY = "tests/candidates/generators/test_maximum_entropy.py"
+TREE = "tests/generators/test_junction_tree.py"
+ENTROPY = "tests/generators/test_maximum_entropy.py"
 MINIMUM = f"{ENTROPY}::test_the_fit_meets_the_conditions_of_the_minimum"
-FORMULA = "tests/candidates/generators/test_marginals.py"
-SUMS = "tests/candidates/generators/test_scored_sums.py"
-MEASURED = "tests/candidates/generators/test_measurements.py"
+FORMULA = "tests/generators/test_marginals.py"
+SUMS = "tests/generators/test_scored_sums.py"
+MEASURED = "tests/generators/test_measurements.py"
 JOINT = "tests/criteria/test_joint.py"
 ONE_STEP = "tests/criteria/test_regression_one_step.py"
 LOW = "tests/releasing/test_low_epsilon.py"
-REHEARSED = "tests/rehearsal/test_attempts.py"
+REHEARSED = "tests/studio/rehearsal/test_attempts.py"
 
 OF_THE_THEORY = (
     # --- Sensitivities
@@ -108,7 +108,7 @@ OF_THE_THEORY = (
         place="privacy.selection:_twice",
         old="2 * one_round.epsilon",
         new="one_round.epsilon",
-        tests=("tests/accounting/test_plan.py::test_regression_once_costs_9_55",),
+        tests=("tests/privacy/test_plan.py::test_regression_once_costs_9_55",),
         core=True,
     ),
     Mutation(
@@ -117,7 +117,7 @@ OF_THE_THEORY = (
         place="privacy.selection:private_selection",
         old="one_round.pure",
         new="one_round.renyi is None",
-        tests=("tests/accounting/test_selection.py::test_rounds_without_a_guarantee_are_refused",),
+        tests=("tests/privacy/test_selection.py::test_rounds_without_a_guarantee_are_refused",),
     ),
     Mutation(
         name="private selection: delta without the stop probability",
@@ -125,7 +125,7 @@ OF_THE_THEORY = (
         place="privacy.selection:_approximate",
         old="tidy_up(law.exact_mean * one_round.delta)",
         new="tidy_up(one_round.delta)",
-        tests=("tests/accounting/test_selection.py",),
+        tests=("tests/privacy/test_selection.py",),
     ),
     Mutation(
         name="hidden number of rounds: the shape is left out of the cost",
@@ -133,7 +133,7 @@ OF_THE_THEORY = (
         place="privacy.curves:selected",
         old="(1 + shape) * (Fraction(middle) + SLACK)",
         new="Fraction(middle) + SLACK",
-        tests=("tests/accounting/test_renyi.py",),
+        tests=("tests/privacy/test_renyi.py",),
     ),
     Mutation(
         name="curve: stated without the conversion's delta",
@@ -141,7 +141,7 @@ OF_THE_THEORY = (
         place="privacy.curves:RenyiCurve._epsilon_at",
         old="-_ln(delta) - _ln(order)",
         new="-_ln(order)",
-        tests=("tests/accounting/test_renyi.py",),
+        tests=("tests/privacy/test_renyi.py",),
     ),
     Mutation(
         name="hidden number of rounds: one more is run",
@@ -157,7 +157,7 @@ OF_THE_THEORY = (
         place="privacy.samplers:TruncatedNegativeBinomial.below",
         old="rounds * eta_below + eta_above",
         new="rounds * eta_below",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="Gaussian noise: variance of twice the rho",
@@ -165,7 +165,7 @@ OF_THE_THEORY = (
         place="privacy.noise:rounded_gaussian",
         old="Fraction(squared_sensitivity) / (2 * rho)",
         new="Fraction(squared_sensitivity) / (4 * rho)",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="ledger: a curve is charged as nothing",
@@ -173,7 +173,7 @@ OF_THE_THEORY = (
         place="privacy.ledger:Ledger._charged",
         old="charge.renyi is not None",
         new="False",
-        tests=("tests/specification/test_selection_table.py",),
+        tests=("tests/spec/test_selection_table.py",),
     ),
     Mutation(
         name="limit: compared with the charge of one round",
@@ -181,7 +181,7 @@ OF_THE_THEORY = (
         place="privacy.plan:Plan.check_limit",
         old="self.total.epsilon",
         new="sum(charge.epsilon for charge in self.once + self.per_round)",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/privacy/test_plan.py",),
     ),
     Mutation(
         name="meter: a charge is not struck off",
@@ -268,7 +268,7 @@ OF_THE_THEORY = (
         place="privacy.grids:noise_grid",
         old="math.ceil(Fraction(sensitivity) / Fraction(step) + Fraction(1, 2)) + 1",
         new="math.ceil(Fraction(sensitivity) / Fraction(step))",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="laplace_figure: noise added off the grid",
@@ -276,7 +276,7 @@ OF_THE_THEORY = (
         place="privacy.noise:laplace_figure",
         old="float(noisy[0]) * step",
         new="float(noisy[0]) * step + value - round(value / step) * step",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="discrete_laplace: epsilon ignored",
@@ -284,7 +284,7 @@ OF_THE_THEORY = (
         place="privacy.noise:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity)",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="discrete_laplace: half the scale",
@@ -292,7 +292,7 @@ OF_THE_THEORY = (
         place="privacy.noise:discrete_laplace",
         old="Fraction(sensitivity) / epsilon",
         new="Fraction(sensitivity) / epsilon / 2",
-        tests=("tests/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
+        tests=("tests/privacy/test_randomness.py::test_discrete_laplace_has_scale_sensitivity_over_epsilon",),
         core=True,
     ),
     Mutation(
@@ -301,7 +301,7 @@ OF_THE_THEORY = (
         place="privacy.grids:rounded_up",
         old="nearest if Fraction(nearest) >= value else math.nextafter(nearest, math.inf)",
         new="nearest",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="discrete_laplace: one draw for the whole vector",
@@ -309,7 +309,7 @@ OF_THE_THEORY = (
         place="privacy.noise:SystemEntropy.add_laplace",
         old="laplace(Fraction(scale), len(values), secrets.token_bytes)",
         new="laplace(Fraction(scale), 1, secrets.token_bytes)",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="coin: one side too likely",
@@ -317,7 +317,7 @@ OF_THE_THEORY = (
         place="privacy.hidden_numbers:coin",
         old="SYSTEM.pick(probability.denominator) < probability.numerator",
         new="SYSTEM.pick(probability.denominator) <= probability.numerator",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="criteria: figures released without noise",
@@ -557,7 +557,7 @@ OF_THE_THEORY = (
         place="privacy.noise:radius",
         old="entropy.pick(math.prod(2 * k + 2 * j for j in range(1, size + 1))) < (2 * k + 1) ** size",
         new="True",
-        tests=("tests/test_cube_noise.py",),
+        tests=("tests/privacy/test_cube_noise.py",),
     ),
     Mutation(
         name="one noise: the last corner of the cube is never drawn",
@@ -565,7 +565,7 @@ OF_THE_THEORY = (
         place="privacy.noise:drawn",
         old="np.full(size, 2 * k + 1, dtype=np.int64)",
         new="np.full(size, max(1, 2 * k), dtype=np.int64)",
-        tests=("tests/test_cube_noise.py",),
+        tests=("tests/privacy/test_cube_noise.py",),
     ),
     Mutation(
         name="one noise: as many geometric numbers as there are sums, and not one more",
@@ -573,7 +573,7 @@ OF_THE_THEORY = (
         place="privacy.noise:radius",
         old="range(size + 1)",
         new="range(size)",
-        tests=("tests/test_cube_noise.py",),
+        tests=("tests/privacy/test_cube_noise.py",),
     ),
     Mutation(
         name="one noise: its limit is that of a noise of its own",
@@ -589,7 +589,7 @@ OF_THE_THEORY = (
         place="bundle.verify_figures:_expected_sums",
         old="one.together",
         new="1",
-        tests=("tests/verification/test_measured_sums.py",),
+        tests=("tests/bundle/verify/test_measured_sums.py",),
     ),
     Mutation(
         name="scored sums: published measurements may lack them",
@@ -597,7 +597,7 @@ OF_THE_THEORY = (
         place="bundle.verify_figures:_problems",
         old="found_sums != list(_expected_sums(document, layout))",
         new="False",
-        tests=("tests/verification/test_measured_sums.py",),
+        tests=("tests/bundle/verify/test_measured_sums.py",),
     ),
     Mutation(
         name="scored sums: bins of different scores are merged as if they had one",
@@ -741,7 +741,7 @@ OF_THE_THEORY = (
         place="privacy.grids:laplace_tail",
         old="(k + 1) * step",
         new="k * step",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="laplace_tail: twice the probability",
@@ -749,7 +749,7 @@ OF_THE_THEORY = (
         place="privacy.grids:laplace_tail",
         old="float(probability)",
         new="float(probability) * 2",
-        tests=("tests/test_randomness.py",),
+        tests=("tests/privacy/test_randomness.py",),
     ),
     Mutation(
         name="one step: impossible records count",
@@ -789,7 +789,7 @@ OF_THE_THEORY = (
         place="privacy.plan:_rounds_and_after",
         old='(in_sequence("figures of the accepted dataset", *after),) if after else ()',
         new="()",
-        tests=("tests/accounting/test_plan.py::test_charges_after_acceptance_are_added_once",),
+        tests=("tests/privacy/test_plan.py::test_charges_after_acceptance_are_added_once",),
         core=True,
     ),
     Mutation(
@@ -798,7 +798,7 @@ OF_THE_THEORY = (
         place="privacy.plan:Plan.of",
         old="once + per_round + after",
         new="once + per_round",
-        tests=("tests/accounting/test_plan.py",),
+        tests=("tests/privacy/test_plan.py",),
     ),
     Mutation(
         name="plan: shared measurements are free",
@@ -878,7 +878,7 @@ OF_THE_THEORY = (
         place="data.synthetic_table:rare_first",
         old="np.arange(len(every))",
         new="np.cumsum(np.diff(every[order], prepend=-1) != 0) - 1",
-        tests=("tests/domain/test_counts.py",),
+        tests=("tests/data/test_counts.py",),
     ),
     Mutation(
         name="spread: the offset is not random",
@@ -886,7 +886,7 @@ OF_THE_THEORY = (
         place="generators.projections:MinimumCount.project",
         old="generator.random()",
         new="0.5",
-        tests=("tests/candidates/projections/test_minimum_count.py",),
+        tests=("tests/generators/test_minimum_count.py",),
     ),
     Mutation(
         name="spread: in the order of the table",
@@ -894,7 +894,7 @@ OF_THE_THEORY = (
         place="generators.projections:MinimumCount.project",
         old="rare_first(table.bins, table.counts, table.total)",
         new="np.arange(len(table.counts))",
-        tests=("tests/candidates/projections/test_minimum_count.py",),
+        tests=("tests/generators/test_minimum_count.py",),
     ),
     # --- Other generators
     Mutation(
@@ -903,7 +903,7 @@ OF_THE_THEORY = (
         place="generators.mwem_pep:MWEM.fit",
         old="2 * self.iterations",
         new="self.iterations",
-        tests=("tests/candidates/generators/test_counting_queries.py",),
+        tests=("tests/generators/test_counting_queries.py",),
     ),
     Mutation(
         name="DPGAN: a replaced record moves the gradient by one clip",
@@ -911,7 +911,7 @@ OF_THE_THEORY = (
         place="generators.adversarial_mechanism:noisy_gradient",
         old="2 * clip",
         new="clip",
-        tests=("tests/candidates/generators/test_dpgan.py",),
+        tests=("tests/generators/test_dpgan.py",),
     ),
     Mutation(
         name="DPGAN: gradients are not clipped",
@@ -919,7 +919,7 @@ OF_THE_THEORY = (
         place="generators.adversarial_mechanism:clipped_sum_of_cells",
         old="(weights * clipped_shares(weights * np.sqrt(squares), clip) * times)[:, None]",
         new="(weights * times)[:, None]",
-        tests=("tests/candidates/generators/test_dpgan.py",),
+        tests=("tests/generators/test_dpgan.py",),
     ),
     Mutation(
         name="counting queries: impossible cells get mass",
@@ -935,7 +935,7 @@ OF_THE_THEORY = (
         place="privacy.plan:pure_epsilon",
         old="2 * charge.renyi.rho",
         new="4 * charge.renyi.rho",
-        tests=("tests/candidates/generators/test_counting_queries.py",),
+        tests=("tests/generators/test_counting_queries.py",),
     ),
     Mutation(
         name="replacing a record: twice the rho of adding or removing",
@@ -943,7 +943,7 @@ OF_THE_THEORY = (
         place="privacy.plan:replacing_one",
         old='zero_concentrated(name, 4 * rho, "4 times the rho for adding or removing a record")',
         new='zero_concentrated(name, 2 * rho, "4 times the rho for adding or removing a record")',
-        tests=("tests/accounting/test_neighbours.py",),
+        tests=("tests/privacy/test_neighbours.py",),
     ),
     Mutation(
         name="library: it is given the rho of replacing",
@@ -951,7 +951,7 @@ OF_THE_THEORY = (
         place="privacy.plan:library_charge",
         old="budget / 4",
         new="budget",
-        tests=("tests/accounting/test_neighbours.py",),
+        tests=("tests/privacy/test_neighbours.py",),
     ),
     Mutation(
         name="library: what it draws is not added up",
@@ -959,7 +959,7 @@ OF_THE_THEORY = (
         place="generators.smartnoise_mechanism:Randomness._spend",
         old="self.left -= rho",
         new="pass",
-        tests=("tests/candidates/generators/test_libraries.py",),
+        tests=("tests/generators/test_libraries.py",),
     ),
     Mutation(
         name="library: its choices from numpy's global generator",
@@ -967,7 +967,7 @@ OF_THE_THEORY = (
         place="generators.smartnoise_mechanism:run_mst.Ours.exponential_mechanism",
         old="randomness.choose",
         new="super().exponential_mechanism",
-        tests=("tests/candidates/generators/test_libraries.py",),
+        tests=("tests/generators/test_libraries.py",),
     ),
     Mutation(
         name="memory: libraries are not counted",
@@ -983,7 +983,7 @@ OF_THE_THEORY = (
         place="published.verify.charges:_guarantee_problems",
         old="root.renyi is not None",
         new="False",
-        tests=("tests/verification/test_verify.py::test_a_curve_is_no_guarantee",),
+        tests=("tests/bundle/verify/test_verify.py::test_a_curve_is_no_guarantee",),
     ),
     # --- Projection
     Mutation(
@@ -992,7 +992,7 @@ OF_THE_THEORY = (
         place="generators.projections:MinimumCount.project",
         old="self.minimum_count",
         new="self.minimum_count - 1",
-        tests=("tests/candidates/projections/test_minimum_count.py",),
+        tests=("tests/generators/test_minimum_count.py",),
     ),
     Mutation(
         name="face privacy: rows that occur m - 1 times pass",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-FORGERIES = "tests/verification/test_forgeries.py"
-FOLDERS = "tests/verification/test_folders.py"
+FORGERIES = "tests/bundle/verify/test_forgeries.py"
+FOLDERS = "tests/bundle/verify/test_folders.py"
 YEARS = "tests/parts/test_years.py"
-CANONICAL = "tests/specification/test_canonical.py"
+CANONICAL = "tests/spec/test_canonical.py"
 FORGED = f"{FORGERIES}::test_a_forgery_is_found_by_the_part_that_stands_alone_and_by_the_whole"
 
 OF_VERIFYING = (

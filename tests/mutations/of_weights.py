@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-RAKING = "tests/domain/test_raking.py"
-MARGINS = "tests/domain/test_margins.py"
+RAKING = "tests/data/test_raking.py"
+MARGINS = "tests/data/test_margins.py"
 STATED = "tests/parts/test_calibration.py"
 WEIGHTED = "tests/criteria/test_weighted_marginals.py"
 NEIGHBOURS = "tests/criteria/test_sensitivity.py"
 VERIFIED = "tests/parts/test_calibration_verified.py"
-DONORS = "tests/domain/test_donors.py"
+DONORS = "tests/data/test_donors.py"
 COPIES = "tests/parts/test_imputation.py"
-REFUSED = "tests/specification/test_bad_specs.py"
+REFUSED = "tests/spec/test_bad_specs.py"
 
 OF_WEIGHTS = (
     Mutation(

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from tests.mutations.machinery import Mutation
 
-SETS = "tests/candidates/generators/test_parent_sets.py"
+SETS = "tests/generators/test_parent_sets.py"
 MAXIMAL = f"{SETS}::test_parent_sets_of_four_columns_are_the_maximal_ones_at_every_bound"
 COMPETING = f"{SETS}::test_what_competes_is_all_maximal_sets_or_as_many_of_them_as_may"
-FIT = "tests/candidates/generators/test_privbayes.py"
-EVEN = "tests/candidates/generators/test_even_rows.py"
-WIDE = "tests/candidates/generators/test_elimination.py"
-DIFFERENCES = "tests/domain/test_sub_tables.py::test_every_difference_of_every_table_is_there_once"
-PAIRS = "tests/domain/test_sub_tables.py::test_tables_of_two_columns_of_a_wide_table_are_products_of_matrices"
-COUNTS = "tests/domain/test_counts.py"
+FIT = "tests/generators/test_privbayes.py"
+EVEN = "tests/generators/test_even_rows.py"
+WIDE = "tests/generators/test_elimination.py"
+DIFFERENCES = "tests/data/test_sub_tables.py::test_every_difference_of_every_table_is_there_once"
+PAIRS = "tests/data/test_sub_tables.py::test_tables_of_two_columns_of_a_wide_table_are_products_of_matrices"
+COUNTS = "tests/data/test_counts.py"
 
 OF_WIDTH = (
     # --- Parent sets
@@ -99,7 +99,7 @@ OF_WIDTH = (
         place="generators.bayesian_network:_Drawing._searched",
         old="np.minimum(places - first, self._last.take(rows))",
         new="places - first",
-        tests=("tests/candidates/generators/test_drawn_bins.py",),
+        tests=("tests/generators/test_drawn_bins.py",),
     ),
     Mutation(
         name="even rows: the rows of the same parents keep their order from column to column",
@@ -131,7 +131,7 @@ OF_WIDTH = (
         place="criteria.faithfulness_mechanism:near_cells",
         old="every.sum(axis=0) - every[word]",
         new="every.sum(axis=0)",
-        tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
+        tests=("tests/data/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
     ),
     # --- Sub-tables
     Mutation(
@@ -205,7 +205,7 @@ OF_WIDTH = (
         place="data.counts:EqualRows.of",
         old="new[places[1:]] |= ordered[1:] != ordered[:-1]",
         new="new[places[1:]] = ordered[1:] != ordered[:-1]",
-        tests=("tests/domain/test_width.py::test_groups_are_in_the_order_of_the_rows",),
+        tests=("tests/data/test_width.py::test_groups_are_in_the_order_of_the_rows",),
     ),
     Mutation(
         name="matching: of the other columns only those before count",
@@ -213,7 +213,7 @@ OF_WIDTH = (
         place="criteria.faithfulness_mechanism:_codes_of_words",
         old="EqualRows.of([ahead, after])",
         new="EqualRows.of([ahead])",
-        tests=("tests/domain/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
+        tests=("tests/data/test_width.py::test_a_matching_is_the_same_with_and_without_codes",),
     ),
     Mutation(
         name="counts: a kept cell of count 0 stays",
@@ -221,7 +221,7 @@ OF_WIDTH = (
         place="data.counts:Counts.with_counts",
         old="other if other.counts.all() else other.keep(other.counts != 0)",
         new="other",
-        tests=("tests/domain/test_width.py::test_a_table_is_its_rows_counted",),
+        tests=("tests/data/test_width.py::test_a_table_is_its_rows_counted",),
     ),
     Mutation(
         name="tally: what was added first is forgotten",
@@ -229,6 +229,6 @@ OF_WIDTH = (
         place="data.counts:Tally.total",
         old="reversed(self._sums)",
         new="self._sums[-1:]",
-        tests=("tests/domain/test_width.py::test_a_table_is_its_rows_counted",),
+        tests=("tests/data/test_width.py::test_a_table_is_its_rows_counted",),
     ),
 )

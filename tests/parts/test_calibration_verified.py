@@ -15,8 +15,8 @@ import pytest
 from synthrelease.bundle.verify import verify_files
 from synthrelease.published.base import sha256
 from synthrelease.published.document import ReleaseDocument
+from tests.bundle.verify.test_verify import check, problems, resealed
 from tests.helpers.weighting import weighted_bundle
-from tests.verification.test_verify import check, problems, resealed
 
 
 @cache

@@ -19,9 +19,9 @@ from synthrelease.bundle.preview import preview, rewritten
 from synthrelease.bundle.verify import verify_files
 from synthrelease.parts.calibration.published import CalibrationPart
 from synthrelease.published.document import read_strictly
+from tests.bundle.verify.test_verify import resealed
 from tests.helpers.cards import rich_bundle, rich_release, write_files
 from tests.helpers.weighting import weighted_bundle, weighted_spec
-from tests.verification.test_verify import resealed
 
 CAPPED = {"cap = 4": "cap = 1.01"}
 """Limits within which no table of this release has the totals."""

@@ -30,9 +30,9 @@ from synthrelease.published.table import ReleasedTable
 from synthrelease.releasing.release import release
 from synthrelease.settings.tables import BundleTable
 from synthrelease.spec.load import load_spec
+from tests.bundle.verify.test_verify import check, problems, resealed
 from tests.helpers.cards import write_files
 from tests.helpers.tiny import write_config, write_data
-from tests.verification.test_verify import check, problems, resealed
 
 pytestmark = pytest.mark.slow
 

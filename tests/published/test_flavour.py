@@ -17,9 +17,9 @@ from synthrelease.privacy.plan import Guarantee
 from synthrelease.published.base import Part
 from synthrelease.published.charges import DomainPart
 from synthrelease.published.document import FlavourPart, ReleaseDocument, ScopePart, read_leniently, read_strictly
+from tests.bundle.verify.test_verify import check, resealed
 from tests.helpers.cards import rich_bundle
 from tests.helpers.weighting import weighted_bundle
-from tests.verification.test_verify import check, resealed
 
 OUTPUTS = {
     "criteria": "figures are charged; kinds and thresholds are part of the specification, and say nothing about the file",

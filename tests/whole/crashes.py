@@ -2,7 +2,7 @@
 
 Run by hand (two minutes): `python tests/whole/crashes.py [RANDOM]` kills at every system call that changes a file (strace),
 before and after every SQL statement and every file operation of Python, and RANDOM times (default 1200) at a random moment;
-it prints a table. tests/ledger/test_crashes.py runs a part of it in the default suite. POSIX only: it forks.
+it prints a table. tests/privacy/test_crashes.py runs a part of it in the default suite. POSIX only: it forks.
 
 "Reported" is what a child wrote to a pipe after `reserve` had returned. After each kill the ledger must hold every reported
 charge with its hash, and take another one; and so must the copy without its write-ahead file, unless it is refused.

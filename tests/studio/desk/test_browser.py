@@ -1,0 +1,249 @@
+"""The desk in the system's Chromium: from a public file to the command, by hand and by keyboard, and all screens."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pandas as pd
+import pytest
+
+pytest.importorskip("starlette", reason="needs the extra desk")
+pytest.importorskip("httpx", reason="needs httpx, of the extra `test`")
+
+from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.pages import entrance
+from synthrelease.studio.drafting.edits import limits_of
+from tests.conftest import ROOT
+from tests.helpers.labour_force import simulated
+from tests.studio.desk.browser import Browser, browser, desk, missing
+
+pytestmark = pytest.mark.slow
+if missing():
+    pytest.skip(missing(), allow_module_level=True)
+
+AXE = os.environ.get("SYNTHRELEASE_AXE", "")
+"""The path of axe.min.js, of the npm package axe-core."""
+TAB, ENTER, LEFT = "\ue004", "\ue007", "\ue012"
+SCREENS = ("people", "columns", "questions", "budget", "rehearsal", "signoff", "folder")
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Browser]:
+    with browser() as found:
+        yield found
+
+
+def _drafted(folder: Path, name: str, table: pd.DataFrame) -> Path:
+    """A draft by the command, in a folder of its own."""
+    table.to_csv(folder / "public.csv", index=False)
+    command = [sys.executable, "-m", "synthrelease", "init", name, "--from", "public.csv"]
+    subprocess.run(command, cwd=folder, check=True, capture_output=True)
+    return folder / "configs" / f"{name}.toml"
+
+
+@pytest.fixture(scope="module")
+def births(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = pd.read_csv(ROOT / "public_data" / "births_surrogate.csv.gz", nrows=1_500, dtype=str)
+    return _drafted(tmp_path_factory.mktemp("births"), "births", table[["mother_age", "parity", "gestation_week", "is_female"]])
+
+
+@pytest.fixture(scope="module")
+def labour(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    table = simulated(1_500)[["region", "sector", "education", "age", "hours"]]
+    return _drafted(tmp_path_factory.mktemp("labour"), "labour", table)
+
+
+def _write(window: Browser, label: str, text: str, told: str = "//button[.='Undo']") -> None:
+    """Type into a field and press the button beside it, until something is told."""
+    window.type(f"//label[normalize-space(text())='{label}']/*[self::input or self::textarea]", text)
+    window.click(f"//button[@aria-label='Save {label}']")
+    window.wait_for(told)
+
+
+def _go(window: Browser, name: str) -> None:
+    window.click(f"//nav//a[@href='/{name}']")
+    window.wait_for(f"//nav//a[@href='/{name}'][@aria-current='page']")
+
+
+def _answer(window: Browser) -> None:
+    """Say that each row is another person, where nobody has said it."""
+    if window.count("//button[.='Each row is another person']"):
+        window.click("//button[.='Each row is another person']")
+    window.wait_for("//ul[@class='promise']")
+
+
+def _answer_and_sign(window: Browser, config: Path, column: str) -> str:
+    """Through all screens to the command, without touching a file."""
+    _answer(window)
+    _go(window, "columns")
+    _write(window, f"Description of {column}", "Age in full years")
+    window.type(f"//section[@id='bounds-{column}']//input[@name='by']", "The registry's handbook")
+    window.click(f"//button[@aria-label='Save limits of {column}']")
+    window.wait_for(f"//section[@id='bounds-{column}']//input[@name='by'][@value=\"The registry's handbook\"]")
+    _go(window, "questions")
+    window.type("(//section[@class='line'])[1]//input[@name='by']", "Council of users")
+    window.click("((//section[@class='line'])[1]//form)[2]//button")
+    window.wait_for("//pre[contains(., 'agreed = { by = ')]")
+    _go(window, "budget")
+    assert "The plan costs epsilon" in window.text("//main")
+    _go(window, "rehearsal")
+    window.click("//button[.='Start a rehearsal']")
+    window.wait_for("//h2[.='A rehearsal is running']")
+    window.click("//button[.='Stop, and keep what was found']")
+    window.wait_for("//form[.//input[@name='minutes']]", 180)  # the page loads itself anew until it has ended
+    _go(window, "signoff")
+    for label, text in (
+        ("How to reach the publisher", "statistics@example.org"),
+        ("Licence, such as CC-BY-4.0", "CC-BY-4.0"),
+        ("Why the data are released", "Teaching"),
+    ):
+        _write(window, label, text)
+    window.type("//input[@name='first']", "A. Levi")
+    window.type("//input[@name='second']", "B. Cohen")
+    window.click("//button[@aria-label='Save the two names']")
+    window.wait_for("//td[.='B. Cohen']")
+    spec = load_spec(config)
+    assert spec.schema[column].description == "Age in full years"
+    assert spec.schema[column].bounds_by == "The registry's handbook"
+    assert spec.criteria[0].agreed is not None
+    assert spec.card.signed_by == ("A. Levi", "B. Cohen")
+    assert (spec.card.contact, spec.unit.answered) == ("statistics@example.org", True)
+    return window.text("//pre[@class='command']")
+
+
+def _comments(config: Path) -> list[str]:
+    return re.findall(r"#[^\n]*", config.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize("name", ["births", "labour"])
+def test_from_a_public_file_to_the_command_without_touching_a_file(chromium: Browser, name: str, request) -> None:
+    config = request.getfixturevalue(name)
+    before = _comments(config)
+    with desk(config, "--data", config.parents[1] / "public.csv") as address:
+        chromium.size(1280)
+        chromium.enter(address)
+        if name == "labour":
+            chromium.without_scripts(on=True)
+        column = {"births": "mother_age", "labour": "age"}[name]
+        command = _answer_and_sign(chromium, config, column)
+        chromium.without_scripts(on=False)
+    program = f"{sys.executable} -m synthrelease"
+    assert command.startswith(f"{program} release {config} --data PRIVATE --out FOLDER --ledger LEDGER")
+    assert _comments(config) == before
+
+
+def test_a_file_leads_to_the_desk_once(chromium: Browser, births: Path) -> None:
+    """A browser sends no strict cookie after a redirect that began in a file: the page must be left for another by itself."""
+    with desk(births) as address, entrance(address) as page:
+        chromium.size(1280)
+        chromium.open(page.as_uri())
+        chromium.wait_for("//h1[.='Whom do we protect?']")
+        assert chromium.address == f"{address.split('/?')[0]}/people"
+        chromium.open(page.as_uri())
+        chromium.wait_for("//*[contains(., 'This address was used before')]")
+
+
+def test_a_key_takes_the_reader_past_the_menu_and_fields_have_names(chromium: Browser, births: Path) -> None:
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(390)
+        chromium.enter(address)
+        chromium.keys(TAB, ENTER)
+        assert chromium.address.endswith("#main")
+        _answer(chromium)
+        for screen in SCREENS:
+            chromium.open(f"{address.split('/?')[0]}/{screen}")
+            assert chromium.count("//main//input[not(@type='hidden')][not(ancestor::label)][not(@aria-label)]") == 0
+            assert chromium.run("return document.documentElement.scrollWidth") <= 390, screen
+            loaded = chromium.run("return performance.getEntriesByType('resource').map(each => each.name)")
+            assert {urlsplit(each).hostname for each in loaded} <= {"127.0.0.1"}
+
+
+def test_save_stands_beside_its_number(chromium: Browser, births: Path) -> None:
+    """Whatever the length of the label above the field, on a wide and on a narrow screen."""
+    script = """return [...document.querySelectorAll("input.number[name=value]")].map(field => {
+        const [a, b] = [field, field.form.querySelector("button")].map(each => each.getBoundingClientRect());
+        return [b.left - a.right, Math.abs(a.top + a.bottom - b.top - b.bottom) / 2]})"""
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.enter(address)
+        _answer(chromium)
+        for width in (390, 1280):
+            chromium.size(width)
+            for screen in ("questions", "budget"):
+                chromium.open(f"{address.split('/?')[0]}/{screen}")
+                places = chromium.run(script)
+                assert places
+                assert all(0 <= right <= 16 and down <= 4 for right, down in places), (width, screen, places)
+
+
+def test_limits_are_dragged_and_moved_by_keys_and_the_page_follows_an_editor(chromium: Browser, births: Path) -> None:
+    field = "//section[@id='bounds-mother_age']//input[@name='limits']"
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(1280)
+        chromium.enter(address)
+        _answer(chromium)
+        chromium.open(f"{address.split('/?')[0]}/columns")
+
+        def limits() -> list[float]:
+            return [float(each) for each in str(chromium.value(field)).split(",")]
+
+        first, before = limits(), births.read_text(encoding="utf-8")
+        chromium.drag("(//section[@id='bounds-mother_age']//*[@class='handle'])[1]", 40)
+        dragged = limits()
+        assert first[0] < dragged[0] < first[1]
+        assert dragged[1:] == first[1:]
+        chromium.focus("(//section[@id='bounds-mother_age']//*[@class='handle'])[1]")
+        chromium.keys(LEFT)
+        (moved, *rest), places = limits(), chromium.run("return document.querySelector('svg.limits').dataset.places").split(" ")
+        assert first[0] < moved < dragged[0]
+        assert rest == first[1:]
+        chromium.click("//section[@id='bounds-mother_age']//form[contains(@class, 'limited')]//button")
+        chromium.wait_for("//button[.='Undo']")
+        assert limits_of(load_spec(births).schema["mother_age"])["coarse"] == (moved, *rest)
+        assert moved in map(float, places)
+        text = births.read_text(encoding="utf-8")
+        births.write_text(text.replace('title = "Births"', 'title = "By an editor"'), encoding="utf-8")
+        chromium.wait_for("//strong[.='By an editor']")
+        chromium.type("//section[@id='bounds-mother_age']//input[@name='by']", "half a wo")
+        births.write_text(before, encoding="utf-8")
+        chromium.wait_for("//p[@id='moved'][not(@hidden)]")
+        assert chromium.value("//section[@id='bounds-mother_age']//input[@name='by']") == "half a wo"
+
+
+def test_two_windows_lose_nothing(chromium: Browser, births: Path) -> None:
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.enter(address)
+        chromium.without_scripts(on=True)  # no page is loaded anew by itself
+        _answer(chromium)
+        budget = f"{address.split('/?')[0]}/budget"
+        chromium.open(budget)
+        with chromium.second_window():
+            chromium.open(budget)
+            _write(chromium, "Most epsilon of the release", "9")
+        _write(chromium, "Most epsilon of the release", "8", told="//h2[.='What changed in the files']")
+        assert "+limit = 9" in chromium.text("//pre[@class='diff']")
+        assert float(load_spec(births).limit) == 9
+        chromium.without_scripts(on=False)
+
+
+@pytest.mark.skipif(not AXE, reason="needs axe-core: set SYNTHRELEASE_AXE to the path of its axe.min.js")
+@pytest.mark.parametrize("dark", [False, True])
+@pytest.mark.parametrize("width", [1280, 390])
+def test_axe_finds_nothing_on_any_screen(chromium: Browser, births: Path, width: int, dark: bool) -> None:
+    source = Path(AXE).read_text(encoding="utf-8")
+    with desk(births, "--data", births.parents[1] / "public.csv") as address:
+        chromium.size(width, dark=dark)
+        chromium.enter(address)
+        _answer(chromium)
+        for screen in SCREENS:
+            chromium.open(f"{address.split('/?')[0]}/{screen}")
+            chromium.run(source + "\nreturn 0")
+            script = "const done = arguments[0]; axe.run().then(found => done(found.violations.map(each => each.id + ' ' + "
+            script += "each.nodes.map(node => node.target + ' ' + node.failureSummary).join('; '))))"
+            found = chromium.ask("execute/async", {"script": script, "args": []})
+            assert found == [], screen
