@@ -1,6 +1,8 @@
 """Projections edit a candidate before it is scored: no row of the released table occurs too seldom.
 
-What each promises is in theory 7. To add one: a class with its settings, and its line in `PROJECTIONS`.
+See theory 7.1, minimum count, and theory 7.2, frequent combinations.
+
+To add one: a class with its settings, and its line in `PROJECTIONS`.
 """
 
 from __future__ import annotations

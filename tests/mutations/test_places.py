@@ -147,7 +147,7 @@ def test_a_module_is_found_by_the_end_of_its_name_when_there_is_one(tmp_path: Pa
     assert found == "synthrelease/deep/down/ledger/account.py"
     assert file_of("generators", tmp_path).name == "__init__.py"
     assert file_of("criteria.marginals", tmp_path).parent.name == "criteria"
-    assert file_of("renyi", tmp_path).parent.name == "accounting"
+    assert file_of("curves", tmp_path).parent.name == "privacy"
     for missing, found in (("marginals", 2), ("edger", 0)):
         with pytest.raises(StaleMutation, match=f"found {found}"):
             file_of(missing, tmp_path)
