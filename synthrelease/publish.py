@@ -1,7 +1,7 @@
 """The one way to spend: choose, check, try on made-up rows, reserve, read, run, write. `cli` and `api` both call it.
 
 The order matters. What can be known without the private data is checked before the charge, what opens them is loaded
-(`opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
+(`releasing.opening`), and the output's name is taken with space for it, so that of two releases into one folder one alone is
 charged. The whole charge is on the disk before the first private row is read (but see `same_file`); what depends on the number
 of rows is checked after reading, and a refusal then says that the budget is spent. From the charge on, nothing that a failure
 holds reaches a screen or a disk.
@@ -74,7 +74,7 @@ class ReleaseRequest:
     dataset, expect_head : the name that the ledger must have, and the head from the steward's logbook.
     sign, password_file : a private key, and a file with its password.
     archive : a new .zip of the released folder.
-    address : of a Dask scheduler whose workers count the files of the table (`enclave.cluster`); None to count them here.
+    address : of a Dask scheduler whose workers count the files of the table (`enclave.many_files`); None to count them here.
     unrehearsed : also of two files that were changed since they were tried on public data, or of which nothing is known.
     rows : of the private file, as far as somebody says: criteria that no table of so many rows can meet are refused.
     nobodys : the data are simulated and come with the program: no ledger is kept. For the demonstration alone.

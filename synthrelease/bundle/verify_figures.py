@@ -260,7 +260,7 @@ _FIGURES_RELATIVE = 1e-9
 def figures(document: ReleaseDocument, table: ReleasedTable, raw: Plausibility, measured: bytes = b"") -> Check:
     """Every criterion was met or passed the joint test, and everything beside its figure follows from public facts.
 
-    So does the figure itself where the measurements answer (`verification.bounds`): `measured` is measurements.json.
+    So does the figure itself where the measurements answer (`bundle.verify_figures`): `measured` is measurements.json.
     """
     names = Counter(criterion.name for criterion in document.criteria)
     problems = [f"criterion {name!r}: expected once, found {count} times" for name, count in names.items() if count > 1]

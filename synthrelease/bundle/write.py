@@ -183,7 +183,7 @@ def written(document: ReleaseDocument, table: ReleasedTable, sizes: Mapping[str,
     }
 
 
-# Keys, and what signs a bundle with them (`published.signatures` checks it).
+# Keys, and what signs a bundle with them (`published.base` checks it).
 
 
 def make_key(path: Path, password: bytes | None) -> str:

@@ -1,7 +1,7 @@
 """The process of every command is first made quiet: it ends as it should, and shows nothing private on the way.
 
 Beside what protects private data (`protection`): what looks like a connection string is not quoted where arguments are wrong
-(`connections`); a terminal that cannot show a letter would make the program fail after the
+(`sources`); a terminal that cannot show a letter would make the program fail after the
 budget is spent, and a closed terminal would leave its worker processes behind.
 """
 

@@ -252,7 +252,7 @@ class Criterion(SpecTable):
 
         Parameters
         ----------
-        public : a table of public rows on the candidate's bins. Never a private one: see `criteria.offenders`.
+        public : a table of public rows on the candidate's bins. Never a private one: see `criteria.facts`.
         """
         return None
 

@@ -1,6 +1,6 @@
 """The private half of faithfulness: the maximum matching of similar rows, exactly, as a maximum flow between cells.
 
-Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, for `criteria.mechanism` alone,
+Private: the counts of the table; flows and capacities of its cells. Out: the exact figure, for `criteria.base_mechanism` alone,
 which adds the noise. Neighbours replace one record: a maximum matching moves by one pair at most, whatever pairs are similar,
 so the figure by 1/n (Proposition 10; theory 8.1, matching as a flow).
 

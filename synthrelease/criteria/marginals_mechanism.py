@@ -1,6 +1,6 @@
 """The private half of the criteria of tables: how far the table's small tables are from a candidate's, cell by cell.
 
-Private: the counts of the table, and of its sub-tables. Out: exact figures, for `criteria.mechanism` alone, which adds the
+Private: the counts of the table, and of its sub-tables. Out: exact figures, for `criteria.base_mechanism` alone, which adds the
 noise; the same functions look at public tables.
 
 Neighbours replace one record: each cell of each table moves by 1 at most, two cells of a table in all. So a largest difference
@@ -27,7 +27,7 @@ def largest_share(counts: Counts, candidate: Counts, largest: int, named: Tables
 
 
 def largest_difference(left: Counts, right: Counts, largest: int, named: Sequence[tuple[int, ...]] = ()) -> int:
-    """Largest difference of two tables' counts over all cells of the sub-tables of `domain.sub_tables.differences`."""
+    """Largest difference of two tables' counts over all cells of the sub-tables of `data.marginals.differences`."""
     worst = 0
     for _, values in differences(left, right, largest, named):
         worst = max(worst, int(values.max(initial=0)), -int(values.min(initial=0)))

@@ -1,7 +1,7 @@
 """The private half of figures of members: a figure of rows, of the rows that the members of all roots make.
 
 Private: the counts of wide records, of which the rows of members are made, with their own values. Out: an exact figure, for
-`criteria.mechanism` alone, which adds the noise.
+`criteria.base_mechanism` alone, which adds the noise.
 
 Neighbours replace one root: at most k rows of members less, and k more. A figure that one row less, one more, or another in its
 place moves by s at most so moves by k s (theory 3.22, rows of members); clipping to the range of a figure moves it no further.

@@ -1,7 +1,7 @@
 """The private half of the regressions: what the rows of the table add to moments, to Newton steps and to mean errors.
 
 Private: the numbers of the rows that have all columns, how many have them, and exact sums over these. Out: noisy moment sums
-(`noisy_moments`), and exact figures for `criteria.mechanism` alone, which adds the noise.
+(`noisy_moments`), and exact figures for `criteria.base_mechanism` alone, which adds the noise.
 
 Neighbours replace one record. What a record adds is a function of its own numbers alone, computed number by number, so a sum
 moves by what one record adds less what the other adds; each public half bounds that over all records that the rules allow, by

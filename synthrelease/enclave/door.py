@@ -247,7 +247,7 @@ class PrivateCounts(Door):
 
     @property
     def fit(self) -> PrivateCounts:
-        """What the generator is fitted to: this very table (`releasing.pieces` has tables in two pieces)."""
+        """What the generator is fitted to: this very table (`releasing.attempt` has tables in two pieces)."""
         return self
 
     @property
@@ -259,7 +259,7 @@ class PrivateCounts(Door):
         return f"PrivateCounts(n={self.n}, columns={self.layout.columns})"
 
     def on(self, transformation: Transformation) -> PrivateCounts:
-        """The same table on the bins of a transformation, with the own values of its rows (`domain.own_values`), behind the
+        """The same table on the bins of a transformation, with the own values of its rows (`data.member_counts`), behind the
         same meter. Reveals nothing, costs nothing.
         """
         return self._on(transformation)

@@ -8,7 +8,7 @@ A text that the specification lists as a category or code is that, even when [in
 a missing value is no number and no date. Where only the
 first characters of a text are its code, what means missing is told by the whole text. Integers may be written 12, 12.0, +12 or
 1e+05 (as R does); 1.5, 1,000 and 1_000 are not integers, and inf is not a number. With a decimal comma they are written 12,0,
-and 1.5 is no number at all. Dates are read by `domain.dates`; the date is the one that is written, whatever the time zone.
+and 1.5 is no number at all. Dates are read by `data.dates`; the date is the one that is written, whatever the time zone.
 """
 
 from __future__ import annotations

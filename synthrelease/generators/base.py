@@ -78,7 +78,7 @@ class Generator(SpecTable):
     """Differential privacy that is pure, zero-concentrated or approximate; it says what the budget of a fit is."""
 
     gaussian: ClassVar[bool] = False
-    """Whether a fit at rho is also sqrt(2 rho)-Gaussian where its charge says so (`accounting.gaussian`)."""
+    """Whether a fit at rho is also sqrt(2 rho)-Gaussian where its charge says so (`privacy.curves`)."""
 
     words: ClassVar[str]
     """What the family does and where it is from, in two sentences for the card."""

@@ -4,7 +4,7 @@ Private: the rows of the table, as the library's data set; what it computes of t
 has fitted, public.
 
 Guarantee: rho zero-concentrated for adding or removing a record, the library's neighbours; whoever spends asks for a quarter of
-what replacing one costs (`accounting.neighbours.replacing_one`). Tables of counts have l2 sensitivity 1 then, and l1 errors
+what replacing one costs (`privacy.plan.replacing_one`). Tables of counts have l2 sensitivity 1 then, and l1 errors
 sensitivity 1; `Randomness` draws everything and refuses what would pass rho. Measuring and fitting are mixed in the library, so
 all of a fit runs here.
 """

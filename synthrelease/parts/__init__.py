@@ -3,18 +3,18 @@
 The docstring of a folder says what its table is for, with an example. Each of its files is about one floor of the house, always
 under the same name, and holds one object that the floor asks for; a floor that the option does not touch has no file.
 
-- `table.py`: `TABLE`, its table in the configuration (`toml.fields.SpecTable`). An option that writes further files has none:
+- `table.py`: `TABLE`, its table in the configuration (`settings.base.SpecTable`). An option that writes further files has none:
   it is a list in [bundle], and `CHOICES` of the folder has the names that may stand in it;
-- `listed.py`: `LISTED`, its table where that may stand several times, `[[name]]` (`toml.fields.SpecTable`). It is words alone,
+- `listed.py`: `LISTED`, its table where that may stand several times, `[[name]]` (`settings.base.SpecTable`). It is words alone,
   and release.json has all of them as they are;
-- `published.py`: `PUBLISHED`, its part of release.json (`published.parts.Part`);
-- `building.py`: `BUILDING`, what the specification makes of the table (`specification.part.Building`);
+- `published.py`: `PUBLISHED`, its part of release.json (`published.base.Part`);
+- `building.py`: `BUILDING`, what the specification makes of the table (`spec.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);
-- `checking.py`: `CHECKING`, what of such a list does not go with the rest (`specification.part.Checking`);
+- `checking.py`: `CHECKING`, what of such a list does not go with the rest (`spec.part.Checking`);
 - `naming.py`: `NAMING`, the files that it asks for, by their names (`published.naming.FurtherNames`);
 - `files`: `FILES`, what writes them (`bundle.part.FurtherFiles`); `verify` writes them again and compares;
-- `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`rehearsal.part.Rehearsing`);
-- `verifying.py`: `VERIFYING`, what is checked of that (`verification.part.Verifying`).
+- `rehearsing.py`: `REHEARSING`, what a rehearsal says of an option that would pay (`studio.rehearsal.part.Rehearsing`);
+- `verifying.py`: `VERIFYING`, what is checked of that (`published.verify.part.Verifying`).
 
 A floor loads its own file of every folder, so a reader of a released folder loads no writer. No folder imports another: what
 two options have to do with each other is said in neutral facts of their tables and parts (`SpecTable.several_releases`,

@@ -1,7 +1,7 @@
 """Charges as small frozen values, and their composition.
 
 All epsilons are exact rationals (`Fraction`), so that sums and comparisons with a limit are exact. A charge is stated as
-(epsilon, delta), or as a Renyi curve (`accounting.renyi`) that becomes an (epsilon, delta) at the root of a plan, where all
+(epsilon, delta), or as a Renyi curve (`privacy.curves`) that becomes an (epsilon, delta) at the root of a plan, where all
 curves have been added. Neighbouring tables differ in one record that is replaced by another; n is public.
 """
 
@@ -80,7 +80,7 @@ class Charge:
     name : unique among the leaves of a plan.
     epsilon, delta : what the node costs in total; both 0 where a curve says it.
     renyi : the curve of a node that has no (epsilon, delta) of its own.
-    gaussian : whether a mechanism that is rho-zero-concentrated is also mu-Gaussian, rho = mu^2 / 2 (`accounting.gaussian`).
+    gaussian : whether a mechanism that is rho-zero-concentrated is also mu-Gaussian, rho = mu^2 / 2 (`privacy.curves`).
     because : the theorem or mechanism behind it, in words.
     reason : why it costs so much and no less, in the steward's words; empty where nothing was said.
     rule : how the node follows from its parts, for programs that check the sum.

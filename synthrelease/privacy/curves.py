@@ -26,7 +26,7 @@ from synthrelease.privacy.exact_bounds import Between, complement, exponential, 
 # Pr[|N| < x] = sqrt(2 x^2 / pi) exp(-x^2 / 2) (1 + x^2 / 3 + x^4 / (3 5) + x^6 / (3 5 7) + ...): all terms are positive, and
 # rational where x^2 is. Sums, products and roots of integers are rounded down on one side and up on the other, exponentials
 # as in
-# `inversion.laws`: no float has a part in it.
+# `privacy.exact_bounds`: no float has a part in it.
 
 _NORMAL_GUARD = 32
 """Bits that are computed beyond those asked for, so that the bounds are close: they hold with any number."""
@@ -268,7 +268,7 @@ def _up(value: Fraction) -> Fraction:
 # a Gaussian budget that answers share out). Everywhere here rho = mu^2 / 2: a mu-Gaussian mechanism is rho-zero-concentrated,
 # and Gaussian noise has the same rho in both, so that one budget means the same noise.
 #
-# What is found by a search in floating point is only where to look: whole numbers certify it (`accounting.normal`).
+# What is found by a search in floating point is only where to look: whole numbers certify it (`privacy.curves`).
 
 STEPS = 10**9
 """Epsilons are multiples of one over this."""

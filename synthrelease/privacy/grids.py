@@ -1,6 +1,6 @@
 """What is public about the noise of a figure: the grid on which it is released, how wide its noise is and how far it reaches.
 
-Nothing is drawn here, and no private value is handed over. `randomness` draws noise on these grids; readers of a release
+Nothing is drawn here, and no private value is handed over. `privacy.noise` draws noise on these grids; readers of a release
 compute with them, too.
 """
 

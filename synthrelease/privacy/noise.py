@@ -6,9 +6,9 @@ randomness (drawing configurations, sampling from an already private model, the 
 generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
 no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
-Floating point: noise is drawn as exact integers from random bits (`inversion`), in one way for vectors of every length, so the
+Floating point: noise is drawn as exact integers from random bits (`privacy.samplers`), in one way for vectors of every length, so the
 low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise that
-numbers share are drawn with exact rational exponents (`exact_choices`, `cube_noise`): each has the very law that is claimed. No
+numbers share are drawn with exact rational exponents (`privacy.noise`, `cube_noise`): each has the very law that is claimed. No
 other library draws anything.
 """
 
@@ -50,7 +50,7 @@ _MOST = 2**62
 
 
 class Uniform(Protocol):
-    """Where uniform integers come from: `randomness.SystemEntropy`."""
+    """Where uniform integers come from: `privacy.noise.SystemEntropy`."""
 
     def pick(self, n_choices: int) -> int:
         """A uniform integer below n_choices, however large that is."""
@@ -206,7 +206,7 @@ class SystemEntropy:
     """The operating system's generator: where every draw of a release comes from."""
 
     def add_laplace(self, values: np.ndarray, scale: float) -> np.ndarray:
-        """(k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`inversion.noise.laplace`)."""
+        """(k,) int64 values plus exact discrete Laplace noise, drawn alike for every k (`privacy.samplers.laplace`)."""
         return np.asarray(values, dtype=np.int64) + laplace(Fraction(scale), len(values), secrets.token_bytes)
 
     def add_gaussian(self, values: np.ndarray, scale: float) -> np.ndarray:
@@ -287,7 +287,7 @@ def one_noise(values: np.ndarray, *, sensitivity: int, epsilon: Fraction, entrop
     Returns
     -------
     (k,) int64: values + z, Pr[z] proportional to exp(-max|z_i| epsilon / sensitivity). The entries of z are not independent;
-    `measurements.cube_law` has the law of each.
+    `generators.measured_noise` has the law of each.
 
     Privacy
     -------
@@ -374,7 +374,7 @@ def choose(
     Privacy
     -------
     epsilon-DP when each score changes by at most `sensitivity` between neighbours: both mechanisms take a proposed candidate
-    with probability exp(-epsilon (best score - score) / (2 sensitivity)), exactly (`exact_choices`).
+    with probability exp(-epsilon (best score - score) / (2 sensitivity)), exactly (`privacy.noise`).
     """
     if sensitivity < 1 or epsilon <= 0 or not len(scores):
         raise ValueError("a private choice needs a candidate, sensitivity >= 1 and epsilon > 0")

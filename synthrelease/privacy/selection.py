@@ -217,7 +217,7 @@ class FiniteLaw:
         return sum(terms[1:], start=terms[0])  # type: ignore[return-value]
 
     def price(self, epsilon: Fraction) -> Fraction:
-        """A certified bound of both suprema of theory 2b.1, price (`accounting.law_prices`).
+        """A certified bound of both suprema of theory 2b.1, price (`privacy.law_prices`).
 
         Raises
         ------

@@ -96,7 +96,7 @@ class DomainPart(Part):
     Attributes
     ----------
     way : where the number of rows comes from that the release works with: "whole", "counted", "stated" or "exact"
-        (`accounting.rows.RowsRule`); "rows" in the file.
+        (`privacy.charges.RowsRule`); "rows" in the file.
     file_rows : the rows of the private file; None where the number of kept rows is published instead ("exact").
     margin, shortfall : of a counted number: what was taken off the noisy count, and the probability with which it may
         nevertheless lie above the number of kept rows; public rows then filled up.
@@ -230,7 +230,7 @@ class ChargePart(Part):
 # A criterion in release.json: its threshold, its released figure, and how far that can be from the exact one.
 
 MOST_SHARING = 100
-"""Figures that share one noise, at most: `measurements.cube_law.MOST_NUMBERS`, which a reader need not load."""
+"""Figures that share one noise, at most: `generators.measured_noise.MOST_NUMBERS`, which a reader need not load."""
 
 How = Literal["noise and selection", "noise", "redrawn noise", "measurements", "exact"]
 
@@ -334,7 +334,7 @@ class CriterionPart(Part):
 
     @classmethod
     def of(cls, score: Score, figure_range: tuple[float, float], parameters: dict[str, Any]) -> CriterionPart:
-        """A criterion with its figure; the interval follows from the other fields (`bundle.interval`)."""
+        """A criterion with its figure; the interval follows from the other fields (`bundle.limits`)."""
         best, worst = figure_range
         return cls(
             name=score.name,

@@ -30,7 +30,7 @@ def beyond(document: ReleaseDocument, words: Sequence[str]) -> Iterator[str]:
 
     Parameters
     ----------
-    words : tables of the configuration that are no part of the published specification (`specification.canonical.WORDS`).
+    words : tables of the configuration that are no part of the published specification (`spec.canonical.WORDS`).
     """
     rows, in_file = document.rows_worked_with, document.domain.file_rows
     if in_file is None:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from synthrelease.privacy.plan import Horizon, YearOfSeries
 
 MOST_YEARS = 100
-"""`accounting.years.MOST_YEARS`, which a reader need not load."""
+"""`privacy.plan.MOST_YEARS`, which a reader need not load."""
 
 
 class PlanOfYearsPart(Part):

@@ -3,7 +3,7 @@
 Privacy
 -------
 No row is looked at. What is looked at is the public part of a table (theory 1.8, reading row by row): its format, by its name
-and the bytes before its first line end (`connections.formats`); the names and types of its columns, which a database, a Parquet
+and the bytes before its first line end (`sources.formats`); the names and types of its columns, which a database, a Parquet
 file or a file of SAS tells and a CSV file has in its header (`header`); whether it has a row, all files together; and
 whether a gzip file ends, or a Parquet file, whose columns stand at its end. A view is asked for no row.
 Files that differ in a row agree in all this, so that no answer depends on a record, however often it is asked.

@@ -48,7 +48,7 @@ _OTHERS = 0o077
 
 @dataclass(frozen=True)
 class SplitKey:
-    """A secret of 256 bits: `randomness.secret_bytes` of `BYTES`. Its representation shows nothing of it."""
+    """A secret of 256 bits: `privacy.noise.secret_bytes` of `BYTES`. Its representation shows nothing of it."""
 
     secret: bytes = field(repr=False)
 

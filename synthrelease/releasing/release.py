@@ -218,7 +218,7 @@ def release(
     progress : told the phase; it never learns how many rounds were run.
     priors : the public tables that generators start from, where they were read already.
     public : digests of further tables that are said to be public (`same_file`).
-    run : where the files of a table are counted (`enclave.cluster`); here when omitted.
+    run : where the files of a table are counted (`enclave.many_files`); here when omitted.
     piece : of the register, whose rows alone are read; of a specification with [split].
 
     Returns

@@ -1,4 +1,4 @@
-"""Private selection repeats rounds until one is accepted (theory 2, selection). `accounting.selection` has what it costs.
+"""Private selection repeats rounds until one is accepted (theory 2, selection). `privacy.selection` has what it costs.
 
 Hidden number (theory 2b, price of a law): draw a hidden K from a public law that was fixed beforehand;
 

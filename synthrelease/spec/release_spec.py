@@ -60,7 +60,7 @@ class ReleaseSpec:
     limit, delta : the largest epsilon and delta of the whole release; zero-concentrated guarantees are stated at delta.
     shape : eta of a truncated negative binomial number of rounds; None for other laws.
     rounds : the law of a hidden number of rounds with finitely many values; `stop_probability` then says nothing.
-    tables : both files as `specification.canonical` writes them down.
+    tables : both files as `spec.canonical` writes them down.
     joint_test : decides rounds in place of the noisy figures, which are then released after acceptance (theory 4, joint
         test).
     shared_measurements : the generators' measurements are made once, before the loop (theory 5, shared measurements).

@@ -1,7 +1,7 @@
 """What release.json says against the published specification, in a few lines that share nothing with what plans a release.
 
 The two files are read by the models of their tables alone: no class of a criterion or a generator is asked. That the whole plan
-follows from the specification, with everything that such a class says, is a check of its own (`verification.plan`).
+follows from the specification, with everything that such a class says, is a check of its own (`bundle.verify_plan`).
 """
 
 from __future__ import annotations
@@ -192,7 +192,7 @@ def _column_problems(document: ReleaseDocument, release: ReleaseFile, acceptance
     for part in document.columns:
         listed = stated.get(part.name)
         bins = None if isinstance(listed, str) else listed
-        has_grid = part.step is not None  # whether a criterion needs one, its class knows: `verification.plan`
+        has_grid = part.step is not None  # whether a criterion needs one, its class knows: `bundle.verify_plan`
         column = build_column(part.name, release.columns[part.name], release.input, [], bins, own_values=has_grid)
         binning = column.alternatives.get(part.binning)
         if binning is None or ColumnPart.of(column, binning) != part:

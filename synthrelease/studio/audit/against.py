@@ -1,7 +1,7 @@
 """Laws of the private mechanisms beside other libraries, diffprivlib and OpenDP, which share no line with this program.
 
 Each law is computed by a formula of its own, and draws of both libraries are held against it by a chi-square test. What the
-libraries are used for ends here: a release draws all its noise by itself (`randomness`), and they come with an extra.
+libraries are used for ends here: a release draws all its noise by itself (`privacy.noise`), and they come with an extra.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ from synthrelease.studio.audit.examples import criterion_sweeps
 from synthrelease.studio.audit.sweep import SMALL, WIDE, Neighbours, Sweep, Table, criterion
 
 GRID_SHARE = 2.0**-13
-"""Half a step of a figure's grid, as a share of its sensitivity, at most (`randomness.laplace_figure`)."""
+"""Half a step of a figure's grid, as a share of its sensitivity, at most (`privacy.noise.laplace_figure`)."""
 
 
 class Recording(SystemEntropy):

@@ -289,7 +289,7 @@ def _mean(mine: AskedDraw, other: AskedDraw) -> float:
 
 # MST and AIM on two neighbouring tables: the library asks, measures and chooses, and is seen from outside.
 #
-# It runs as `candidates.generators.smartnoise` runs it. What it reports as measured to its model is, where its noise is zero,
+# It runs as `generators.smartnoise` runs it. What it reports as measured to its model is, where its noise is zero,
 # the
 # exact table, and there an answer is put in its place. The model that it would fit to noisy tables is
 # post-processing, and takes seconds; one of equal shares stands for it, with which choices compare the exact tables.

@@ -9,7 +9,7 @@ two laws is compared with the claim:
 
 - no cap, any gamma: 2 eps1;
 - no cap, gamma above 0, and hidden numbers of rounds with finitely many values: the price of the law, which is what
-  `accounting.selection` charges (theory 2b.1, price);
+  `privacy.selection` charges (theory 2b.1, price);
 - a cap of T >= max(ln(2/eps0)/gamma, 1 + 1/(e gamma)) rounds: 2 eps1 + eps0;
 - any cap of T rounds, any gamma: T eps1, by composition; for small T the laws come up to it, so a small cap costs more than
   2 eps1: why the loop of this program has no cap.

@@ -155,7 +155,7 @@ def draw_weighted(
 NO_GUARANTEE = "no guarantee"
 
 CopyRule = Literal["simple", "partial"]
-"""How figures of several copies are combined (`rehearsal.combining`): drawn from one fit, or each from its own."""
+"""How figures of several copies are combined (`studio.rehearsal.utility`): drawn from one fit, or each from its own."""
 
 
 class DoesNotFit(ValueError):

@@ -267,7 +267,7 @@ def chances_by_fit(results: Sequence[AttemptResult], least_per_fit: int = 1) -> 
 #
 # Both are linear in Pr[K=k], and so is the probability of "nothing", also as a mean over private fits that all rounds of a
 # release share. Here the constraints are asked on a mesh of A, so what is found is an **offer**: its price is certified by
-# `accounting`, for every A, when it is put into a plan, and no other figure is shown to anybody.
+# `privacy`, for every A, when it is put into a plan, and no other figure is shown to anybody.
 
 ONCE = FiniteLaw.of({1: Fraction(1)})
 """One round, which costs its own epsilon."""
@@ -547,7 +547,7 @@ def cheapest_offer(offers: Iterable[Offer]) -> Offer | None:
 # A cheaper round that passes less often may cost less in all. For every generation budget that was tried the cheapest law of
 # the
 # hidden number of rounds (`laws.cheapest_law`) is found that ends with "nothing" with at most the wanted probability, and its
-# total is that of the plan with this budget and law, certified by `accounting`.
+# total is that of the plan with this budget and law, certified by `privacy`.
 #
 # **The best of several estimates is flattered.** So the acceptance of the budget that looks cheapest is looked at anew, with
 # attempts that nothing was chosen by; if another budget then looks cheaper, that one is, too. The law is fitted to these.

@@ -451,7 +451,7 @@ _PICTURED = 30
 def write_report(rehearsal: Rehearsal, out: Path, noise_level: float) -> None:
     """Write the three files; each replaces an earlier one as a whole. Without a shortlist there is no shortlist.toml.
 
-    Where some configuration is accepted, the two files of the release have been tried as they are (`specification.tried`).
+    Where some configuration is accepted, the two files of the release have been tried as they are (`spec.tried`).
 
     Raises
     ------
