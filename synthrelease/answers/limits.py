@@ -167,8 +167,8 @@ class KeptRows:
 
 # What published noisy tables say about the original one: limits of all their sums, together (theory 13.3, measured sums).
 #
-# A measured table holds R(cell) + z, z independent noise of a published law (`generators.measured_noise`). A sum of k such counts is
-# off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
+# A measured table holds R(cell) + z, z independent noise of a published law (`generators.measured_noise`). A sum of k such
+# counts is off by the sum of k noises, whose law is known (theory 13.5, limits of noise); so is that of a sum with weights.
 #
 # The sums that are used are fixed beforehand: every cell of every table of some columns of a measured table, every run of
 # first bins of a column with an order, sums of the numbers of a column in bins of another, and every measured sum of scores.

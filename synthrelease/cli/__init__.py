@@ -57,7 +57,8 @@ _READING = {"check", "release", "ledger"}
 
 _BEFORE_LIBRARIES = {"OPENBLAS_NUM_THREADS": "1", "PYDANTIC_DISABLE_PLUGINS": "__all__"}
 """What numpy and pydantic read when they are loaded, where nobody has set it: products of small matrices are slower in threads
-(`releasing.selection`), which wait for work on all processors, and plugins that happen to be installed are looked for and run."""
+(`releasing.selection`), which wait for work on all processors, and plugins that happen to be installed are looked for and
+run."""
 
 
 def main() -> None:

@@ -1,6 +1,7 @@
 """The private half of the criteria of groups: what the rows of every group of the table come to, beside a candidate's.
 
-Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, for `criteria.base_mechanism`
+Private: the counts of the table by group and bin, and the own values of its rows. Out: exact figures, for
+`criteria.base_mechanism`
 alone, which adds the noise; the same functions look at a candidate, which is public, and whose numbers stand in the classes
 here.
 

@@ -1,7 +1,7 @@
 """The private half of means over roots: what the numbers of the roots of every group add up to, beside a candidate's.
 
-Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for `criteria.base_mechanism`
-alone, which adds the noise; the same functions look at a candidate, which is public.
+Private: the counts of the table by root, with the own values of its members. Out: an exact figure, for
+`criteria.base_mechanism` alone, which adds the noise; the same functions look at a candidate, which is public.
 
 Neighbours replace one root with all its members, which moves one number of the sum: the sensitivity is (b - a)/m. A root's
 number is clipped to the public range [a, b], whatever its members are, so it adds a number of an interval of length (b - a)/m

@@ -5,8 +5,8 @@ under the same name, and holds one object that the floor asks for; a floor that 
 
 - `table.py`: `TABLE`, its table in the configuration (`settings.base.SpecTable`). An option that writes further files has none:
   it is a list in [bundle], and `CHOICES` of the folder has the names that may stand in it;
-- `listed.py`: `LISTED`, its table where that may stand several times, `[[name]]` (`settings.base.SpecTable`). It is words alone,
-  and release.json has all of them as they are;
+- `listed.py`: `LISTED`, its table where that may stand several times, `[[name]]` (`settings.base.SpecTable`). It is words
+  alone, and release.json has all of them as they are;
 - `published.py`: `PUBLISHED`, its part of release.json (`published.base.Part`);
 - `building.py`: `BUILDING`, what the specification makes of the table (`spec.part.Building`);
 - `writing.py`: `WRITING`, what a release and its card say (`bundle.part.Writing`);

@@ -150,8 +150,8 @@ def _many(pieces: str) -> bool:
 # The entries of a ledger as values, with their sums and their chain of hashes. `privacy.ledger_file` keeps them in files.
 #
 # The first hash covers the format, the dataset and its limits; the hash of an entry covers the hash before it and the entry.
-# An entry also notes the domain of a charge whose number of rows is published exactly, and what `privacy.ledger_file` has: how a
-# register is split, the plan over years, and which piece and which year a charge is for.
+# An entry also notes the domain of a charge whose number of rows is published exactly, and what `privacy.ledger_file` has: how
+# a register is split, the plan over years, and which piece and which year a charge is for.
 # Rationals are written "numerator/denominator" in lowest terms, never as floats, so that sums and comparisons are exact.
 
 FORMAT = 1

@@ -6,7 +6,8 @@ randomness (drawing configurations, sampling from an already private model, the 
 generator seeded with 256 bits from there: it must be independent of the data, which it is, but it need not be secret. There is
 no seed in a release: it cannot be repeated, which is what the guarantee requires.
 
-Floating point: noise is drawn as exact integers from random bits (`privacy.samplers`), in one way for vectors of every length, so the
+Floating point: noise is drawn as exact integers from random bits (`privacy.samplers`), in one way for vectors of every length,
+so the
 low bits of a released figure carry nothing about the data (theory 9, noise; Mironov 2012). Private choices and the noise that
 numbers share are drawn with exact rational exponents (`privacy.noise`, `cube_noise`): each has the very law that is claimed. No
 other library draws anything.

@@ -1053,7 +1053,8 @@ def _number(text: str | None) -> float:
 def _strengths(groups: np.ndarray) -> np.ndarray:
     """(n_columns, n_columns) Cramer's V of each two columns over the rows with a value of both, less what chance makes of it.
 
-    As `studio.rehearsal.dependence.cramers_v` (Bergsma 2013), for all pairs at once: tables of two columns are products of indicators.
+    As `studio.rehearsal.dependence.cramers_v` (Bergsma 2013), for all pairs at once: tables of two columns are products of
+    indicators.
     """
     n_columns, width = len(groups), _GROUPS + 1
     indicators = (groups[:, None, :] == np.arange(width)[None, :, None]).astype(np.float32)
