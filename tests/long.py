@@ -12,13 +12,13 @@ _LEARNS = "test_contracts.py::test_a_generator_learns_from_the_table_at_a_large_
 LONG = {
     **{f"{_WORKS}[{sizes}-{name}-0]": _OF_LIBRARIES for sizes in ("(5,)", "(1, 1)", "(3, 1, 2)") for name in ("mst", "aim")},
     **{f"{_LEARNS}[{name}]": _OF_LIBRARIES for name in ("mst-0", "aim-0", "aim-1", "patectgan-1")},
-    "candidates/generators/test_adaptive.py::test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share": (
+    "generators/test_adaptive.py::test_at_many_budgets_a_fit_ends_with_parts_of_a_fixed_share": (
         "the same in the same file, of answers that are the worst for it"
     ),
-    "candidates/generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
+    "generators/test_libraries.py::test_the_global_generator_of_numpy_decides_nothing": (
         "tests/privacy/test_randomness.py, of all that draws"
     ),
-    "candidates/generators/test_libraries.py::test_columns_that_are_independent_given_another_stay_so": (
+    "generators/test_libraries.py::test_columns_that_are_independent_given_another_stay_so": (
         "tests/generators, of our own models"
     ),
     "enclave/test_rows_of_servers.py": "tests/enclave/test_rows_alone.py, of databases that are files",
@@ -77,72 +77,72 @@ LONG = {
     "test_docs.py::test_the_site_builds_without_a_warning_and_takes_nothing_from_the_network": (
         "links and pages in the same file"
     ),
-    "desk/test_browser.py": "tests/studio/desk/test_desk.py asks every address and sends every form",
-    "estimates/test_contrasts.py::test_intervals_hold_the_file_and_the_population": (
+    "studio/desk/test_browser.py": "tests/studio/desk/test_desk.py asks every address and sends every form",
+    "answers/test_contrasts.py::test_intervals_hold_the_file_and_the_population": (
         "contrasts against their table, and their error against that of one sum of noises, in the same file"
     ),
-    "estimates/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/answers",
-    "estimates/test_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
+    "answers/test_ten_questions.py::test_estimates_hold_the_truth_in_93_of_100_answers_of_seeded_releases": "tests/answers",
+    "answers/test_estimates_file.py::test_intervals_hold_the_file_s_share_and_count_in_the_stated_part_of_all_outcomes": (
         "limits against their formulas, of shares and of numbers of rows, in the same file"
     ),
-    "estimates/test_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
+    "answers/test_estimates_members.py::test_the_population_s_interval_counts_roots_where_members_are_alike": (
         "how many members the drawing of a root counts for, in the same file"
     ),
-    "estimates/test_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
+    "answers/test_estimates_members.py::test_two_groups_whose_members_live_together_may_differ_more": (
         "drawing homes moves two groups apart, in the same file"
     ),
-    "bounds/test_measured.py::test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not": (
+    "answers/test_measured.py::test_all_bounds_hold_together_as_often_as_stated_and_single_limits_do_not": (
         "the same file looks at all small tables"
     ),
-    "bounds/test_coverage.py": (
+    "answers/test_coverage.py": (
         "tests/answers/test_limits.py, where a limit without the selection fails; tests/answers/test_bounds.py looks at all "
         "small tables"
     ),
-    "audit/test_cases.py::test_noise_that_is_a_tenth_too_small_is_found_every_time": (
+    "studio/audit/test_cases.py::test_noise_that_is_a_tenth_too_small_is_found_every_time": (
         "the other faults in the same file are found"
     ),
-    "audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
+    "studio/audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
         "the same of the fast cases; the enumerations of tests/studio/audit/test_sensitivity.py"
     ),
-    "audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "
+    "studio/audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "
     "fiftieth-200]": "the other faults in the same file are found",
-    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, Gaussian]": (
+    "studio/audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, Gaussian]": (
         "half of its noise is found, in the same file, and the other families show theirs"
     ),
-    "audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
+    "studio/audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
     "zero-concentrated]": ("half of its noise is found, in the same file, and the other families show theirs"),
-    "audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
-    "candidates/generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
+    "studio/audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
+    "generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
         "tests/test_contracts.py; its votes and what they cost in the same file"
     ),
-    "candidates/generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
-    "rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
+    "generators/test_maximum_entropy.py::test_it_agrees_with_mbi": "slow references in the same file",
+    "studio/rehearsal/test_cluster.py::test_a_rehearsal_survives_the_death_of_a_worker_with_the_same_report": (
         "every task runs once on a worker of a cluster, in the same file; tests/enclave, of a worker that dies"
     ),
-    "rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
+    "studio/rehearsal/test_command.py::test_after_kill_9_the_same_command_goes_on_and_ends_with_the_same_report": (
         "tests/studio/rehearsal/test_report.py stops a rehearsal and goes on"
     ),
-    "rehearsal/test_proposal_whole.py": "tests/studio/rehearsal/test_proposing.py",
-    "rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
+    "studio/rehearsal/test_proposal_whole.py": "tests/studio/rehearsal/test_proposing.py",
+    "studio/rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures, and their noise, in the same file"
     ),
-    "rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
+    "studio/rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
         "single decisions against the same figures in the same file"
     ),
-    "rehearsal/allocation/test_calculating.py::test_the_least_total_is_where_tries_reach_the_goal": (
+    "studio/rehearsal/allocation/test_calculating.py::test_the_least_total_is_where_tries_reach_the_goal": (
         "calculated weights better a bad allocation, in the same file"
     ),
-    "rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
+    "studio/rehearsal/allocation/test_allocating.py::test_the_lines_of_a_rho_load_and_cost_the_total": (
         "lines of a rho that were not searched for, in the same file; the lines of an epsilon load"
     ),
-    "rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
+    "studio/rehearsal/allocation/test_allocating.py::test_a_bad_allocation_is_bettered_and_the_judgement_chose_nothing": (
         "calculated weights better a bad allocation"
     ),
-    "drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
+    "studio/drafting/test_adopting.py::test_from_a_rehearsal_to_the_release_that_costs_what_was_found": (
         "each of its steps in the same file; tests/studio/rehearsal/test_proposing.py"
     ),
-    "verification/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
-    "drafting/test_smaller.py::test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so": (
+    "bundle/verify/test_forgeries.py::test_random_single_edits_are_found": "every kind of edit one by one in the same file",
+    "studio/drafting/test_smaller.py::test_a_wide_survey_of_few_rows_is_drafted_smaller_and_says_so": (
         "each step towards a smaller draft in the same file"
     ),
 }

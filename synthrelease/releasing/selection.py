@@ -92,7 +92,7 @@ def _libraries(modules: int) -> ThreadpoolController:
 # Left alone, a worker whose parent was killed waits some minutes for more work before it goes; and Ctrl-C, which a terminal
 # sends to all processes of a command, makes each of them print where it was.
 
-_WorkersResult = TypeVar("Result")
+_WorkersResult = TypeVar("_WorkersResult")
 SECONDS = 1.0
 """How often a worker looks for its parent."""
 _watching: set[int] = set()

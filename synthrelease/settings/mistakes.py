@@ -112,7 +112,7 @@ def _spoken(name: str) -> str:
 
 # Mistakes in the two files, collected so that a steward sees them all at once.
 
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("ValidatedModel", bound=BaseModel)
 
 
 class Problems:
@@ -164,7 +164,7 @@ def located(problems: list[Problem], file: ConfigurationFile) -> list[Problem]:
     return [replace(problem, file=str(file.file_of(problem.path))) if problem.file == own else problem for problem in problems]
 
 
-ValidatedModel = TypeVar("Model", bound=BaseModel)
+ValidatedModel = TypeVar("ValidatedModel", bound=BaseModel)
 
 
 def validated(

@@ -13,7 +13,7 @@ from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from tests.conftest import ROOT
 
-BASE = ROOT / "tests" / "specification" / "bad_specs" / "base"
+BASE = ROOT / "tests" / "spec" / "bad_specs" / "base"
 HEAD = '[calibration]\nsource = "A yearbook"\n'
 
 

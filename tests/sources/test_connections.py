@@ -106,8 +106,8 @@ COMMANDS = (
 @pytest.mark.parametrize("form", ["u:HUNTER2@h/db", "DSN=x;PWD=HUNTER2"])
 def test_no_command_quotes_one(command, form, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
-    shutil.copy(ROOT / "tests" / "specification" / "bad_specs" / "base" / "release.toml", "release.toml")
-    shutil.copy(ROOT / "tests" / "specification" / "bad_specs" / "base" / "acceptance.toml", "acceptance.toml")
+    shutil.copy(ROOT / "tests" / "spec" / "bad_specs" / "base" / "release.toml", "release.toml")
+    shutil.copy(ROOT / "tests" / "spec" / "bad_specs" / "base" / "acceptance.toml", "acceptance.toml")
     Path("data.csv").write_text("age\n1\n")
     words = {"CONFIG": "release.toml", "DATA": "data.csv", "FORM": form}
     code, printed = said_by(monkeypatch, capsys, *(words.get(word, word) for word in command.split()))
@@ -119,7 +119,7 @@ def test_no_command_quotes_one(command, form, tmp_path, monkeypatch, capsys):
 
 def test_no_function_quotes_one(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    form, spec = "u:HUNTER2@h/db", ROOT / "tests" / "specification" / "bad_specs" / "base" / "release.toml"
+    form, spec = "u:HUNTER2@h/db", ROOT / "tests" / "spec" / "bad_specs" / "base" / "release.toml"
     for call in (
         lambda: synthrelease.plan(form),
         lambda: synthrelease.load(form),

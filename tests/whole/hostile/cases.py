@@ -17,8 +17,8 @@ from tests.whole.hostile.ledgers import write_ledger
 from tests.whole.hostile.other_formats import other_file
 from tests.whole.hostile.parquet_files import parquet_file
 
-BASE = ROOT / "tests" / "specification" / "bad_specs" / "base"
-FACTS = (ROOT / "tests" / "simulation" / "data" / "labour_force.toml").read_text(encoding="utf-8")
+BASE = ROOT / "tests" / "spec" / "bad_specs" / "base"
+FACTS = (ROOT / "tests" / "studio" / "surrogates" / "data" / "labour_force.toml").read_text(encoding="utf-8")
 
 PEOPLE = """
 title = "People"
