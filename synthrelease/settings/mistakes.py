@@ -112,7 +112,7 @@ def _spoken(name: str) -> str:
 
 # Mistakes in the two files, collected so that a steward sees them all at once.
 
-Model = TypeVar("ValidatedModel", bound=BaseModel)
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Problems:
