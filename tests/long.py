@@ -104,14 +104,14 @@ LONG = {
     "studio/audit/test_cases.py::test_no_mechanism_of_the_slice_exceeds_its_claim[names1-10]": (
         "the same of the fast cases; the enumerations of tests/studio/audit/test_sensitivity.py"
     ),
-    "studio/audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "
+    "studio/audit/test_cases.py::test_a_known_fault_is_found[release: faithfulness, a record turns, run with generation noise of a "  # noqa: E501
     "fiftieth-200]": "the other faults in the same file are found",
     "studio/audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, Gaussian]": (
         "half of its noise is found, in the same file, and the other families show theirs"
     ),
     "studio/audit/test_losses.py::test_a_generator_whose_answers_are_drawn_shows_nearly_all_of_its_claim[adaptive, "
     "zero-concentrated]": ("half of its noise is found, in the same file, and the other families show theirs"),
-    "studio/audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",
+    "studio/audit/test_against.py::test_the_command_holds_both_libraries_against_the_laws": "the laws one by one in the same file",  # noqa: E501
     "generators/test_patectgan.py::test_it_learns_columns_that_depend_on_each_other": (
         "tests/test_contracts.py; its votes and what they cost in the same file"
     ),
@@ -123,7 +123,7 @@ LONG = {
         "tests/studio/rehearsal/test_report.py stops a rehearsal and goes on"
     ),
     "studio/rehearsal/test_proposal_whole.py": "tests/studio/rehearsal/test_proposing.py",
-    "studio/rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (
+    "studio/rehearsal/test_attempts.py::test_under_a_joint_test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (  # noqa: E501
         "single decisions against the same figures, and their noise, in the same file"
     ),
     "studio/rehearsal/test_attempts.py::test_rehearsed_attempts_are_accepted_as_often_as_those_of_a_release": (

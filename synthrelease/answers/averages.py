@@ -1,4 +1,6 @@
-"""Shares, means and medians from noisy sums, each with its error for the file and for a population.
+"""Shares, counts, means, medians and ratios of noisy sums.
+
+Shares, means and medians from noisy sums, each with its error for the file and for a population.
 
 The noisy sums are about rows that are drawn from those of the file that the rules keep. The drawing adds a normal error to
 that of the noise: the part of the rows that was left out, times the variance of a sample from a population (theory 13.10,

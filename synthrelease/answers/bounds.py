@@ -1,4 +1,7 @@
-"""Error bounds for queries that no criterion named, from the released figures alone (docs/estimates.md)."""
+"""Bound an answer: the command `bound`, its ranges and its words.
+
+Error bounds for queries that no criterion named, from the released figures alone (docs/estimates.md).
+"""
 
 from __future__ import annotations
 

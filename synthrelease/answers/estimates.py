@@ -1,4 +1,7 @@
-"""Estimates with confidence intervals, from the published noisy tables alone (docs/estimates.md)."""
+"""Estimate an answer: the command `estimate`, one answer, trends, and those that a release states itself.
+
+Estimates with confidence intervals, from the published noisy tables alone (docs/estimates.md).
+"""
 
 from __future__ import annotations
 

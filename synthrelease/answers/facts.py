@@ -1,4 +1,7 @@
-"""Linear facts about the rows that a release worked with, as a program takes them."""
+"""What a release says about sums of rows, as linear facts, and the program that finds the least and the largest answer.
+
+Linear facts about the rows that a release worked with, as a program takes them.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Upper limits of true errors, from the noisy figures of a release that was accepted because of these figures.
+"""Limits of true errors: what the figures of a release, its measured tables and its drawn rows leave possible.
+
+Upper limits of true errors, from the noisy figures of a release that was accepted because of these figures.
 
 A figure is the true error E of the candidate plus Laplace noise of scale b, and it is seen only because it came out at or
 below the threshold T. Among candidates that are no good, those with lucky noise are the ones that are seen, so that

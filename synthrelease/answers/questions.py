@@ -1,4 +1,7 @@
-"""The questions of `estimate` and `bound` over the columns of a release; their words are in `data/questions.py`."""
+"""Read a question: conditions, values, and which questions are the same.
+
+The questions of `estimate` and `bound` over the columns of a release; their words are in `data/questions.py`.
+"""
 
 from __future__ import annotations
 

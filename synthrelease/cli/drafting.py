@@ -1,4 +1,7 @@
-"""init and leave-out: the files of a new release, drafted from a public file, and a draft with fewer columns."""
+"""The commands that write a configuration: init, leave-out, desk.
+
+init and leave-out: the files of a new release, drafted from a public file, and a draft with fewer columns.
+"""
 
 from __future__ import annotations
 

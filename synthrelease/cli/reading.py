@@ -1,4 +1,7 @@
-"""audit: the guarantee put to the test."""
+"""The commands for a release that is there: verify, card, bound, estimate, audit.
+
+audit: the guarantee put to the test.
+"""
 
 from __future__ import annotations
 

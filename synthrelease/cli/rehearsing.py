@@ -1,4 +1,7 @@
-"""rehearse, allocate and simulate: the commands for public data."""
+"""The commands for public data: rehearse, allocate, simulate, compare.
+
+rehearse, allocate and simulate: the commands for public data.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""release: the command that spends. `publish` does the work in its order; this file says in words what happened."""
+"""The commands that use a private file or its ledger: release, split, ledger, series, demo.
+
+release: the command that spends. `publish` does the work in its order; this file says in words what happened.
+"""
 
 from __future__ import annotations
 

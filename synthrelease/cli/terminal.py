@@ -1,4 +1,7 @@
-"""The terminal: the plan and the progress lines, which all commands print alike."""
+"""Print: the plan, progress, tables and chances, alike in all commands.
+
+The terminal: the plan and the progress lines, which all commands print alike.
+"""
 
 from __future__ import annotations
 

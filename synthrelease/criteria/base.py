@@ -1,4 +1,7 @@
-"""The contract of every acceptance criterion: what it costs, and how it scores a candidate against the private table."""
+"""What every criterion is: its settings, its query and sensitivity, its charge, its sentence, its score.
+
+The contract of every acceptance criterion: what it costs, and how it scores a candidate against the private table.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What can be wrong with the columns that a criterion names."""
+"""Check the columns that a criterion names, and find the tables that it looks at.
+
+What can be wrong with the columns that a criterion names.
+"""
 
 from __future__ import annotations
 

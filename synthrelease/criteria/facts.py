@@ -1,4 +1,6 @@
-"""The public facts about a release that a criterion's sentence, its sensitivity and its use in bounds may rest on.
+"""Say what a criterion tells in public: facts, scores in words, guarded pairs, known errors, drafts, one noise for several.
+
+The public facts about a release that a criterion's sentence, its sensitivity and its use in bounds may rest on.
 
 They are made from release.json by `bundle.limits`, and from a loaded release by `published.folder`; a criterion cannot tell.
 `criteria` holds criteria; which kind one is, a criterion that builds on another finds out by its class.

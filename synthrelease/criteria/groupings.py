@@ -1,4 +1,6 @@
-"""Groups of rows that a criterion looks at one by one: the groups of a column, or all rows.
+"""Groups of rows, and what was measured of them.
+
+Groups of rows that a criterion looks at one by one: the groups of a column, or all rows.
 
 Rows without a value of the grouping column are in no group of it.
 """

@@ -1,4 +1,6 @@
-"""Conditional means: the largest error of a column's mean over groups of other columns (paper 4.5.3).
+"""Means and medians of a column in groups of other columns.
+
+Conditional means: the largest error of a column's mean over groups of other columns (paper 4.5.3).
 
 Theory 3.3, conditional means.
 """

@@ -1,4 +1,7 @@
-"""Marginals: the largest absolute error over tables of some columns, and the largest ratio over 1-way tables."""
+"""Errors of tables: the largest, the mean, a quantile, relative and weighted ones.
+
+Marginals: the largest absolute error over tables of some columns, and the largest ratio over 1-way tables.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Limits of sums of original counts that shared noisy tables give, all at once.
+"""Limits of sums and moments that shared noisy tables give a criterion without a charge.
+
+Limits of sums of original counts that shared noisy tables give, all at once.
 
 Theory 13.6, criteria that measurements answer. Which sums there are is fixed before anything is measured; each gets an equal
 part of the risk. Of the tables that hold a sum's columns, those are combined, by weights that are public, too, whose noise

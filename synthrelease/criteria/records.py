@@ -1,4 +1,6 @@
-"""The rows of a table as a regression takes them: the numbers of its columns, and how many rows have these.
+"""Numbers of records, their public limits, and the maximum of a concave function of them.
+
+The rows of a table as a regression takes them: the numbers of its columns, and how many rows have these.
 A record's numbers are its own: what it adds to a figure is computed from it alone, whatever records stand beside it.
 """
 

@@ -1,4 +1,7 @@
-"""Linear regression: distance of the coefficients (paper 4.5.4; theory 3.9, regression coefficients)."""
+"""Linear regressions: coefficients, one step from the released ones, predictions.
+
+Linear regression: distance of the coefficients (paper 4.5.4; theory 3.9, regression coefficients).
+"""
 
 from __future__ import annotations
 

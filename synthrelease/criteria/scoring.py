@@ -1,4 +1,7 @@
-"""All criteria of a release in their order: what they fit before the loop, their scores of a candidate, and its figures."""
+"""Score a candidate: all criteria in order, the joint test of them all, and which of them can say anything.
+
+All criteria of a release in their order: what they fit before the loop, their scores of a candidate, and its figures.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What criteria have in common that compare shares of rows within groups: one share, or all cumulative ones."""
+"""Shares in groups: differences in proportions, and the Kolmogorov distance.
+
+What criteria have in common that compare shares of rows within groups: one share, or all cumulative ones.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Filling the gaps of a released table from its own rows: donors that agree on the observed columns (hot-deck imputation).
+"""Complete the gaps of a released table from its own rows.
+
+Filling the gaps of a released table from its own rows: donors that agree on the observed columns (hot-deck imputation).
 
 What the rules demand to be missing is no gap and stays (`gaps`). A row that lacks values gets those of a donor: a row that has
 all of them, drawn in proportion to how often it occurs among the rows that agree with it on the columns of `match` that it has;

@@ -1,4 +1,6 @@
-"""Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
+"""Say which values fit no bin, and which columns are read.
+
+Values that fit no bin of their column: which kinds there are, which must not occur, and what is told of a file with some.
 
 All sentences are written before a file is read: none can hold a value, a row or a number of rows. `SOME_ROOTS`,
 `TWO_WAYS` and `SAME_NUMBER` have places for two numbers of keys, which `check` alone shows.

@@ -1,4 +1,6 @@
-"""Plausibility rules as masks over cells.
+"""Decide which cells are plausible, and make plausible filler rows.
+
+Plausibility rules as masks over cells.
 
 The limits in the rules are edges of the atomic bins, so a rule is either true or false for a whole atomic cell; a coarser
 cell is implausible when every atomic cell in it is.

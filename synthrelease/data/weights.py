@@ -1,4 +1,6 @@
-"""Raking: weights of the rows of a released table with which it has published totals (Deming & Stephan 1940).
+"""Weight the rows of a released table to published totals.
+
+Raking: weights of the rows of a released table with which it has published totals (Deming & Stephan 1940).
 
 The weight of a cell is its starting weight times one factor for each margin, cut off at the public floor and cap. A margin's
 factors are multiplied by total / weighted count, margin after margin, until all are met. With nothing cut off that is iterative

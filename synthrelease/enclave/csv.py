@@ -1,4 +1,6 @@
-"""Reading CSV files, also gzip, in batches.
+"""Read CSV files: whole, in blocks, and plain ones by a fast way with the same meaning.
+
+Reading CSV files, also gzip, in batches.
 
 Python's own `csv`, in strict mode, decides what a file says: pandas pads rows that are too short, cuts rows that are too long
 and cuts texts at a zero byte, all without a word. Lines that can be read in one way only are read faster (`plain_csv`).

@@ -1,4 +1,6 @@
-"""The only door to the original: a function whose signature has no PrivateCounts cannot see private data.
+"""Hold private counts behind the one door, and draw random subsets and pieces of them.
+
+The only door to the original: a function whose signature has no PrivateCounts cannot see private data.
 
 `spend` checks the charge against the plan before it hands the counts to a mechanism. A failure inside is not covered by the
 selection theorem (theory 2.7, failures): it ends the run, by one opaque error.

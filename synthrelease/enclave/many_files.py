@@ -1,4 +1,6 @@
-"""Counting the files of one table, each by itself, here or by the workers of a cluster: the counts are a sum.
+"""Read a table of many files: here, in processes, or on a cluster of Dask.
+
+Counting the files of one table, each by itself, here or by the workers of a cluster: the counts are a sum.
 
 A file that was written meanwhile is an error: some of its rows may have been counted and some not, and no neighbour of the
 table has such counts. Whoever counts it compares its state before and after, and all states are compared once more in the end.

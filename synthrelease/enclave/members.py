@@ -1,4 +1,6 @@
-"""Roots with their members, from two files with a key or from one, as wide records: a root with all its members is one row.
+"""Join two files with a key: members beside their roots, in pieces that fit into memory.
+
+Roots with their members, from two files with a key or from one, as wide records: a root with all its members is one row.
 
 Privacy
 -------

@@ -1,4 +1,6 @@
-"""The first rows of each person: of the rows that one key has, the first k that the rules keep, in a public order.
+"""Keep the rows of a person together: first rows, marks of keys, spellings of keys.
+
+The first rows of each person: of the rows that one key has, the first k that the rules keep, in a public order.
 
 Which they are is a function of that person's rows alone, so replacing all rows of one person changes at most k kept records
 (theory 1.9, first rows of a person). The order is that of the stated columns, then that of the bins in all released columns;

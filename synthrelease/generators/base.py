@@ -1,4 +1,7 @@
-"""The contract of every generator: fit on private counts at a stated charge, then sample as often as wanted."""
+"""What every family of generators is: its settings, its charge, its fit, and the model that it gives.
+
+The contract of every generator: fit on private counts at a stated charge, then sample as often as wanted.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
+"""Three networks on cell counts: dpgan, dpctgan and patectgan.
+
+A conditional GAN whose critic learns from noisy votes of teachers, after PATE-GAN (Jordon et al. 2019) and PATECTGAN.
 
 In every step teachers on disjoint parts of the table vote which of some generated rows are real (`mechanism`). The price of the
 noisy votes does not depend on what they are. The critic, PATE-GAN's student, sees generated rows and noisy votes alone, and the

@@ -1,4 +1,7 @@
-"""The laws of the noise of one published count: whole numbers, symmetric around 0. All of them are public."""
+"""The public laws of noise on measured tables: of one count, of sums of counts, of many numbers with one noise.
+
+The laws of the noise of one published count: whole numbers, symmetric around 0. All of them are public.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""What MWEM and PEP have in common as generators: their hyperparameters, and a fit."""
+"""MWEM and PEP: tables of counting queries, fitted by multiplicative weights or by a maximum of entropy.
+
+What MWEM and PEP have in common as generators: their hyperparameters, and a fit.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""The rows of an area are allotted to the areas in it, so that these have the counts that their tables ask for.
+"""The model behind areas within areas: the tree of areas, the allotment of rows to them, and their tables.
+
+The rows of an area are allotted to the areas in it, so that these have the counts that their tables ask for.
 
 Every row of the area goes to one of the areas in it, so counts add up exactly. Tables of the smaller areas are moved to where
 they add up to the rows that are there (`tree.placed`), made to agree and to have no count below 0, and the rows are divided in

@@ -1,4 +1,6 @@
-"""Renyi differential privacy as exact values: curves, their sum, and the (epsilon, delta) that a curve yields.
+"""Compute with Renyi, Gaussian and normal laws as certified numbers.
+
+Renyi differential privacy as exact values: curves, their sum, and the (epsilon, delta) that a curve yields.
 
 A mechanism has the curve r when, for every order a > 1 and all neighbours, the Renyi divergence of order a between its two
 output laws is at most r(a) (Mironov 2017). Curves add under adaptive composition, and post-processing is free. All curves that

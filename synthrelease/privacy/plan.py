@@ -1,4 +1,6 @@
-"""The privacy accounting of a release: its charge tree, and the guarantee that the tree amounts to.
+"""Compose the charges of a release to its plan, and say what the plan guarantees: neighbours, persons, populations, years.
+
+The privacy accounting of a release: its charge tree, and the guarantee that the tree amounts to.
 
 Neighbouring tables differ in one record that is replaced by another (bounded differential privacy); n is public.
 """

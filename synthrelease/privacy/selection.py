@@ -1,4 +1,6 @@
-"""The cost of a private selection: the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
+"""Price a private selection: the laws of its hidden number of rounds, and what a release pays for them.
+
+The cost of a private selection: the theorems behind the loops of `synthrelease.releasing.selection` (theory 2, selection).
 
 This module is the only place where a selection multiplies a charge.
 """

@@ -1,4 +1,6 @@
-"""An attempt makes the candidate of one given configuration and scores it by every criterion.
+"""Make and score the candidate of one configuration: prepare, fit, draw, score, in pieces where the rows are divided.
+
+An attempt makes the candidate of one given configuration and scores it by every criterion.
 
 Drawing the configuration and deciding which attempt is released belong to `releasing.selection`.
 """

@@ -1,4 +1,6 @@
-"""Private selection repeats rounds until one is accepted (theory 2, selection). `privacy.selection` has what it costs.
+"""Repeat rounds until one is accepted, here or in worker processes.
+
+Private selection repeats rounds until one is accepted (theory 2, selection). `privacy.selection` has what it costs.
 
 Hidden number (theory 2b, price of a law): draw a hidden K from a public law that was fixed beforehand;
 

@@ -1,4 +1,7 @@
-"""The two TOML files as pydantic models."""
+"""The top tables of both files: [budget], [selection], [population], [bundle] and what is not promised.
+
+The two TOML files as pydantic models.
+"""
 
 from __future__ import annotations
 

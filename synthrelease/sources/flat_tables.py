@@ -1,4 +1,6 @@
-"""How long each part of an Arrow or Parquet file is, and whose, told from what the file says of it. No value stands there.
+"""Recognise the files of other programs by their first bytes: Arrow, Parquet, Stata, SAS, SPSS.
+
+How long each part of an Arrow or Parquet file is, and whose, told from what the file says of it. No value stands there.
 
 A text of 1.5 GB takes 46 KB of a packed file. A part in which a column takes more than `MOST_BYTES`, and more than
 `BYTES_PER_ROW` a row, is refused. Arrow says it in tables of a FlatBuffer.
