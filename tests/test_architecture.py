@@ -116,6 +116,18 @@ def test_the_table_of_rooms_agrees_with_itself_and_with_the_package() -> None:
     assert set(FLOORS) == {room(path) for path in TREES}
 
 
+READMES = {path.parent.name: path.read_text(encoding="utf-8") for path in PACKAGE.glob("*/README.md")}
+
+
+def test_every_room_says_what_it_is_for_and_names_files_that_are_there() -> None:
+    folders = {path.parent.name for path in PACKAGE.glob("*/__init__.py")} - {"parts"}
+    assert set(READMES) == folders
+    for name, text in READMES.items():
+        files = re.findall(r"`([\w/]+\.py)`", text)
+        there = [any((folder / file).exists() for folder in (PACKAGE / name, PACKAGE, ROOT)) for file in files]
+        assert all(there), (name, [file for file, known in zip(files, there, strict=True) if not known])
+
+
 MODULES = Trees(
     {
         f"synthrelease/{name}".removesuffix(".py").removesuffix("/__init__").replace("/", "."): path
