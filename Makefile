@@ -18,7 +18,7 @@ TO ?= wheelhouse
 INTO ?= dist
 RUNS ?= 3000
 
-.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report clean
+.PHONY: demo quick criterion test test-long audit lint lock benchmarks docs wheelhouse test-wheelhouse dist hostile fuzz kills mutations report rooms clean
 
 demo: $(CORE)
 	@out=demo-release; i=2; while [ -e $$out ]; do out=demo-release-$$i; i=$$((i+1)); done; \
@@ -95,6 +95,10 @@ kills: $(TEST)
 
 mutations: $(TEST)
 	$(BIN)/python tests/mutations/of_theory.py
+
+# The picture of the rooms in docs/architecture.md, from its table
+rooms: $(QUICK)
+	$(BIN)/python -m tests.rooms
 
 # Sizes that a reader feels: modules, private lines, words of documents, beside those of the last release
 report: $(QUICK)

@@ -23,6 +23,7 @@ from synthrelease.studio.baselines import BASELINES
 from tests.conftest import ROOT
 from tests.helpers.forked import run_apart
 from tests.helpers.late import Trees
+from tests.rooms import PICTURE, drawn
 
 pytestmark = pytest.mark.slow
 
@@ -114,6 +115,11 @@ def test_the_table_of_rooms_agrees_with_itself_and_with_the_package() -> None:
     assert [int(floor) for floor, _ in TABLE] == sorted(int(floor) for floor, _ in TABLE)
     assert len(FLOORS) == len(TABLE) >= 15, "the table of docs/architecture.md was not read"
     assert set(FLOORS) == {room(path) for path in TREES}
+
+
+def test_the_picture_is_of_the_table() -> None:
+    """`make rooms` draws it."""
+    assert PICTURE.read_text(encoding="utf-8") == drawn()
 
 
 READMES = {path.parent.name: path.read_text(encoding="utf-8") for path in PACKAGE.glob("*/README.md")}
