@@ -230,7 +230,7 @@ def check_before_spending(spec: ReleaseSpec, request: ReleaseRequest) -> Checked
     spec.check_can_fail()
     check_possible(spec, request.rows)
     documents = preview(spec)
-    spec.plan.check_limit(spec.limit)
+    spec.check_limit()
     check_delta(spec.plan.total.delta, 1)
     check_rows(spec, spec.rows.stated or 1)
     check_memory(spec, request.jobs)

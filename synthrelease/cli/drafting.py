@@ -17,7 +17,7 @@ from synthrelease.cli.specifying import carried_lines
 from synthrelease.cli.terminal import Config, TableName, progress_bars
 from synthrelease.cli.terminal import out as terminal
 from synthrelease.data.texts import quoted_path, visible
-from synthrelease.errors import InputError, listing
+from synthrelease.errors import InputError, listing, so_many
 from synthrelease.privacy.plan import loss_text
 from synthrelease.resources import library
 
@@ -251,6 +251,32 @@ def leave_out(
         "shortlists were found with the columns: rehearse anew.",
         highlight=False,
     )
+
+
+def numbers(
+    config: Config,
+    public: Annotated[
+        str, typer.Option("--from", metavar="FILE", help="The PUBLIC file that the configuration was drafted from.")
+    ],
+    members: Annotated[
+        str | None, typer.Option("--members", metavar="FILE", help="The PUBLIC file of the members (only with [members]).")
+    ] = None,
+    table: TableName = None,
+) -> None:
+    """Give each bin that has none its number: the mean of the rows of a PUBLIC file in the bin. For use after editing bins.
+
+    Numbers that stand in the configuration stay. Numbers of bins that are gone are taken out. Comments and layout stay.
+    """
+    from synthrelease.studio.drafting.edits import fill_numbers
+    from synthrelease.studio.drafting.public_file import read_public_file
+
+    of_members = None if members is None else read_public_file(members)
+    filled = fill_numbers(config, read_public_file(public, table), of_members)
+    for name, means in filled.added.items():
+        terminal.print(f"{name}: {', '.join(f'{label} = {mean:.12g}' for label, mean in means.items())}", highlight=False)
+    gone = f" {so_many(filled.removed, 'number')} of bins that are gone went." if filled.removed else ""
+    wrote = f"Wrote {filled.path}." if filled.added or filled.removed else "Every bin has its number already."
+    terminal.print(f"{wrote}{gone}", highlight=False)
 
 
 def _names(given: str) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ COMMANDS: Kinds[Any] = Kinds(
     {
         "init": "drafting:init",
         "leave-out": "drafting:leave_out",
+        "numbers": "drafting:numbers",
         "schema": "specifying:schema",
         "plan": "specifying:plan",
         "check": "specifying:check",

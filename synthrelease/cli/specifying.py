@@ -232,7 +232,7 @@ def plan(
     for spec in specs:
         spec.check_unit_answered()
         spec.check_can_fail()
-        spec.plan.check_limit(spec.limit)
+        spec.check_limit()
         check_memory(spec, jobs, rows)
         check_possible(spec, rows)
 
@@ -455,4 +455,4 @@ def check(
         spec.check_rows(rows.n_file)
         _print_warnings(spec, rows.n_file)
         check_possible(spec, rows.n_file)
-    spec.plan.check_limit(spec.limit)
+    spec.check_limit()

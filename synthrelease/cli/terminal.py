@@ -18,6 +18,7 @@ import typer
 from synthrelease.data.texts import alike, quoted_path, visible
 from synthrelease.errors import InputError, Interrupted, listing, percent
 from synthrelease.privacy.charges import NOT_COVERED, Charge, decimal_text
+from synthrelease.privacy.curves import epsilon_of
 from synthrelease.privacy.selection import PASSING, StoppingLaw, nothing_where
 
 if TYPE_CHECKING:
@@ -258,7 +259,12 @@ def print_plan(spec: Any, shortlist: Path | None = None) -> None:
         out.print(text)
     out.print(rounds_in_words(spec.selection_rule.law))
     if spec.generation_unit == "rho":
-        out.print("The generation budget is rho, since some generators are zero-concentrated (docs/accounting.md).")
+        alone = epsilon_of(spec.generation_budget, spec.delta) if spec.delta else None
+        out.print(
+            f"generation = {decimal_text(spec.generation_budget)} is a rho, since some generators are zero-concentrated "
+            "(docs/accounting.md)" + (f"; by itself it costs epsilon {float(alone):.4g}." if alone is not None else "."),
+            highlight=False,
+        )
     if total.delta:
         out.print("The ledger needs a limit on delta: `synthrelease ledger open FILE --limit EPSILON --delta-limit 1e-8 ...`.")
     if total.delta > LARGE_DELTA:

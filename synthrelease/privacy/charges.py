@@ -73,6 +73,12 @@ def decimal_text(value: Fraction) -> str:
     return f"{whole}.{digits:010d}".rstrip("0").rstrip(".")
 
 
+def rounded_down(value: Fraction) -> Fraction:
+    """To three digits, as a steward would write a budget."""
+    step = Fraction(10) ** (math.floor(math.log10(value)) - 2)
+    return value // step * step
+
+
 @dataclass(frozen=True, kw_only=True)
 class Charge:
     """A node of the charge tree.

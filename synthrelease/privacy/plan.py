@@ -240,12 +240,12 @@ class Plan:
             total = in_sequence("release", *whole, in_parallel("pieces", *pieces))
         return cls(once=once, per_round=per_round, after=after, total=stated_at(total, delta))
 
-    def check_limit(self, limit: Fraction | None) -> None:
-        """Raises BudgetError (exit code 4) when the plan costs more than the limit."""
+    def check_limit(self, limit: Fraction | None, advice: str = "") -> None:
+        """Raises BudgetError (exit code 4), with the advice, when the plan costs more than the limit."""
         if limit is not None and self.total.epsilon > limit:
             raise BudgetError(
                 f"Refused: the plan costs epsilon = {decimal_text(self.total.epsilon)}, which is more than the limit "
-                f"of {decimal_text(limit)} in [budget]. Nothing was read and nothing was spent."
+                f"of {decimal_text(limit)} in [budget]. {advice}Nothing was read and nothing was spent."
             )
 
 

@@ -24,6 +24,7 @@ from synthrelease.privacy.charges import (
     gaussian,
     invariants,
     mechanism,
+    rounded_down,
     zero_concentrated,
 )
 from synthrelease.privacy.plan import Guarantee, Loss, Plan, pure_epsilon
@@ -215,6 +216,22 @@ class ReleaseSpec:
     def check_unit_answered(self) -> None:
         """Raises SpecError where nobody has said how rows belong to persons: everything that promises or spends asks."""
         check_unit_answered(self.unit, self.path)
+
+    def check_limit(self) -> None:
+        """Raises BudgetError where the plan costs more than [budget] limit, with the generation budget that would fit."""
+        above = self.limit is not None and self.plan.total.epsilon > self.limit
+        self.plan.check_limit(self.limit, self._fitting_words() if above else "")
+
+    def _fitting_words(self) -> str:
+        """Say which generation budget the limit leaves room for, found by bisection: the total grows with it."""
+        low, high = Fraction(0), self.generation_budget
+        for _ in range(20):
+            middle = (low + high) / 2
+            fits = replace(self, generation_budget=middle).plan.total.epsilon <= (self.limit or 0)
+            low, high = (middle, high) if fits else (low, middle)
+        if not low:
+            return "No generation budget fits: the other parts of the plan leave no room for one. "
+        return f"generation = {decimal_text(rounded_down(low))} ({self.generation_unit}) would fit. "
 
     @property
     def unstated(self) -> list[str]:

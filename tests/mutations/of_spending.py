@@ -53,7 +53,7 @@ OF_SPENDING = (
         name="publish: the limit is not compared",
         breaks="a plan above the limit of its own specification",
         place="publish:check_before_spending",
-        old="spec.plan.check_limit(spec.limit)",
+        old="spec.check_limit()",
         new="pass",
         tests=("tests/cli/test_cli.py::test_a_plan_above_the_limit_ends_with_4_before_the_data_are_opened",),
     ),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
+from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
 
@@ -71,6 +72,20 @@ def test_a_plan_above_the_limit_is_refused_and_one_at_the_limit_is_not(copied: P
     below = edited(copied, "configs", "limit = 6.6978102", "limit = 6.6978101999")
     with pytest.raises(BudgetError, match=r"epsilon = 6\.6978102, which is more than the limit of 6\.6978101999"):
         below.plan.check_limit(below.limit)
+
+
+@pytest.mark.parametrize(("name", "unit"), [("births", "epsilon"), ("visits", "rho")])
+def test_a_plan_above_the_limit_says_the_largest_generation_budget_that_fits(name: str, unit: str) -> None:
+    spec = load_spec(next(path for path in CONFIGS if path.stem == name))
+    limit = spec.plan.total.epsilon * Fraction(4, 5)
+    with pytest.raises(BudgetError, match=rf"generation = [0-9.]+ \({unit}\) would fit") as refused:
+        replace(spec, limit=limit).check_limit()
+    fitting = Fraction(str(refused.value).partition("generation = ")[2].split()[0])
+    replace(spec, limit=limit, generation_budget=fitting).check_limit()
+    with pytest.raises(BudgetError):
+        replace(spec, limit=limit, generation_budget=fitting * Fraction(102, 100)).check_limit()
+    with pytest.raises(BudgetError, match="No generation budget fits"):
+        replace(spec, limit=Fraction(1, 1000)).check_limit()
 
 
 def test_numbers_with_a_point_are_exact(copied: Path) -> None:

@@ -25,7 +25,7 @@ from synthrelease.settings.tables import list_of_questions
 from synthrelease.spec.load import load_changed
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import judged_digest
-from synthrelease.studio.drafting.edits import criterion_edits, limits_of, with_limits
+from synthrelease.studio.drafting.edits import criterion_edits, filled_numbers, limits_of, table_of, with_limits
 from synthrelease.studio.drafting.public_file import PublicFile
 from synthrelease.studio.drafting.toml_edit import Edit, Path_, changed, loaded_changed, replace_files, taken_over, toml
 from synthrelease.studio.rehearsal.rehearse import STORE, RehearsalProgress, standing
@@ -551,15 +551,6 @@ def _of_budget(place: str, form: Form) -> Changes:
     raise NoSuchControl
 
 
-def table_of(spec: ReleaseSpec, name: str) -> Path_:
-    """Where the table of a column of the record stands; the columns of all members have one."""
-    linked = spec.schema.linked
-    of_slots = (
-        {} if linked is None else {each: plain for slot in linked.slots for each, plain in zip(slot, linked.names, strict=True)}
-    )
-    return ("members", "columns", of_slots[name]) if name in of_slots else ("columns", name)
-
-
 def _of_column(shown: Shown, what: str, which: str, form: Form) -> Changes:
     name, _, alternative = which.partition(":")
     column = shown.spec.schema.by_name.get(name)
@@ -579,9 +570,19 @@ def _of_column(shown: Shown, what: str, which: str, form: Form) -> Changes:
     if what == "weight":
         respondent = Edit(path=("input", "one_row_per"), toml=toml("respondent"))
         return {"configuration": [Edit(path=(*table, "role"), toml=toml("weight")), respondent]}
+    if what == "numbers" and shown.public is not None:
+        numbers = filled_numbers(column, _table_at(shown, table).get("numbers", {}), shown.public, shown.spec.input)
+        return {"configuration": [Edit(path=(*table, "numbers"), toml=toml(numbers))]}
     if what == "limits" and alternative in column.alternatives:
         return _of_limits(shown, column, alternative, table, form)
     raise NoSuchControl
+
+
+def _table_at(shown: Shown, table: Path_) -> dict[str, Any]:
+    tables = shown.texts.file.tables
+    for step in table:
+        tables = tables[str(step)]
+    return tables
 
 
 def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, form: Form) -> Changes:
@@ -590,9 +591,7 @@ def _of_limits(shown: Shown, column: Column, alternative: str, table: Path_, for
     limits = [float(number(each)) for each in typed]
     if tuple(limits) == limits_of(column)[alternative]:
         raise ValueError("The limits are as they were. Nothing was saved.")
-    tables = shown.texts.file.tables
-    for step in table:
-        tables = tables[str(step)]
+    tables = _table_at(shown, table)
     groups = shown.texts.acceptance_tables.get("groups", {}).get(column.name)
     found = with_limits(
         column,

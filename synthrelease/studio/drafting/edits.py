@@ -29,10 +29,10 @@ from synthrelease.privacy.charges import Charge, decimal_text
 from synthrelease.privacy.selection import FiniteLaw
 from synthrelease.settings.columns import InputTable
 from synthrelease.settings.mistakes import validated
-from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml
+from synthrelease.settings.reading import beside, dotted, read_configuration, read_toml, toml_tables
 from synthrelease.settings.tables import list_of_questions
 from synthrelease.sources.paths import checked_path
-from synthrelease.spec.load import load_spec
+from synthrelease.spec.load import load_changed, load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
 from synthrelease.spec.shortlist import ShortlistFile, cheaper_plan
 from synthrelease.spec.tried import leave, rows_tried
@@ -113,7 +113,7 @@ def adopt(config: str | Path, spec: ReleaseSpec, chosen: Offer) -> Adopted:
     loaded = loaded_changed(path, after)
     if loaded.plan.total.epsilon != chosen.total:
         raise OutputError(f"{path}: the lines cost something else than what was rehearsed. Nothing was adopted.")
-    loaded.plan.check_limit(loaded.limit)
+    loaded.check_limit()
     rows = rows_tried(spec)
     replace_files({path: (before, after)})
     leave(loaded, "rehearsal", rows)
@@ -636,6 +636,105 @@ def with_limits(
         numbers=kept | _numbers(column, fresh, public, policy),
         groups=None if groups is None else _groups(groups, moved, set(old) - set(wanted), whole),
     )
+
+
+def filled_numbers(column: Column, numbers: Mapping[str, float], public: PublicFile, policy: InputTable) -> dict[str, float]:
+    """The numbers of all bins of a column: those that stand, and the mean of the public rows in each other bin.
+
+    A number of a bin that the column has no longer goes. No bin gets a number that is as good as its middle.
+    """
+    whole, labels = column.kind == "integer", [each.labels[: each.present] for each in column.alternatives.values()]
+    bins = {one.label: one for each in labels for one in parse_bins(each, whole_numbers=whole)}
+    fresh = [one for label, one in bins.items() if label not in numbers]
+    means = _numbers(column, fresh, public, policy)
+    return {label: number for label, number in (dict(numbers) | means).items() if label in bins}
+
+
+@dataclass(frozen=True, kw_only=True)
+class FilledNumbers:
+    """What `fill_numbers` wrote.
+
+    Attributes
+    ----------
+    added : by the name of the column, the new numbers.
+    removed : how many numbers belonged to bins that are gone.
+    """
+
+    path: Path
+    added: Mapping[str, Mapping[str, float]]
+    removed: int
+
+
+def fill_numbers(config: str | Path, public: PublicFile, members: PublicFile | None = None) -> FilledNumbers:
+    """Write the mean of the public rows in each bin of numbers that has none, comments kept.
+
+    Whoever has edited bins by hand has numbers of old bins in the file, with which it cannot be loaded: these go first.
+
+    Parameters
+    ----------
+    members : the public file of the members, where the configuration has them.
+
+    Raises
+    ------
+    InputError : where another configuration hands the columns down.
+    SpecError : when the file cannot be loaded for another reason.
+    OutputError : when it cannot be changed line by line, or written.
+    """
+    path = checked_path(config)
+    before = path.read_bytes()
+    file = read_configuration(path, before)
+    if "columns" in file.inherited:
+        raise InputError(f"{path}: expected [columns] in this file, found it in {file.base}. Fill the numbers there.")
+    stale = list(_stale_numbers(file.tables))
+    current = changed(path, before, stale)
+    spec = load_changed(path, current)
+    tables, edits, added = toml_tables(current, path), list[Edit](), dict[str, dict[str, float]]()
+    for column in spec.schema.columns:
+        place = table_of(spec, column.name)
+        source = public if place[0] == "columns" or members is None else members
+        if column.bounds is None or place[-1] in added or column.source not in source.columns:
+            continue
+        numbers = _at(tables, place).get("numbers", {})
+        filled = filled_numbers(column, numbers, source, spec.input)
+        if new := {label: number for label, number in filled.items() if label not in numbers}:
+            added[str(place[-1])] = new
+            edits.append(Edit(path=(*place, "numbers"), toml=toml(filled)))
+    after = changed(path, current, edits)
+    loaded_changed(path, after)
+    if after != before:
+        replace_files({path: (before, after)})
+    return FilledNumbers(path=path, added=added, removed=len(stale))
+
+
+def _at(tables: Any, path: Path_) -> Any:
+    for step in path:
+        tables = tables[step]
+    return tables
+
+
+def _stale_numbers(tables: Mapping[str, Any]) -> Iterable[Edit]:
+    """Numbers that stand for no bin of their column of numbers."""
+    for above in (("columns",), ("members", "columns")):
+        for name, table in _at(tables, above).items() if above[0] in tables else ():
+            if table.get("kind") not in ("integer", "real"):
+                continue
+            whole, bins = table["kind"] == "integer", table.get("alternatives", {}).values()
+            try:
+                labels = {one.label for each in bins for one in parse_bins(list(map(str, each)), whole_numbers=whole)}
+            except Unexpected:  # loading says where
+                continue
+            yield from (
+                Edit(path=(*above, name, "numbers", label)) for label in table.get("numbers", ()) if label not in labels
+            )
+
+
+def table_of(spec: ReleaseSpec, name: str) -> Path_:
+    """Where the table of a column of the record stands; the columns of all members have one."""
+    linked = spec.schema.linked
+    of_slots = (
+        {} if linked is None else {each: plain for slot in linked.slots for each, plain in zip(slot, linked.names, strict=True)}
+    )
+    return ("members", "columns", of_slots[name]) if name in of_slots else ("columns", name)
 
 
 def _moved(limits: Limits, moved: Mapping[float, float]) -> Limits:

@@ -18,7 +18,7 @@ from synthrelease.generators.adaptive import Adaptive, AdaptivePure
 from synthrelease.generators.base import Background, Generator
 from synthrelease.generators.marginals import GaussianMarginals, Marginals
 from synthrelease.generators.measured_noise import DiscreteLaplace, RoundedGaussian
-from synthrelease.privacy.charges import GENERATION, Charge, Meter, decimal_text, exact, gaussian, mechanism
+from synthrelease.privacy.charges import GENERATION, Charge, Meter, decimal_text, exact, gaussian, mechanism, rounded_down
 from synthrelease.privacy.curves import rho_within
 from synthrelease.privacy.public_entropy import SeededEntropy
 from synthrelease.releasing.selection import one_thread
@@ -97,12 +97,6 @@ class Promise:
         if self.pure:
             return Purse(kind=DiscreteLaplace, cost=rounded_down(epsilon))
         return Purse(kind=RoundedGaussian, cost=rounded_down(rho_within(epsilon, self.delta)))
-
-
-def rounded_down(value: Fraction) -> Fraction:
-    """To three digits, as a steward would write a budget."""
-    step = Fraction(10) ** (math.floor(math.log10(value)) - 2)
-    return value // step * step
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -16,6 +16,7 @@ from synthrelease.cli.drafting import desk
 from synthrelease.data.questions import split_question
 from synthrelease.errors import InputError
 from synthrelease.spec.load import load_spec
+from synthrelease.studio.desk.files import DeskFiles, Shown, changes_of
 from synthrelease.studio.desk.strips import Strips
 from synthrelease.studio.drafting.edits import limits_of
 from synthrelease.studio.drafting.public_file import read_public_file
@@ -128,6 +129,18 @@ def test_limits_are_written_with_the_numbers_of_new_bins_and_undone(coins: Coins
     for place in ("limits:face:categories", "limits:year:else", "limits:nobody:pairs", "limits:year"):
         assert coins.post("columns", place, limits="3").status_code == 422, place
     assert coins.texts() == before
+
+
+def test_bins_that_were_edited_by_hand_get_their_numbers(coins: Coins, tmp_path: Path) -> None:
+    skewed = tmp_path / "skewed.csv"
+    skewed.write_text("face,year\n" + "head,3\n" * 30 + "tail,4\n" * 10 + "tail,8\n", encoding="utf-8")
+    files = DeskFiles(coins.config)
+    shown = Shown(texts=files.texts(), spec=files.spec(files.texts()), public=read_public_file(skewed))
+    files.edit(shown.texts.seen, changes_of(shown, "columns", "numbers:year", {}))
+    year = load_spec(coins.config).schema["year"].alternatives["pairs"]
+    assert dict(zip(year.labels, year.numbers, strict=True))["3-4"] == 3.25
+    assert 'aria-label="Fill the numbers of bins of year"' in coins.browser.get("/columns").text
+    assert coins.post("columns", "numbers:face").status_code == 422
 
 
 def test_a_limit_of_a_group_moves_in_the_acceptance_file_too(coins: Coins) -> None:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import tomllib
 from pathlib import Path
 
 import numpy as np
 import pytest
 
+from synthrelease.errors import SpecError
 from synthrelease.spec.load import load_spec
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.drafting.edits import MovedLimits, limits_of, with_limits
+from synthrelease.studio.drafting.edits import MovedLimits, fill_numbers, limits_of, with_limits
 from synthrelease.studio.drafting.public_file import PublicFile, public_bins, read_public_file
 from tests.helpers.tiny import write_config
 
@@ -115,3 +117,21 @@ def test_wages_of_a_few_have_places_that_grow(spec, tmp_path: Path) -> None:
     steps = np.diff(found.places)
     assert steps[0] < steps[-1] / 3
     assert found.smaller_than(1e9) == 3
+
+
+def test_bins_that_were_edited_by_hand_get_the_means_of_the_public_rows(tmp_path: Path, public: PublicFile) -> None:
+    """Numbers of bins that are gone keep the file from being loaded; numbers that stand are the steward's."""
+    marker = "\n[[rules]]\nnever = \"face == 'tail' and year > 6\"\n"
+    edited = COLUMN.replace('"20-39", "40-59"', '"20-44", "45-59"  ,').replace('"45-59"  ,,', '"45-59",  # by hand\n')
+    config = write_config(tmp_path, {marker: edited})
+    with pytest.raises(SpecError, match="20-39"):
+        load_spec(config)
+    filled = fill_numbers(config, public)
+    numbers = dict(tomllib.loads(config.read_text(encoding="utf-8"))["columns"]["age"]["numbers"])
+    assert numbers["<20"] == 11
+    assert "20-39" not in numbers
+    inside = [age for age in AGES if 20 <= age < 45]
+    assert load_spec(config).schema["age"].alternatives["coarse"].numbers[1] == pytest.approx(np.mean(inside), rel=0.02)
+    assert "# by hand" in config.read_text(encoding="utf-8")
+    assert (filled.removed, sorted(filled.added)) == (1, ["age", "wage"])
+    assert fill_numbers(config, public).added == {}

@@ -43,6 +43,7 @@ def gathered(
         "delta": f"{float(total.delta):g}",
         "limit": None if spec.limit is None else decimal_text(spec.limit),
         "generation": decimal_text(spec.generation_budget),
+        "unit": spec.generation_unit,
         "refused": spec.limit is not None and total.epsilon > spec.limit,
         "bars": [
             {

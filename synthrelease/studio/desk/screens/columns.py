@@ -8,9 +8,8 @@ from typing import Any
 from synthrelease.data.schema import Column
 from synthrelease.settings.reading import ConfigurationFile
 from synthrelease.spec.release_spec import ReleaseSpec
-from synthrelease.studio.desk.files import table_of
 from synthrelease.studio.desk.strips import Strips
-from synthrelease.studio.drafting.edits import Guesses, limits_of
+from synthrelease.studio.drafting.edits import Guesses, limits_of, table_of
 from synthrelease.studio.drafting.public_file import GroupingError, PublicBins, PublicFile
 from synthrelease.studio.drafting.toml_edit import Path_
 

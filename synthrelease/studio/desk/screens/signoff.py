@@ -49,7 +49,7 @@ def gathered(spec: ReleaseSpec, path: Path, rehearsals: Rehearsals, ledger: Path
     for check in (
         spec.check_unit_answered,
         spec.check_can_fail,
-        lambda: spec.plan.check_limit(spec.limit),
+        spec.check_limit,
     ):
         try:
             check()
