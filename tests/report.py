@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import ast
 import json
-import re
 import statistics
 import sys
 from collections.abc import Iterator
@@ -60,7 +59,6 @@ def measured() -> dict[str, float]:
     sizes = [code_lines(path) for path in modules]
     names = list(class_names())
     pages = [page.relative_to(DOCS).as_posix() for page in PAGES]
-    terms = re.findall(r"^\| (?!word \|)[^|]+ \| [^|]+ \|$", (DOCS / "words.md").read_text(encoding="utf-8"), re.MULTILINE)
     sizes_of_ways = {f"words of the way {way}": sum(map(words_of, read)) for way, read in navigation().items() if way != "Home"}
     return {
         "private lines": lines_of(LISTED),
@@ -79,7 +77,6 @@ def measured() -> dict[str, float]:
         "pages of documents": len(pages),
         "words of all pages": sum(map(words_of, pages)),
         **sizes_of_ways,
-        "terms in words.md": len(terms),
     }
 
 

@@ -164,6 +164,38 @@ def test_every_path_of_the_repository_that_a_page_names_is_there() -> None:
     assert wrong == []
 
 
+FILES = {"md", "csv", "py", "json", "dta", "sav", "parquet", "jsonld", "toml"}
+"""Ends of names of files, which are no modules."""
+
+
+def missing_module(name: str) -> bool:
+    """Whether a dotted name that begins with a room of the package leads to no module, or to no name in its module."""
+    parts, place = name.split("."), ROOT / "synthrelease"
+    while parts and (place / parts[0]).is_dir():
+        place /= parts.pop(0)
+    if parts and (place / f"{parts[0]}.py").is_file():
+        place = place / f"{parts.pop(0)}.py"
+    if not parts:
+        return False
+    module = place if place.is_file() else place / "__init__.py"
+    return not module.is_file() or not re.search(rf"\b{re.escape(parts[0])}\b", text(module))
+
+
+def test_every_module_that_a_page_names_is_there() -> None:
+    rooms = {path.name for path in (ROOT / "synthrelease").iterdir() if (path / "__init__.py").is_file()}
+    pages = [*WRITTEN, DOCS / "theory.md", *(DOCS / "appendix").glob("*.md"), ROOT / "CONTRIBUTING.md"]
+    named = {
+        (page.name, name)
+        for page in pages
+        for name in re.findall(r"`([a-z_]+(?:\.\w+)+)(?:\(\))?`", text(page))
+        if name.partition(".")[0] in rooms - {"parts"} and name.rpartition(".")[2] not in FILES
+    }
+    assert missing_module("audit.cases")
+    assert not missing_module("privacy.noise.laplace_figure")
+    assert len(named) > 10
+    assert sorted(one for one in named if missing_module(one[1])) == []
+
+
 def test_every_variable_of_the_environment_is_one_that_the_program_or_a_test_reads() -> None:
     read = source() + "".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "tests").rglob("*.py") if path.name != Path(__file__).name
@@ -398,7 +430,7 @@ def test_a_page_states_what_the_program_has(page: str, sentence_of: Callable[[],
 
 _MEASURED = re.compile(r"\d (?:MB|GB|CPU|processor|seconds|minutes)\b|\b\d+ of \d+\b(?! rounds are)|\b\d[\d,]* questions to \d")
 _DATE = re.compile(r"20\d\d-\d\d-\d\d")
-UNDATED = {"audit.md", "linked.md", "settings.md", "theory.md", "words.md"}
+UNDATED = {"accuracy.md", "audit.md", "linked.md", "settings.md", "theory.md"}
 """Pages with tables whose date stands above them, and pages without measurements."""
 
 

@@ -1,4 +1,4 @@
-"""Every line through which a private record can pass is in a file that docs/architecture.md names."""
+"""Every line through which a private record can pass is in a file that docs/private-data.md names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PACKAGE = ROOT / "synthrelease"
 TREES = Trees({path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))})
 MECHANISMS = {path for path in TREES if path.endswith("_mechanism.py")}
 
-DOCUMENT = (ROOT / "docs" / "architecture.md").read_text(encoding="utf-8")
+DOCUMENT = (ROOT / "docs" / "private-data.md").read_text(encoding="utf-8")
 SECTION = DOCUMENT.partition("## Every private line")[2].partition("\n## ")[0]
 NAMED = [
     path for files in re.findall(r"^\| (`[^|]+`) \|", SECTION, re.MULTILINE) for path in re.findall(r"`([\w/]+\.py)`", files)

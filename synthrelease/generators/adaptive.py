@@ -143,7 +143,7 @@ _MOST = 4
 _LOUD, _LOUD_CHOICE, _LOUD_ROWS = 0.004, Fraction(1, 4), 2.5
 """Where the noise of a cell would be a larger share of the rows than the first of these, there are fewer rounds, each with the
 second of these as the share of its choice, and groups need the third of these times the noise: with 84 rounds at epsilon 1 on
-14,000 households and their members, choices fell to tables by chance (docs/linked.md)."""
+14,000 households and their members, choices fell to tables by chance (docs/appendix/benchmarks.md, linked tables)."""
 
 _GROUP = 5.0
 """Times the noise of a table of usual size that a group of bins has rows, at least."""

@@ -1,7 +1,7 @@
 """The part of a verification that stands alone: release.json, the tables and the published specification, and no writer.
 
 It imports nothing that makes a release or writes a bundle, and no generator. Whoever wants to trust `verify` can read it, with
-all that it imports (docs/architecture.md has its size).
+all that it imports (docs/architecture.md, what stands alone).
 """
 
 from __future__ import annotations
