@@ -26,8 +26,20 @@ from synthrelease.enclave.batches import Ahead
 from synthrelease.enclave.columnar import StringTexts, whole_array
 from synthrelease.enclave.texts import Batch, Texts, check_header
 from synthrelease.errors import InputError
-from synthrelease.settings import columns as unreadable
-from synthrelease.settings.columns import InputTable
+from synthrelease.settings.columns import (
+    CUT,
+    DELIMITERS,
+    EXPECTED,
+    InputTable,
+    Unreadable,
+    endless,
+    endless_header,
+    other_bytes,
+    other_delimiter,
+    ragged,
+    wrong_quotes,
+    zero_byte,
+)
 from synthrelease.sources.source import File
 from synthrelease.sources.tables import LONGEST_TEXT
 
@@ -322,7 +334,7 @@ def csv_batches(
                         with longest_field():
                             for record in records:
                                 if len(record) != len(header):
-                                    raise unreadable.ragged(len(header), len(record))
+                                    raise ragged(len(header), len(record))
                                 collected.append(record)
                                 row, lines.length = row + 1, 0
                                 if not lines.waiting:
@@ -333,12 +345,12 @@ def csv_batches(
                         cut = [Texts(texts=each.texts, codes=each.codes[part]) for each in columns]
                         yield first_row + start, dict(zip(needed, cut, strict=True))
     except UnicodeError:
-        problem = unreadable.other_bytes(policy.encoding)
+        problem = other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
-        problem = unreadable.CUT
+        problem = CUT
     except csv.Error as error:
-        problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, row)
-    except unreadable.Unreadable as reason:
+        problem = wrong_quotes("field limit" in str(error), LONGEST_TEXT, row)
+    except Unreadable as reason:
         problem = reason.in_row(row)
     if problem:  # raised here, so that the original error, which may quote a row, is not attached
         raise InputError(problem)
@@ -385,11 +397,11 @@ class _Lines:
             self.length += len(line)
             self.blank = self.blank + 1 if line.isspace() else 0
             if "\0" in line:
-                raise unreadable.zero_byte(self._encoding)
+                raise zero_byte(self._encoding)
             if self.length >= MAX_LINE:
-                raise unreadable.endless(f"rows of less than {MAX_LINE} characters")
+                raise endless(f"rows of less than {MAX_LINE} characters")
             if self.blank > MAX_BLANK_LINES:
-                raise unreadable.endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
+                raise endless("rows", f"more than {MAX_BLANK_LINES} blank lines")
             yield line
 
     def put_back(self, block: bytes) -> None:
@@ -404,15 +416,15 @@ class _Lines:
 
     def check_header(self) -> None:
         if self.length > MAX_HEADER:
-            raise unreadable.endless_header(MAX_HEADER)
+            raise endless_header(MAX_HEADER)
 
 
 def check_delimiter(first: str, needed: list[str], delimiter: str) -> None:
     """The first line holds the needed columns with the delimiter of the specification, or with none of the usual ones."""
     if not first:
-        raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
-    for other in (delimiter, *unreadable.DELIMITERS):
+        raise InputError(f"{EXPECTED}, found nothing in it.")
+    for other in (delimiter, *DELIMITERS):
         if set(needed) <= {field.strip() for field in next(csv_reader([first], other, strict=False), [])}:
             if other == delimiter:
                 return
-            raise InputError(unreadable.other_delimiter(delimiter, other))
+            raise InputError(other_delimiter(delimiter, other))

@@ -14,7 +14,7 @@ from queue import Empty, Full, Queue
 from typing import Any, TypeVar
 
 from synthrelease.errors import InputError
-from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import TOO_LONG
 from synthrelease.sources.opened import Stop
 
 Part = TypeVar("Part")
@@ -73,7 +73,7 @@ def _work(read: Callable[[Stop], Iterator[Part]], stop: Stop, parts: Queue[Any],
     except InputError as error:
         last = str(error)
     except MemoryError:
-        last = unreadable.TOO_LONG
+        last = TOO_LONG
     except BaseException:
         last = problem
     _handed_over(last, stop, parts)

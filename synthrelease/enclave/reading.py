@@ -18,8 +18,7 @@ from synthrelease.enclave.databases import database_batches, duckdb_batches, sql
 from synthrelease.enclave.statistical import package_batches
 from synthrelease.enclave.texts import Batch
 from synthrelease.errors import InputError
-from synthrelease.settings import columns as unreadable
-from synthrelease.settings.columns import InputTable
+from synthrelease.settings.columns import EXPECTED, FORMATS, OTHER_FORMATS, TOO_LONG, InputTable, damaged, utf_16
 from synthrelease.sources.flat_tables import Package
 from synthrelease.sources.formats import Kind, first_line, format_of, holds_controls
 from synthrelease.sources.source import File, Source, StoredFile, which_file
@@ -104,9 +103,9 @@ def whole(read: Iterator[Batch], kind: str) -> Iterator[Batch]:
     except InputError:
         raise
     except MemoryError:
-        problem = unreadable.TOO_LONG
+        problem = TOO_LONG
     except Exception:
-        problem = unreadable.damaged(kind)
+        problem = damaged(kind)
     raise InputError(problem)
 
 
@@ -117,11 +116,11 @@ def _most_rows(needed: Sequence[str]) -> int:
 def is_compressed(start: bytes, policy: InputTable) -> bool:
     """Whether a file that is no other format is gzip. Raises InputError when it is no CSV file."""
     if start.startswith(UTF_16) and policy.encoding != "utf-16":
-        raise InputError(unreadable.utf_16(policy.encoding))
+        raise InputError(utf_16(policy.encoding))
     line = first_line(start)
-    for mark, kind in unreadable.OTHER_FORMATS.items():
+    for mark, kind in OTHER_FORMATS.items():
         if line.startswith(mark) and (mark not in _NAMES or holds_controls(line) or line[4:10] == _BZIP2):
-            raise InputError(f"expected {unreadable.FORMATS}, found {kind}.")
+            raise InputError(f"expected {FORMATS}, found {kind}.")
     return start.startswith(GZIP)
 
 
@@ -143,4 +142,4 @@ def start_of(file: File) -> bytes:
         found = "something that cannot be opened"
     if start:
         return start
-    raise InputError(f"{unreadable.EXPECTED}, found {found}.")
+    raise InputError(f"{EXPECTED}, found {found}.")

@@ -25,7 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from synthrelease.errors import InputError, closest
-from synthrelease.settings import columns as unreadable
+from synthrelease.settings.columns import missing_columns
 from synthrelease.sources.tables import LONGEST_TEXT
 
 # The one text of a number, whatever file or database holds it, of whatever type.
@@ -212,4 +212,4 @@ def check_header(header: Sequence[str], needed: Sequence[str]) -> None:
     if missing := [name for name in needed if name not in header]:
         same = next((name for name in header if name.casefold() == missing[0].casefold()), None)
         guess = same or (None if len(missing) == len(needed) else closest(missing[0], header))
-        raise InputError(unreadable.missing_columns(needed, missing, guess))
+        raise InputError(missing_columns(needed, missing, guess))

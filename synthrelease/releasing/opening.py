@@ -31,8 +31,18 @@ from synthrelease.enclave.texts import check_header
 from synthrelease.errors import InputError
 from synthrelease.privacy.protection import told_of
 from synthrelease.resources import library
-from synthrelease.settings import columns as unreadable
-from synthrelease.settings.columns import InputTable
+from synthrelease.settings.columns import (
+    CUT,
+    EXPECTED,
+    InputTable,
+    Unreadable,
+    control_character,
+    damaged,
+    endless_header,
+    other_bytes,
+    wrong_quotes,
+    zero_byte,
+)
 from synthrelease.sources.flat_tables import Package, opened_feather
 from synthrelease.sources.formats import Kind, format_of, holds_controls
 from synthrelease.sources.opened import (
@@ -87,12 +97,12 @@ def has_row(file: File, compressed: bool, needed: Sequence[str], policy: InputTa
         with open_bytes(file, compressed) as opened:
             return _has_row(opened, list(needed), policy)
     except UnicodeError:
-        problem = unreadable.other_bytes(policy.encoding)
+        problem = other_bytes(policy.encoding)
     except (OSError, EOFError, zlib.error):
-        problem = unreadable.CUT
+        problem = CUT
     except csv.Error as error:
-        problem = unreadable.wrong_quotes("field limit" in str(error), LONGEST_TEXT, 0)
-    except unreadable.Unreadable as reason:
+        problem = wrong_quotes("field limit" in str(error), LONGEST_TEXT, 0)
+    except Unreadable as reason:
         problem = reason.in_row(0)
     raise InputError(problem)
 
@@ -107,16 +117,16 @@ def _has_row(opened: IO[bytes], needed: list[str], policy: InputTable) -> bool |
     line, behind = _first_line(opened, policy.encoding)
     text = text_of(line, policy.encoding)
     if "\0" in text:
-        raise unreadable.zero_byte(policy.encoding)
+        raise zero_byte(policy.encoding)
     if len(text) > MAX_HEADER:
-        raise unreadable.endless_header(MAX_HEADER)
+        raise endless_header(MAX_HEADER)
     check_delimiter(text, needed, policy.delimiter)
     try:
         with longest_field():
             names = next(csv_reader(_alone(text), policy.delimiter, strict=True))
     except _GoesOn:
         if holds_controls(line.rstrip(b"\r\n")):
-            raise unreadable.control_character() from None
+            raise control_character() from None
         return None
     check_header([name if name in needed else name.strip() for name in names], needed)
     blank = b"\r\n" if len(names) > 1 else b""  # of one column, an empty line is a row
@@ -149,9 +159,9 @@ def _first_line(opened: IO[bytes], encoding: str) -> tuple[bytes, bytes]:
             if whole and text_of(line, encoding).strip():
                 return line, text[place:]
         if ended:
-            raise InputError(f"{unreadable.EXPECTED}, found nothing in it.")
+            raise InputError(f"{EXPECTED}, found nothing in it.")
         if len(data) > _MOST_BYTES:
-            raise unreadable.endless_header(MAX_HEADER)
+            raise endless_header(MAX_HEADER)
 
 
 def _as_utf_8(data: bytes, ended: bool) -> bytes:
@@ -191,7 +201,7 @@ def _open(source: Source, schema: Schema, policy: InputTable, needed: list[str],
         known = _check_files(source, schema, policy, needed)
     # of all files together: which of them a row stands in belongs to the row
     if rows_are_public and all(has_row is False for has_row in known):
-        raise InputError(f"{unreadable.EXPECTED}, found a header without a row.")
+        raise InputError(f"{EXPECTED}, found a header without a row.")
 
 
 def _check_files(source: Source, schema: Schema, policy: InputTable, needed: list[str]) -> list[bool | None]:
@@ -279,7 +289,7 @@ def _declared(file: File, start: bytes, policy: InputTable, table: str | None) -
             reader = opened_feather(file)
             return _of_arrow(reader.schema, "Arrow", False if getattr(reader, "num_record_batches", None) == 0 else None)
     except Exception:  # a damaged file makes the library fail in many ways
-        problem = unreadable.damaged("Parquet" if kind is Kind.PARQUET else "Feather")
+        problem = damaged("Parquet" if kind is Kind.PARQUET else "Feather")
     if problem:
         raise InputError(problem)
     if kind is Kind.TEXT or not isinstance(file, Path):

@@ -76,8 +76,8 @@ OF_LEAKS = (
         name="message: the row of another length is quoted",
         breaks="a person's row on the screen",
         place="enclave.csv:csv_batches",
-        old="unreadable.ragged(len(header), len(record))",
-        new='unreadable.Unreadable(f"{len(header)} fields", f"{record}", "")',
+        old="ragged(len(header), len(record))",
+        new='Unreadable(f"{len(header)} fields", f"{record}", "")',
         tests=(f"{VALUES}::test_no_message_about_a_csv_file_holds_a_value",),
     ),
     Mutation(
